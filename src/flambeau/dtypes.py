@@ -86,7 +86,7 @@ short, int_, long = int16, int32, int64
 OF_PYTHON = {bool: bool_, int: int64, float: float64}
 
 
-def meant(value: Any) -> Any:
+def from_type(value: Any) -> Any:
     """The data type that Python's bool, int or float stands for; anything else is itself."""
     return OF_PYTHON.get(value, value) if isinstance(value, type) else value
 
@@ -113,7 +113,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         >>> torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.uint8, torch.int8)
         (torch.float16, torch.int16)
     """
-    found = [meant(each) for each in (type1, type2)]
+    found = [from_type(each) for each in (type1, type2)]
     for place, each in enumerate(found, 1):
         if not isinstance(each, dtype):
             raise ArgumentTypeError(

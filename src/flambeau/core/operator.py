@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..dtypes import dtype, meant
+from ..dtypes import dtype, from_type
 from ..errors import ArgumentTypeError, shown
 from .parameters import VALUE_ANNOTATIONS, Errors, Parameter, Samples, by_position, parameters_of, python_signature
 
@@ -364,7 +364,7 @@ def _bind_named(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any
     for index, value in enumerate(args):
         bound[index] = value
     for index, value in enumerate(kwargs.values()):
-        bound[signature.places[index]] = meant(value) if isinstance(value, type) else value
+        bound[signature.places[index]] = from_type(value) if isinstance(value, type) else value
     return bound
 
 

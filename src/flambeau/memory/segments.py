@@ -68,7 +68,7 @@ class Segments:
             self.oversize.add(1)
         block = pool.add(segment, nbytes)
         if self.settings.exact:
-            pool.smallest_remainder = UNLIMITED  # never split: a graph's pool reuses blocks, and a remainder might start unaligned
+            pool.smallest_remainder = UNLIMITED  # a graph's pool reuses blocks; a split could leave one unaligned
             if pool.id == SHARED:
                 block.streams.append(stream)
         return block
@@ -95,7 +95,7 @@ class Segments:
                 self.oversize.remove(1)
 
     def hand_back_oversize(self, pool: Pool, nbytes: int, stream: StreamHandle) -> bool:
-        """Hand back just enough idle oversize segments of a stream to make room; return False if there are not enough."""
+        """Hand back just enough idle oversize segments of a stream to make room; return whether there are enough."""
         need = max(self.size_for(nbytes), self.settings.max_split_size)
         idle = [segment for segment in pool.idle_segments() if segment.stream == stream and segment.is_oversize]
         idle.sort(key=_size)
