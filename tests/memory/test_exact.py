@@ -1,4 +1,4 @@
-"""Allocation without caching: each block is an allocation of the driver, of exactly the requested bytes (row 1.19.3)."""
+"""Allocation without caching: each block is a driver allocation of exactly the requested bytes (row 1.19.3)."""
 
 import pytest
 

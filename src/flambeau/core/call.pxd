@@ -35,7 +35,7 @@ cdef class RunBody:
 cdef object _lowering
 
 cpdef call(Operator operator, tuple args, dict kwargs)
-cdef _quick(Operator operator, list bound)
+cdef _quick(quick, list bound)
 cpdef call_two(Operator operator, first, second)
 cpdef call_inplace(Operator operator, tuple args, dict kwargs)
 
