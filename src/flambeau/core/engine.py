@@ -115,7 +115,7 @@ class GraphTask:
         for root in roots:
             known[root] = _waiting(root)
         nodes = list(known)
-        for node in nodes:  # which grows meanwhile
+        for node in nodes:  # the loop appends to it
             for edge in node.edges:
                 if edge is not None:
                     successor = edge[0]

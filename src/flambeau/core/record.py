@@ -456,7 +456,7 @@ def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
 
 
 def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
-    """Add or remove a function that is called with every new node and a list of what it saved.
+    """Add or remove an observer, a function that is called with each new node and a list of its saved values.
 
     For a write in place it is called twice: before the write, and after it with what was saved of the result.
     """
@@ -473,7 +473,7 @@ def is_observed() -> bool:
 
 
 def observed(node: Any, saved: Any) -> None:
-    """Call the observers with what a new node saved."""
+    """Call the observers with a new node and its saved values."""
     for observer in tuple(_observers):
         observer(node, saved)
 
