@@ -313,12 +313,11 @@ from types import EllipsisType
 
 from ..autograd.node_hooks import RemovableHandle
 from ..dtypes import dtype as _dtype
-from ..memory_formats import memory_format as _memory_format
+from ..memory_formats import layout as _layout, memory_format as _memory_format
 from ..runtime.device import device as _device
 from ..runtime.generator import Generator
 from ..runtime.stream import Stream
 from ..strides import Size
-from .layouts import layout as _layout
 from .storages import UntypedStorage
 """
     members = "\n".join(method_lines(flambeau.Tensor))
