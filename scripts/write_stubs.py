@@ -313,8 +313,7 @@ from types import EllipsisType
 
 from ..autograd.node_hooks import RemovableHandle
 from ..dtypes import dtype as _dtype
-from ..memory_formats import layout as _layout
-from ..memory_formats import memory_format as _memory_format
+from ..memory_formats import layout as _layout, memory_format as _memory_format
 from ..runtime.device import device as _device
 from ..runtime.generator import Generator
 from ..runtime.stream import Stream

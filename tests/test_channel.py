@@ -82,7 +82,7 @@ def test_refusals_and_services_that_are_gone(ends):
         way.ask(service, b"broken")
     assert way.ask(service, b"abc") == (b"cba", [])
     del echo
-    with pytest.raises(ProcessGoneError, match="what it shared is gone"):
+    with pytest.raises(ProcessGoneError, match="the shared object is gone"):
         way.ask(service, b"abc")
 
 
@@ -231,14 +231,14 @@ def test_an_interrupt_before_a_fork_leaves_no_lock_held(ends, monkeypatch):
 
 
 def test_nobody_there(ends):
-    with pytest.raises(ProcessGoneError, match="process 7 has ended: nobody answers"):
+    with pytest.raises(ProcessGoneError, match="process 7 has ended: there is no endpoint"):
         ends[0].connect(b"flambeau-7-abc")
 
 
 def test_another_user_is_not_heard(ends, monkeypatch):
     here, there = ends
     monkeypatch.setattr(channel.os, "geteuid", lambda: 4242)
-    with pytest.raises(ProcessGoneError, match="nobody answers"):
+    with pytest.raises(ProcessGoneError, match="there is no endpoint"):
         here.connect(there.name)
 
 

@@ -75,8 +75,8 @@ from .tools.statistics import statistics
 
 __version__ = "0.2.0"
 _warn_if_uncompiled()
-autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors, which need autograd
-for _name in ("ops",):  # modules of the library, where PyTorch has something else; imports still find them
+autograd.Variable = _Variable  # type: ignore[attr-defined]  # set here, since it needs tensors, which need autograd
+for _name in ("ops",):  # internal modules whose names PyTorch uses otherwise; imports still find them
     if isinstance(globals().get(_name), type(_importlib)):
         del globals()[_name]
 _SUBMODULES = (
@@ -113,7 +113,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """Submodules load when they are first named, so that importing flambeau stays quick."""
+    """Import a submodule when it is first named, so that importing flambeau stays quick."""
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
     raise errors.no_attribute(__name__, name)

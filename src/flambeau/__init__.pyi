@@ -141,7 +141,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: 
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Test whether all elements are nonzero, as NaN is; True without elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
-    """Whether all elements are close (see isclose)."""
+    """Return whether all elements are close (see isclose)."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -163,7 +163,7 @@ def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bo
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
-    """`data` as a tensor: itself, or sharing a NumPy array's memory, where type and device allow it, else a copy."""
+    """`data` as a tensor: itself, or one that shares a NumPy array's memory, if type and device allow it; else a copy."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """As as_tensor; copy=True always copies."""
 def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -171,7 +171,7 @@ def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generat
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """-(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
-    """The function of `nn.functional`, which does not reduce by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As in `nn.functional`, but without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise and; for bool, logical and."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -223,7 +223,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
-    """The rows of `weight` that `indices` names; a padding_idx below 0 is none."""
+    """The rows of `weight` selected by `indices`; a negative padding_idx means none."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
     """A tensor with unset values."""
 def empty_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -233,7 +233,7 @@ def empty_strided(size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = 
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input == other, as bool; False for NaN."""
 def equal(input: Tensor, other: Tensor) -> _bool:
-    """Whether two tensors have the same shape and the same values; NaN equals nothing."""
+    """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Error function."""
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -253,7 +253,7 @@ def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
 def fork_rng(devices: Iterable[Any] | None = ..., enabled: _bool = ..., device_type: str | None = ...) -> ContextManager[None]:
-    """Restore, on exit, the state of the CPU's generator and of CUDA devices'."""
+    """Return a context that restores the states of the CPU's and of CUDA devices' generators at its end."""
 def from_dlpack(ext_tensor: Any, *, device: Device = ..., copy: _bool | None = ...) -> Tensor:
     """A CPU tensor over the memory of any object with `__dlpack__`."""
 def from_numpy(ndarray: NDArray[Any]) -> Tensor:
@@ -269,7 +269,7 @@ def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = .
 def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """x times the cumulative distribution function of the normal distribution."""
 def get_rng_state(device: Device = ...) -> Tensor:
-    """The state of a CUDA device's generator (None: of the CPU's), a uint8 tensor of 16 bytes on the CPU."""
+    """Return the state of a CUDA device's generator, or for None of the CPU's: a uint8 tensor of 16 bytes on the CPU."""
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input > other, as bool."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
@@ -285,13 +285,13 @@ def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
 def is_floating_point(input: Tensor) -> _bool:
-    """Whether a tensor's type is a floating point type."""
+    """Return whether a tensor's type is a floating point type."""
 def is_inference(input: Tensor) -> _bool:
-    """Whether a tensor was made in inference mode, so that autograd cannot save it."""
+    """Return whether a tensor was made in inference mode, so that autograd cannot save it."""
 def is_tensor(obj: Any) -> _bool:
-    """Whether `obj` is a tensor."""
+    """Return whether `obj` is a tensor."""
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
-    """Where |input - other| <= atol + rtol * |other|; equal infinities are close."""
+    """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for being neither infinite nor NaN."""
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -301,7 +301,7 @@ def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Absolute difference of input and target: its mean, sum, or each term."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
-    """The function of `nn.functional`.  cudnn_enable has no effect."""
+    """As in `nn.functional`.  cudnn_enable has no effect."""
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input <= other, as bool."""
 def lerp(start: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -387,7 +387,7 @@ def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """The method `Tensor.norm`, with out=."""
 def numel(input: Tensor) -> _int:
-    """How many elements a tensor has."""
+    """Return the number of elements of a tensor."""
 def one_hot(tensor: Tensor, num_classes: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """1 at each index, 0 elsewhere, along a new last dimension."""
 def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -449,7 +449,7 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
 def set_printoptions(precision: _int | None = ..., threshold: _float | None = ..., edgeitems: _int | None = ..., linewidth: _int | None = ..., profile: str | None = ..., sci_mode: _bool | None = ...) -> None:
     """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full"."""
 def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
-    """Restore what get_rng_state gave."""
+    """Restore a state that get_rng_state returned."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / (1 + exp(-x))."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

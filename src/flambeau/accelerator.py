@@ -1,4 +1,4 @@
-"""torch.accelerator: the devices of a program that does not say which kind it uses."""
+"""torch.accelerator: devices and memory, independent of the kind of device."""
 
 from .runtime.accelerator import AnyGraph as Graph
 from .runtime.accelerator import DeviceIndex as device_index

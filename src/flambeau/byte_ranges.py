@@ -1,8 +1,8 @@
-"""Strided ranges of bytes, and exactly which bytes two of them have in common.
+"""Strided ranges of bytes, and their exact overlap.
 
-A range is a start, dimensions (stride and count, in bytes) and the width of the run of bytes at each point.  Whether
-two ranges share a byte is a question about sums: is there a point of one and a point of the other whose distance is
-smaller than a run?  It is answered from the strides, dimension by dimension, and never by walking along the elements.
+A range is a start, dimensions (stride and count, in bytes) and the width of the run of bytes at each point.  Two ranges
+share a byte if there is a point of each such that the distance of the two is smaller than a run.  This is computed from
+the strides, dimension by dimension, without iterating over elements.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Dim = tuple[int, int]  # stride in bytes and count
 class ByteRange:
     """Runs of `width` bytes at `low` plus every sum of multiples of the strides.
 
-    dims: the largest stride first; none where the bytes have no gaps.  high: the end of the last run.
+    dims: the largest stride first; empty if the bytes have no gaps.  high: the end of the last run.
     """
 
     __slots__ = ("dims", "high", "low", "width")
 
     def __init__(self, low: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> None:
-        """Strides in elements; the array is not empty."""
+        """Strides in elements.  The array must not be empty."""
         dims = [(stride * itemsize, size) for stride, size in zip(strides, shape) if size > 1 and stride]
         self.low = low
         self.dims, self.width = _simplest(dims, itemsize)
@@ -37,17 +37,17 @@ class ByteRange:
         return cls(low, (), (), nbytes)
 
     def mirrored(self) -> ByteRange:
-        """Byte -x for every byte x."""
-        made = ByteRange.dense(1 - self.high, self.width)
-        made.dims, made.high = self.dims, 1 - self.low
-        return made
+        """Return the range with byte -x for every byte x."""
+        mirror = ByteRange.dense(1 - self.high, self.width)
+        mirror.dims, mirror.high = self.dims, 1 - self.low
+        return mirror
 
     @property
     def is_dense(self) -> bool:
         return not self.dims
 
     def overlaps(self, other: ByteRange) -> bool:
-        """Whether the two have a byte in common."""
+        """Return whether the two ranges share a byte."""
         if self.low >= other.high or other.low >= self.high:
             return False
         if not self.dims and not other.dims:
@@ -55,40 +55,40 @@ class ByteRange:
         return _meet(self.dims, self.width, other, other.low - self.low)
 
     def common(self, other: ByteRange) -> tuple[int, int] | None:
-        """The first byte that the two have in common and the end of the last one; None if there is none.
+        """Return the first shared byte and the end of the last one, or None.
 
-        Exact where no two runs of one range overlap.
+        Exact if no two runs of one range overlap.
         """
         if not self.overlaps(other):
             return None
         return _first_common(self, other), 1 - _first_common(self.mirrored(), other.mirrored())
 
     def mask(self, low: int, high: int) -> Any:
-        """A bool array over [low, high): which of these bytes are in the range."""
+        """Return a bool array over [low, high): whether each byte is in the range."""
         np = host.numpy()
         if not self.dims:
-            found = np.zeros(high - low, bool)
-            found[max(self.low - low, 0) : max(self.high - low, 0)] = True
-            return found
+            mask = np.zeros(high - low, bool)
+            mask[max(self.low - low, 0) : max(self.high - low, 0)] = True
+            return mask
         whole = np.zeros(self.high - self.low, bool)
         shape = (*[count for _, count in self.dims], self.width)
         np.lib.stride_tricks.as_strided(whole, shape, (*[stride for stride, _ in self.dims], 1))[...] = True
-        found = np.zeros(high - low, bool)
+        mask = np.zeros(high - low, bool)
         start, end = max(low, self.low), min(high, self.high)
         if start < end:
-            found[start - low : end - low] = whole[start - self.low : end - self.low]
-        return found
+            mask[start - low : end - low] = whole[start - self.low : end - self.low]
+        return mask
 
 
 def byte_range(access: Access) -> ByteRange:
-    """The bytes of an array that is not empty."""
+    """Return the bytes of an array that is not empty."""
     if access.strides is None:
         return ByteRange.dense(access.address, access.nbytes)
     return ByteRange(access.address, access.shape, access.strides, access.dtype.itemsize)
 
 
 def _simplest(dims: list[Dim], width: int) -> tuple[tuple[Dim, ...], int]:
-    """The same bytes in as few dimensions as possible: one that continues or overlaps a smaller one is joined to it."""
+    """Return the same bytes in as few dimensions as possible: a dimension that continues a smaller one is merged."""
     joined: list[Dim] = []
     for stride, count in sorted(dims):
         if count == 1:
@@ -104,12 +104,12 @@ def _simplest(dims: list[Dim], width: int) -> tuple[tuple[Dim, ...], int]:
 
 
 def _is_multiple(stride: int, inner: int, count: int) -> bool:
-    """Whether steps of `stride` between runs of `count` steps of `inner` are steps of `inner` again, without a gap."""
+    """Return whether steps of `stride` between runs of `count` steps of `inner` are steps of `inner`, without gaps."""
     return stride % inner == 0 and stride // inner <= count
 
 
 def _meet(dims: Sequence[Dim], width: int, other: ByteRange, distance: int) -> bool:
-    """Whether runs of `width` bytes along `dims` meet those of `other`, whose first run is `distance` away.
+    """Return whether runs of `width` bytes along `dims` meet those of `other`, whose first run is `distance` away.
 
     The distance between two runs is a sum of multiples of all strides.  Those of `other` count from its last run, so
     that every term of the sum is positive.
@@ -120,10 +120,10 @@ def _meet(dims: Sequence[Dim], width: int, other: ByteRange, distance: int) -> b
 
 
 def _is_reached(terms: Sequence[Dim], low: int, high: int) -> bool:
-    """Whether the sum of stride * n, each n from 0 to count - 1, can lie in [low, high]; the largest stride first.
+    """Return whether a sum of stride * n, with 0 <= n < count, can lie in [low, high]; the largest stride is first.
 
-    Strides of arrays are nested, as a row is longer than its elements, so that few multiples of the largest stride are
-    possible.  The last two terms are decided as one, whatever their strides.
+    Strides of arrays are nested, since a row is longer than its elements, so few multiples of the largest stride are
+    possible.  The last two terms are decided together, whatever their strides.
     """
     total = sum(stride * (count - 1) for stride, count in terms)
     if high < 0 or low > total:
@@ -144,7 +144,7 @@ def _is_reached(terms: Sequence[Dim], low: int, high: int) -> bool:
 
 
 def _is_reached_by_two(stride: int, first: int, last: int, inner: Dim, low: int, high: int) -> bool:
-    """Whether stride * n + step * m can lie in [low, high], with n from `first` to `last` and `inner` (step, count)."""
+    """Return whether stride * n + step * m can lie in [low, high].  n: `first` to `last`;  inner: (step, count)."""
     step, count = inner
     longest = step * (count - 1)
     for end in (0, longest):  # the first or the last m
@@ -154,12 +154,12 @@ def _is_reached_by_two(stride: int, first: int, last: int, inner: Dim, low: int,
     first, last = max(first, (high - longest) // stride + 1), min(last, (low - 1) // stride)
     if first > last:
         return False
-    found = _first_residue(-stride, high - stride * first, step, high - low)
-    return found is not None and found <= last - first
+    residue = _first_residue(-stride, high - stride * first, step, high - low)
+    return residue is not None and residue <= last - first
 
 
 def _first_residue(a: int, b: int, modulus: int, top: int) -> int | None:
-    """The least n >= 0 with (a * n + b) % modulus <= top; None if there is none."""
+    """Return the least n >= 0 with (a * n + b) % modulus <= top, or None."""
     low = -b % modulus
     if low + top >= modulus:
         return 0
@@ -167,7 +167,7 @@ def _first_residue(a: int, b: int, modulus: int, top: int) -> int | None:
 
 
 def _first_multiple(a: int, modulus: int, low: int, high: int) -> int | None:
-    """The least n >= 0 with low <= a * n % modulus <= high; None if there is none.  Euclid's algorithm."""
+    """Return the least n >= 0 with low <= a * n % modulus <= high, or None, by Euclid's algorithm."""
     if low == 0:
         return 0
     if a == 0:
@@ -182,7 +182,7 @@ def _first_multiple(a: int, modulus: int, low: int, high: int) -> int | None:
 
 
 def _first_common(one: ByteRange, two: ByteRange) -> int:
-    """The first byte in common of two that have one.  By bisection: the index in each dimension, then the byte."""
+    """Return the first shared byte of two overlapping ranges, by bisection over each dimension, then over the byte."""
     low, dims = one.low, list(one.dims)
 
     def meets_up_to(n: int) -> bool:
@@ -195,7 +195,7 @@ def _first_common(one: ByteRange, two: ByteRange) -> int:
 
 
 def _least(most: int, holds: Callable[[int], bool]) -> int:
-    """The least n for which something holds that holds from there on, and for `most`."""
+    """Return the least n for which a condition holds.  It must hold for `most`, and above any n for which it holds."""
     low, high = 0, most
     while low < high:
         middle = (low + high) // 2

@@ -12,32 +12,32 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-suspects: Callable[[], list[str]] | None = None  # what may have failed, the latest first; None where nothing is known
+suspects: Callable[[], list[str]] | None = None  # returns the launches that may have failed, the latest first
 
 
 def _none() -> Any:
     return None
 
 
-public_operator: Callable[[], Any] = _none  # the operator that the program called in this thread; None between calls
-before_warning: Callable[[], None] = _none  # is called before a warning; lowerings raise: a plan would not repeat it
+public_operator: Callable[[], Any] = _none  # returns the operator that the program called in this thread, or None
+before_warning: Callable[[], None] = _none  # called before a warning; raises in a lowering, whose plan cannot warn
 
-_operators: dict[str, list[str]] = {}  # by the name of a kernel or library problem
+_operators: dict[str, list[str]] = {}  # operators by the name of a kernel or library operation
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _INNER = tuple(_PACKAGE + each for each in ("driver" + os.sep, "callers.", "runtime" + os.sep + "strict."))
 
 
 def uses(entry: str, operator: str) -> None:
-    """An operator was lowered to a kernel, or a library problem, of that name."""
+    """Record that an operator was lowered to the kernel or library operation `entry`."""
     known = _operators.setdefault(entry, [])
     if operator not in known:
         known.append(operator)
 
 
 def operator_of(entry: str, called: str = "") -> str:
-    """The operators that launch what is called `entry`, with that name; the name alone if no operator does.
+    """Return the operators that launch `entry`, with its name; the name alone if no operator does.
 
-    called: what the program called, to be named where it is none of them.
+    called: the program's call, which is named if it is none of them.
     """
     known = _operators.get(entry, [])
     name = entry if known in ([], [entry]) else f"{' or '.join(known)} (kernel {entry})"
@@ -45,7 +45,7 @@ def operator_of(entry: str, called: str = "") -> str:
 
 
 def call_site() -> str:
-    """`file:line` of the innermost frame outside this package, or "<unknown>"."""
+    """Return `file:line` of the innermost frame outside this package, or "<unknown>"."""
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
@@ -53,7 +53,7 @@ def call_site() -> str:
 
 
 def call() -> tuple[str, str]:
-    """As `call_site`, and the public operator or method that was called there, "" if that cannot be said."""
+    """As `call_site`, with the public operator or method called there, or "" if unknown."""
     frame: Any = sys._getframe(1)
     inner: Any = None
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
@@ -67,36 +67,36 @@ def call() -> tuple[str, str]:
 
 
 def source_at(site: str) -> str:
-    """The line of source at a `file:line`, which more may follow; "" where there is none."""
+    """Return the source line at a `file:line`, which other text may follow; "" if there is none."""
     match = re.match(r"(.+?):(\d+)\b", site)
     return linecache.getline(match[1], int(match[2])).strip() if match else ""
 
 
 def place() -> tuple[str, int]:
-    """File and line of the innermost frame outside this package, as `warnings.warn_explicit` takes them."""
+    """Return file and line of the innermost frame outside this package, as `warnings.warn_explicit` takes them."""
     file, _, line = call_site().rpartition(":")
     return (file, int(line)) if line.isdigit() else (file or line, 0)
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn of the innermost line outside this package; Python shows a warning once per line."""
+    """Warn at the innermost line outside this package; Python shows a warning once per line."""
     before_warning()
     frame: Any = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    place = frame.f_globals
+    module_globals = frame.f_globals
     warnings.warn_explicit(
         text,
         category,
         frame.f_code.co_filename,
         frame.f_lineno,
-        module=place.get("__name__", "<unknown>"),
-        registry=place.setdefault("__warningregistry__", {}),
+        module=module_globals.get("__name__", "<unknown>"),
+        registry=module_globals.setdefault("__warningregistry__", {}),
     )
 
 
 def caller() -> str:
-    """The user's call, its line and its thread: `Tensor.item at train.py:12 on thread 'Main'`."""
+    """Return the user's call, its line and its thread: `Tensor.item at train.py:12 on thread 'Main'`."""
     frame: Any = sys._getframe(1)
     inner: Any = None
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
@@ -107,28 +107,28 @@ def caller() -> str:
 
 
 def _called(frame: Any) -> str:
-    """The public operator that the thread is serving, else the name of a frame's function."""
+    """Return the public operator that the thread is running, else the name of a frame's function."""
     operator = public_operator()
     if operator is not None:
         return str(operator.called)
-    if frame.f_code.co_filename.startswith(_INNER):  # what called it is compiled, and has no frame
+    if frame.f_code.co_filename.startswith(_INNER):  # its caller is compiled, and has no frame
         return "a call"
     return str(frame.f_code.co_qualname)
 
 
 def program_stack() -> list[str]:
-    """The frames outside this package, outermost first, as tracebacks show them."""
+    """Return the frames outside this package, outermost first, as tracebacks show them."""
     frames = traceback.extract_stack(sys._getframe(1))
-    return traceback.format_list([each for each in frames if not each.filename.startswith(_PACKAGE)])
+    return traceback.format_list([frame for frame in frames if not frame.filename.startswith(_PACKAGE)])
 
 
 def call_stack(limit: int) -> list[str]:
-    """`file:line in function` of the innermost frames outside this package, at most `limit`, innermost first."""
-    found: list[str] = []
+    """Return `file:line in function` of the innermost frames outside this package, at most `limit`, innermost first."""
+    lines: list[str] = []
     frame: Any = sys._getframe(1)
-    while frame is not None and len(found) < limit:
+    while frame is not None and len(lines) < limit:
         code = frame.f_code
         if not code.co_filename.startswith(_PACKAGE):
-            found.append(f"{code.co_filename}:{frame.f_lineno} in {code.co_name}")
+            lines.append(f"{code.co_filename}:{frame.f_lineno} in {code.co_name}")
         frame = frame.f_back
-    return found
+    return lines

@@ -1,15 +1,15 @@
-"""Private sockets between the processes of one user: requests, answers, file descriptors and end notices.
+"""Private sockets between processes of one user: requests, answers, file descriptors and end notices.
 
-- One listening socket per process, made at first use, under a random name in Linux's abstract namespace: it needs no
-  file and vanishes with its process.
-- Both ends check that the other one runs as the same user (SO_PEERCRED).
-- Messages are plain bytes for a service that has registered; nothing that is received is run.
-- A process that ends, however it ends, closes its sockets, and the other end is told.  Forked children close theirs;
-  a fork waits until nothing is half handled.
-  Services are told of a peer's loss once its process is gone as a whole: what it had a GPU do is over by then.
-- One daemon thread answers and notices losses.  Handlers run in it, or in a thread that calls `settle`, one at a time;
-  they must not wait for another process.  Nobody calls this module with a lock in hand that a handler takes.
-- Services are held weakly: one that is gone answers no more.
+- Each process has one listening socket, made at first use.  Its random name lies in Linux's abstract namespace, so it
+  needs no file and vanishes with the process.
+- Both ends check that the other runs as the same user (SO_PEERCRED).
+- Messages are plain bytes for a registered service.  Received bytes are never executed.
+- When a process ends, in any way, its sockets close, and the other ends are notified.  Forked children close theirs.  A
+  fork waits until no message is half handled.
+- Services are notified of a lost peer once its whole process is gone: its GPU work is over by then.
+- One daemon thread answers and notices losses.  Handlers run in it, or in a thread that calls `settle`, one at a time.
+  They must not wait for another process.  Callers of this module must not hold a lock that a handler takes.
+- Services are referenced weakly: a deleted one no longer answers.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from typing import Any, Protocol
 
 from .errors import ArgumentError, FlambeauError, ProcessGoneError
 
-NAME_BYTES = 56  # of an endpoint's name, padded with zeros
+NAME_BYTES = 56  # length of an endpoint's name, padded with zeros
 SERVICE_BYTES = 16
-MAX_BYTES = 1 << 16  # of one message
-DEAF_SECONDS = 0.1  # between looks for room, while there is none for another file
-MAX_DESCRIPTORS = 4  # in one answer
+MAX_BYTES = 1 << 16  # size of one message
+DEAF_SECONDS = 0.1  # seconds between attempts to open a file, while no more can be opened
+MAX_DESCRIPTORS = 4  # files in one answer
 _NAME = b"flambeau-%d-%s"
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 _DONE, _FAILED, _GONE = b"d", b"f", b"g"
-_HEAD = struct.Struct(f"<Q{SERVICE_BYTES}s")  # number of the request, 0 if no answer is wanted; service
-_ANSWERED = struct.Struct("<Qc")  # number of the request; what became of it
+_HEAD = struct.Struct(f"<Q{SERVICE_BYTES}s")  # request number, 0 if no answer is wanted; service
+_ANSWERED = struct.Struct("<Qc")  # request number; status
 
-Answer = tuple[bytes, tuple[int, ...]]  # bytes, and open files, which are closed when they are sent
+Answer = tuple[bytes, tuple[int, ...]]  # bytes, and open files, which are closed after sending
 
 
 class Peer:
@@ -45,34 +45,34 @@ class Peer:
 
     __slots__ = ("pid", "socket")
 
-    def __init__(self, made: socket.socket, pid: int) -> None:
-        self.socket = made
+    def __init__(self, connected: socket.socket, pid: int) -> None:
+        self.socket = connected
         self.pid = pid
 
 
 class Service(Protocol):
-    """A request handler.  Raises FlambeauError, whose text is sent to the asking process."""
+    """A request handler.  Raises FlambeauError, whose text is sent to the requesting process."""
 
     def asked(self, peer: Peer, request: bytes) -> Answer: ...
     def lost(self, peer: Peer) -> None:
-        """A peer has ended, and nothing of its process is left."""
+        """Handle the end of a peer's whole process."""
 
 
 class Connection:
-    """The way to another process.  on_lost: called, in any thread, once that process has ended."""
+    """A connection to another process.  on_lost: functions called, in any thread, once that process has ended."""
 
-    def __init__(self, made: socket.socket, pid: int) -> None:
+    def __init__(self, connected: socket.socket, pid: int) -> None:
         self.pid = pid
         self.is_lost = False
         self.on_lost: list[Callable[[], Callable[[], None] | None]] = []  # weak references
-        self._socket = made
+        self._socket = connected
         self._lock = threading.Lock()
         self._asked = 0
 
     def ask(self, service: bytes, request: bytes) -> tuple[bytes, list[int]]:
-        """The answer to a request: bytes, and files that are now the caller's to close.
+        """Send a request; return the answer: bytes, and files that the caller must close.
 
-        Host: waits for it, as long as the process lives.
+        Host: waits for the answer, as long as the process lives.
         Raises: ProcessGoneError if the process has ended or the service is gone; ArgumentError if it refused.
         """
         with self._lock:
@@ -86,7 +86,7 @@ class Connection:
         raise ArgumentError(f"process {self.pid}: {answer.decode()}")
 
     def tell(self, service: bytes, request: bytes) -> None:
-        """Send a message without an answer; ignored if the process has ended."""
+        """Send a message without an answer.  Does nothing if the process has ended."""
         with self._lock, suppress(ProcessGoneError):
             self._send(_HEAD.pack(0, service) + request)
 
@@ -97,7 +97,7 @@ class Connection:
             raise self._gone() from error
 
     def _receive(self, wanted: int) -> tuple[bytes, bytes, list[int]]:
-        """The answer of that number; earlier ones are of requests that were interrupted."""
+        """Return the answer with a number.  Earlier answers belong to interrupted requests."""
         while True:
             try:
                 answer, files, _, _ = socket.recv_fds(self._socket, MAX_BYTES, MAX_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
@@ -136,7 +136,7 @@ class Endpoint:
         self._connections: dict[bytes, Connection] = {}
         self._outgoing: dict[int, tuple[bytes, Connection]] = {}
         self._peers: dict[int, Peer] = {}
-        self._leaving: dict[int, Peer] = {}  # by process descriptor: their sockets are closed, they are not gone yet
+        self._leaving: dict[int, Peer] = {}  # by process descriptor; their sockets are closed
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listening.bind(b"\0" + self.name)
         self._listening.listen(128)
@@ -147,46 +147,46 @@ class Endpoint:
         threading.Thread(target=self._run, name="flambeau-channel", daemon=True).start()
 
     def serve(self, service: Service) -> bytes:
-        """Let other processes ask a service, by the name that is returned."""
+        """Register a service for other processes; return the name that they use."""
         name = os.urandom(SERVICE_BYTES)
         self.services[name] = service
         return name
 
     def connect(self, name: bytes) -> Connection:
-        """The connection to the process whose endpoint has this name.  Raises ProcessGoneError."""
+        """Return the connection to the process whose endpoint has this name.  Raises ProcessGoneError."""
         with self._lock:
-            found = self._connections.get(name)
-            if found is None or found.is_lost:
-                found = self._connections[name] = self._opened(name)
-            return found
+            connection = self._connections.get(name)
+            if connection is None or connection.is_lost:
+                connection = self._connections[name] = self._opened(name)
+            return connection
 
     def _opened(self, name: bytes) -> Connection:
-        made = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connected = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            made.connect(b"\0" + name)
-            pid = _checked_pid(made)
+            connected.connect(b"\0" + name)
+            pid = _checked_pid(connected)
         except OSError as error:
-            made.close()
+            connected.close()
             whose = name.split(b"-")[1].decode("ascii", "replace") if name.count(b"-") == 2 else "?"
-            raise ProcessGoneError(f"process {whose} has ended: nobody answers at {name!r}") from error
-        connection = Connection(made, pid)
-        self._outgoing[made.fileno()] = name, connection
-        self._poll.register(made, 0)  # hanging up is always reported
+            raise ProcessGoneError(f"process {whose} has ended: there is no endpoint {name!r}") from error
+        connection = Connection(connected, pid)
+        self._outgoing[connected.fileno()] = name, connection
+        self._poll.register(connected, 0)  # hanging up is always reported
         return connection
 
     def settle(self) -> None:
-        """Handle everything that has arrived."""
+        """Handle all messages that have arrived."""
         with self._lock:
             if self._spare < 0:
                 self._listen_again()
-            while ready := self._poll.poll(0):  # what was accepted may have something to say
+            while ready := self._poll.poll(0):  # new connections may have sent messages
                 for file, event in ready:
                     self._handle(file, event)
 
     def _run(self) -> None:
         while True:
             self._poll.poll(-1 if self._spare >= 0 else DEAF_SECONDS)
-            self.settle()  # asks again under the lock: by then a file may be another one
+            self.settle()  # polls again under the lock, since file numbers may have been reused
 
     def _handle(self, file: int, event: int) -> None:
         if file == self._listening.fileno():
@@ -204,7 +204,7 @@ class Endpoint:
     def _accept(self) -> None:
         while True:
             try:
-                made, _ = self._listening.accept()
+                accepted, _ = self._listening.accept()
             except BlockingIOError:
                 return
             except OSError:
@@ -212,24 +212,24 @@ class Endpoint:
                     continue
                 return
             try:
-                pid = _checked_pid(made)
+                pid = _checked_pid(accepted)
             except PermissionError:
-                made.close()
+                accepted.close()
                 continue
-            made.setblocking(False)
-            self._peers[made.fileno()] = Peer(made, pid)
-            self._poll.register(made, select.EPOLLIN)
+            accepted.setblocking(False)
+            self._peers[accepted.fileno()] = Peer(accepted, pid)
+            self._poll.register(accepted, select.EPOLLIN)
 
     def _turn_away(self) -> bool:
-        """No more files can be opened: end the next connection, by the kept one; whether there was one.
+        """Close the next connection when no more files can be opened, with the spare file; return whether one came.
 
-        If others take its place, nobody is heard until there is room again: the socket would be ready for ever.
+        If the spare file cannot be opened again, listening stops until one can: the socket would stay ready for ever.
         """
         spare, self._spare = self._spare, -1
         os.close(spare)
         try:
-            made, _ = self._listening.accept()
-            made.close()
+            accepted, _ = self._listening.accept()
+            accepted.close()
             return True
         except OSError:
             return False
@@ -250,7 +250,7 @@ class Endpoint:
                     message = peer.socket.recv(MAX_BYTES)
                 except ConnectionError:
                     message = b""
-                if len(message) < _HEAD.size:  # it has ended, or does not speak this language
+                if len(message) < _HEAD.size:  # the peer has ended, or uses another protocol
                     self._forget(peer)
                     return
                 self._answer(peer, message)
@@ -267,21 +267,21 @@ class Endpoint:
                 os.close(file)
 
     def _asked(self, peer: Peer, service: bytes, request: bytes) -> tuple[bytes, bytes, tuple[int, ...]]:
-        found = self.services.get(service)
-        if found is None:
-            return _GONE, b"what it shared is gone", ()
+        handler = self.services.get(service)
+        if handler is None:
+            return _GONE, b"the shared object is gone", ()
         try:
-            return _DONE, *found.asked(peer, request)
+            return _DONE, *handler.asked(peer, request)
         except ProcessGoneError as error:
             return _GONE, error.fact.encode(), ()
         except FlambeauError as error:
             return _FAILED, error.fact.encode(), ()
-        except Exception as error:  # noqa: BLE001  (the asking side is told, and this thread serves others too)
+        except Exception as error:  # noqa: BLE001  (sent to the requesting side; this thread serves others too)
             return _FAILED, f"{type(error).__name__}: {error}".encode(), ()
 
     def _forget(self, peer: Peer) -> None:
         del self._peers[peer.socket.fileno()]
-        self._poll.unregister(peer.socket)  # closing does not, while a child has a copy
+        self._poll.unregister(peer.socket)  # closing does not unregister it while a child has a copy
         peer.socket.close()
         process = process_descriptor(peer.pid)
         if process is None:
@@ -303,7 +303,7 @@ class Endpoint:
         connection.close()
 
     def pause(self) -> Any:
-        """Handle nothing until the lock that is returned is released: what is half handled would be half a child's."""
+        """Stop handling messages until the returned lock is released, so that a fork copies no half-handled state."""
         self._lock.acquire()
         return self._lock
 
@@ -322,7 +322,7 @@ class Endpoint:
 
 
 def process_descriptor(pid: int) -> int | None:
-    """A file that becomes readable when the process has ended, or None if it has; also where there is no such file."""
+    """Return a file that becomes readable when the process ends; None if it has ended, or without such files."""
     if pid == os.getpid():  # two endpoints of one process, in tests
         return None
     try:
@@ -332,7 +332,7 @@ def process_descriptor(pid: int) -> int | None:
 
 
 def _spare_file() -> int:
-    """A file to be closed when no more can be opened, -1 if that is so now."""
+    """Open a file to close when no more can be opened; return -1 if none can be opened now."""
     try:
         return os.open(os.devnull, os.O_RDONLY)
     except OSError:
@@ -345,9 +345,9 @@ _endpoint: Endpoint | None = None
 
 
 def endpoint() -> Endpoint:
-    """This process's endpoint, made at first use."""
+    """Return this process's endpoint, made at first use."""
     global _endpoint
-    if _endpoint is not None:  # and nobody waits for a fork
+    if _endpoint is not None:  # without waiting for a fork
         return _endpoint
     with _lock:
         if _endpoint is None:
@@ -356,21 +356,21 @@ def endpoint() -> Endpoint:
 
 
 def settle() -> None:
-    """Handle everything that other processes have sent so far, or left behind."""
+    """Handle all messages, and ends of processes, that have arrived."""
     if _endpoint is not None:
         _endpoint.settle()
 
 
-def _checked_pid(made: socket.socket) -> int:
-    """The process at the other end.  Raises PermissionError if another user runs it."""
-    pid, uid, _ = _CREDENTIALS.unpack(made.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+def _checked_pid(connected: socket.socket) -> int:
+    """Return the process at the other end.  Raises PermissionError if another user runs it."""
+    pid, uid, _ = _CREDENTIALS.unpack(connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     if uid != os.geteuid():
         raise PermissionError(f"process {pid} runs as user {uid}, this one as user {os.geteuid()}")
     return int(pid)
 
 
 def _before_fork() -> None:
-    """An interrupt may end it anywhere, and the process forks all the same."""
+    """Pause before a fork.  An interrupt may end this function anywhere, and the process forks all the same."""
     _lock.acquire()
     _held_by_fork.append(_lock)
     if _endpoint is not None:

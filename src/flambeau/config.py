@@ -2,24 +2,23 @@
 
 FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
                         `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
-FLAMBEAU_CACHE          directory of compiled kernels, as PYTORCH_KERNEL_CACHE_PATH is (default:
+FLAMBEAU_CACHE          directory of compiled kernels, like PYTORCH_KERNEL_CACHE_PATH (default:
                         $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
 USE_PYTORCH_KERNEL_CACHE  0: compiled kernels are not kept on disk
 FLAMBEAU_PURE           1: compile no module when the package is built, and do not warn at import that none is compiled
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
-FLAMBEAU_STRICT         1: silent mistakes are found: a replay of a graph whose declared inputs have no new values, a
-                        use of host memory before the non_blocking copy that it takes part in was waited for;
-                        a thread without the device and streams of the one that started it.  And errors of a GPU that
-                        come later name the last launches
-CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
+FLAMBEAU_STRICT         1: find silent mistakes: a replay of a graph whose declared inputs have no new values, a use
+                        of host memory before the wait for a non_blocking copy of it, and a thread without the device
+                        and streams of the thread that started it.  Later errors of a GPU name the last launches
+CUDA_LAUNCH_BLOCKING    1: the host waits for each launch
 TORCH_CUDA_SANITIZER    1: virtual GPUs report races, as with `races=error`, unless FLAMBEAU_GPUS says otherwise
-TORCH_CUDA_CHECK_STRAY_CONTEXT  warn or error: what `cuda.set_device` does where the process has used another device
+TORCH_CUDA_CHECK_STRAY_CONTEXT  warn or error: reaction of `cuda.set_device` if the process has used another device
 TORCH_ALLOW_TF32_CUBLAS_OVERRIDE  1: products of float32 matrices start as TF32
-TORCH_BLAS_PREFER_CUBLASLT, TORCH_LINALG_PREFER_CUSOLVER  1: what `preferred_blas_library` and its twin begin with
-CUBLASLT_WORKSPACE_SIZE KiB that each matrix product gets as workspace; else what CUBLAS_WORKSPACE_CONFIG adds up to
-CUDA_VISIBLE_DEVICES    which devices there are, and in which order
+TORCH_BLAS_PREFER_CUBLASLT, TORCH_LINALG_PREFER_CUSOLVER  1: first values of `preferred_blas_library` and its twin
+CUBLASLT_WORKSPACE_SIZE KiB of workspace for each matrix product; else the sum of CUBLAS_WORKSPACE_CONFIG
+CUDA_VISIBLE_DEVICES    the devices to use, in order
 PYTORCH_ALLOC_CONF      allocator settings, as in PyTorch (PYTORCH_CUDA_ALLOC_CONF is the old name)
-PYTORCH_NO_CUDA_MEMORY_CACHING  1: every block is an allocation of the driver's own, of exactly the bytes asked for
+PYTORCH_NO_CUDA_MEMORY_CACHING  1: every block is an allocation of the driver, of exactly the requested bytes
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ MAX_VIRTUAL_DEVICES = 64
 
 @dataclass(frozen=True)
 class Gpus:
-    """Which GPUs a machine has.
+    """The GPUs of a machine.
 
-    kind: "nvidia", "virtual" or "none";  count: how many virtual ones;  memory: bytes of each, 0 for the preset's.
-    races: what an unordered pair of accesses does;  schedule: "submission", "seeded:N" or "delay:N".
+    kind: "nvidia", "virtual" or "none";  count: the number of virtual GPUs;  memory: bytes of each, 0 for the preset's.
+    races: the reaction to an unordered pair of accesses;  schedule: "submission", "seeded:N" or "delay:N".
     """
 
     kind: str
@@ -54,9 +53,9 @@ class Gpus:
 
 
 def parse_gpus(text: str, races: str = "poison") -> Gpus:
-    """Read the value of FLAMBEAU_GPUS.  races: where it says nothing of them.  Raises ConfigError."""
+    """Parse the value of FLAMBEAU_GPUS.  races: the default for that option.  Raises ConfigError."""
     head, *options = [part.strip() for part in text.split(",")]
-    names = [each.partition("=")[0].strip() for each in options]
+    names = [option.partition("=")[0].strip() for option in options]
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"FLAMBEAU_GPUS={text!r}: {name} is given {names.count(name)} times", hint="give it once")
@@ -70,7 +69,8 @@ def parse_gpus(text: str, races: str = "poison") -> Gpus:
         if options:
             raise ConfigError(f"FLAMBEAU_GPUS={text!r}: {kind} takes no options, got {', '.join(options)}")
         return Gpus(kind)
-    return virtual_gpus(_count(count or "1", text), **{"races": races, **dict(_option(each, text) for each in options)})
+    chosen = {"races": races, **dict(_option(option, text) for option in options)}
+    return virtual_gpus(_count(count or "1", text), **chosen)
 
 
 def virtual_gpus(
@@ -78,7 +78,7 @@ def virtual_gpus(
 ) -> Gpus:
     """Describe `count` virtual GPUs.  Raises ConfigError."""
     if not 1 <= count <= MAX_VIRTUAL_DEVICES:
-        raise ConfigError(f"virtual GPUs: {count} devices were asked for; 1 to {MAX_VIRTUAL_DEVICES} can be had")
+        raise ConfigError(f"virtual GPUs: {count} devices were asked for; 1 to {MAX_VIRTUAL_DEVICES} are possible")
     if races not in RACES:
         raise ConfigError(f"virtual GPUs: races={races!r} is unknown", hint=f"use one of {', '.join(RACES)}")
     if not re.fullmatch(r"submission|(seeded|delay):\d+", schedule):
@@ -87,7 +87,7 @@ def virtual_gpus(
 
 
 def parse_bytes(size: int | str) -> int:
-    """A number of bytes, as `1048576`, `1MiB` or `1.5GiB`.  Raises ConfigError."""
+    """Parse a number of bytes: `1048576`, `1MiB` or `1.5GiB`.  Raises ConfigError."""
     if isinstance(size, int):
         if size < 0:
             raise ConfigError(f"a size of {size} bytes is negative")
@@ -99,28 +99,28 @@ def parse_bytes(size: int | str) -> int:
 
 
 def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
-    """The value of FLAMBEAU_GPUS, or None."""
+    """Return the parsed value of FLAMBEAU_GPUS, or None if it is not set."""
     text = environment.get("FLAMBEAU_GPUS", "")
     return parse_gpus(text, races="error" if sanitizer(environment) else "poison") if text else None
 
 
 def sanitizer(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether races between streams are to be errors."""
+    """Return whether races between streams are errors."""
     return environment.get("TORCH_CUDA_SANITIZER", "0") not in ("", "0")
 
 
 def pure(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the package is meant to run uncompiled."""
+    """Return whether the package is to run uncompiled."""
     return environment.get("FLAMBEAU_PURE", "0") not in ("", "0")
 
 
 def compile_ahead(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether kernels that a program will need next are compiled in the background."""
+    """Return whether kernels are compiled in the background before they are needed."""
     return environment.get("FLAMBEAU_COMPILE_AHEAD", "1") not in ("", "0")
 
 
 def strict(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether silent mistakes are looked for."""
+    """Return whether strict mode, which finds silent mistakes, is on."""
     return environment.get("FLAMBEAU_STRICT", "0") not in ("", "0")
 
 
@@ -133,7 +133,7 @@ def launch_blocking(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def stray_contexts(environment: Mapping[str, str] = os.environ) -> str:
-    """The reaction to contexts on devices that were not chosen: "warn", "error" or "" for none.
+    """Return the reaction to contexts on devices that were not chosen: "warn", "error", or "" for none.
 
     Raises: ConfigError.
     """
@@ -148,7 +148,7 @@ def tf32_override(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def preferred_libraries(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The libraries that are preferred at first, by kind."""
+    """Return the libraries that are preferred at first, by subject."""
     variables = {
         "blas": ("TORCH_BLAS_PREFER_CUBLASLT", "cublaslt"),
         "linalg": ("TORCH_LINALG_PREFER_CUSOLVER", "cusolver"),
@@ -157,9 +157,9 @@ def preferred_libraries(environment: Mapping[str, str] = os.environ) -> dict[str
 
 
 def blas_workspace(environment: Mapping[str, str] = os.environ) -> int | None:
-    """Bytes of workspace for a matrix product; None if nothing readable is said.
+    """Return the bytes of workspace for a matrix product; None if neither variable is valid.
 
-    CUBLAS_WORKSPACE_CONFIG is `:SIZE:COUNT`, any number of times: so many buffers of so many KiB.
+    CUBLAS_WORKSPACE_CONFIG is `:SIZE:COUNT`, repeated: COUNT buffers of SIZE KiB.
     """
     size = environment.get("CUBLASLT_WORKSPACE_SIZE", "").strip()
     if size.isdecimal():
@@ -167,17 +167,17 @@ def blas_workspace(environment: Mapping[str, str] = os.environ) -> int | None:
     buffers = environment.get("CUBLAS_WORKSPACE_CONFIG", "")
     if not re.fullmatch(r"(:\d+:\d+)+", buffers):
         return None
-    numbers = [int(each) for each in buffers.split(":")[1:]]
+    numbers = [int(number) for number in buffers.split(":")[1:]]
     return sum(size * count for size, count in zip(numbers[::2], numbers[1::2])) << 10
 
 
 def virtual_uuid(ordinal: int) -> str:
-    """What tells a virtual GPU from every other of its host, whatever its index in the process is."""
+    """Return the UUID of a virtual GPU, which depends on its ordinal on the host, not on its index in the process."""
     return f"GPU-{ordinal:08x}-0000-0000-0000-000000000000"
 
 
 def visible_devices(uuids: Sequence[str], environment: Mapping[str, str] = os.environ) -> list[int]:
-    """The ordinals that CUDA_VISIBLE_DEVICES leaves of the devices with these UUIDs, in its order.
+    """Return the ordinals that CUDA_VISIBLE_DEVICES selects of the devices with these UUIDs, in its order.
 
     An entry that is negative, unreadable or out of range ends the list; a duplicate empties it.  An entry may be a
     prefix of one UUID; one that fits several ends the list.  Trailing text after a number is ignored.
@@ -197,17 +197,17 @@ def visible_devices(uuids: Sequence[str], environment: Mapping[str, str] = os.en
 
 
 def names_instances(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether CUDA_VISIBLE_DEVICES names parts of devices (MIG)."""
+    """Return whether CUDA_VISIBLE_DEVICES names parts of devices (MIG)."""
     return "MIG-" in environment.get("CUDA_VISIBLE_DEVICES", "")
 
 
 def keeps_kernels(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether compiled kernels are kept on disk."""
+    """Return whether compiled kernels are kept on disk."""
     return environment.get("USE_PYTORCH_KERNEL_CACHE", "1") != "0"
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where compiled kernels are kept."""
+    """Return the directory of compiled kernels."""
     if chosen := environment.get("FLAMBEAU_CACHE") or environment.get("PYTORCH_KERNEL_CACHE_PATH"):
         return Path(chosen)
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flambeau"
@@ -231,7 +231,7 @@ def _option(text: str, whole: str) -> tuple[str, str]:
 
 def _ordinal(entry: str, uuids: Sequence[str]) -> int | None:
     if entry.startswith("GPU-"):
-        found = [index for index, uuid in enumerate(uuids) if uuid.startswith(entry)]
-        return found[0] if len(found) == 1 else None
+        matching = [index for index, uuid in enumerate(uuids) if uuid.startswith(entry)]
+        return matching[0] if len(matching) == 1 else None
     match = re.match(r"[+-]?\d+", entry)
     return int(match[0]) if match else None

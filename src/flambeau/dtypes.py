@@ -1,7 +1,7 @@
-"""Data types and the rules by which two of them meet.
+"""Data types and type promotion.
 
-Promotion follows PyTorch: bool < integers < floating point.  Within a category the wider type wins;
-uint8 with a signed type gives the next wider signed type; float16 with bfloat16 gives float32.
+Promotion follows PyTorch: bool < integers < floating point.  Within a category the wider type wins.  uint8 with a
+signed type gives the next wider signed type; float16 with bfloat16 gives float32.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ float32 = dtype("float32", 4, FLOATING, True, "float", "float")
 float64 = dtype("float64", 8, FLOATING, True, "double", "double")
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
-BY_NAME = {each.name: each for each in ALL}
+BY_NAME = {item.name: item for item in ALL}
 FLOATING_TYPES = (float16, bfloat16, float32, float64)
 INTEGER_TYPES = (uint8, int8, int16, int32, int64)
 _SIGNED_ABOVE_UINT8 = {int8: int16}
@@ -86,20 +86,20 @@ short, int_, long = int16, int32, int64
 OF_PYTHON = {bool: bool_, int: int64, float: float64}
 
 
-def meant(value: Any) -> Any:
-    """The data type that Python's bool, int or float stands for; anything else is itself."""
+def from_type(value: Any) -> Any:
+    """Convert Python's bool, int or float type to its data type; return anything else unchanged."""
     return OF_PYTHON.get(value, value) if isinstance(value, type) else value
 
 
 def promote(a: dtype, b: dtype) -> dtype:
-    """The type that values of `a` and of `b` both convert to."""
+    """Return the type that values of `a` and of `b` both convert to."""
     if a is b:
         return a
     if a.category != b.category:
         return a if a.category > b.category else b
     if {a, b} == {float16, bfloat16}:
         return float32
-    low, high = sorted((a, b), key=lambda each: (each.itemsize, each.is_signed))
+    low, high = sorted((a, b), key=lambda item: (item.itemsize, item.is_signed))
     if low is uint8:
         return _SIGNED_ABOVE_UINT8.get(high, high)
     return high
@@ -108,34 +108,34 @@ def promote(a: dtype, b: dtype) -> dtype:
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The type that values of both types convert to; bool, int and float stand for bool, int64 and float64.
 
-    Raises: ArgumentTypeError for what is no data type.
+    Raises: ArgumentTypeError for anything but a data type.
     Example:
         >>> torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.uint8, torch.int8)
         (torch.float16, torch.int16)
     """
-    found = [meant(each) for each in (type1, type2)]
-    for place, each in enumerate(found, 1):
-        if not isinstance(each, dtype):
+    types = [from_type(value) for value in (type1, type2)]
+    for number, value in enumerate(types, 1):
+        if not isinstance(value, dtype):
             raise ArgumentTypeError(
-                f"type{place} must be a torch.dtype, got {shown(each)}",
+                f"type{number} must be a torch.dtype, got {shown(value)}",
                 hint="as in torch.float32",
                 operator="promote_types",
             )
-    return promote(*found)
+    return promote(*types)
 
 
 def of_scalar(value: bool | int | float, default_float: dtype) -> dtype:
-    """The type that a Python number has when nothing else decides."""
+    """Return the type of a Python number among no tensors."""
     if isinstance(value, bool):
         return bool_
     return int64 if isinstance(value, int) else default_float
 
 
 def from_numpy(numpy_dtype: Any) -> dtype | None:
-    """The type with the same bits as a numpy.dtype, or None if there is none."""
+    """Return the type with the same bits as a numpy.dtype, or None."""
     return BY_NAME.get(numpy_dtype.name)
 
 
 def can_store(source: dtype, target: dtype) -> bool:
-    """Whether a result of type `source` may be written into `target` in place (never to a lower category)."""
+    """Return whether a result of type `source` may be written in place into `target` (never to a lower category)."""
     return source.category <= target.category

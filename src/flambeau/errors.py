@@ -1,45 +1,45 @@
-"""Every error that flambeau raises on purpose.
+"""The errors of flambeau.
 
     FlambeauError
     +-- ArgumentError          (ValueError)            an argument has a value that cannot be used
-        +-- ValueRangeError    (also RuntimeError)     a size, a bound or a count that there cannot be
-        +-- NamingError        (also KeyError)         a name or a key is missing, is taken, or can be none
-        +-- FileFormatError    (also RuntimeError)     a file is damaged, or has a format that is not read
+        +-- ValueRangeError    (also RuntimeError)     a size, bound or count is out of range
+        +-- NamingError        (also KeyError)         a name or a key is missing, taken or invalid
+        +-- FileFormatError    (also RuntimeError)     a file is damaged, or has an unknown format
     +-- ArgumentTypeError      (TypeError)             an argument has the wrong type
-    +-- ConfigError            (ValueError)            an environment variable or option makes no sense
-    +-- DtypeError             (RuntimeError)          operands have data types the operator does not take
+    +-- ConfigError            (ValueError)            an environment variable or option is invalid
+    +-- DtypeError             (RuntimeError)          operands have data types that the operator does not accept
     +-- ShapeError             (RuntimeError)          operands have shapes that do not fit
     +-- IndexRangeError        (IndexError, RuntimeError)   an index lies outside its dimension
-    +-- DeviceMismatchError    (RuntimeError)          operands live on different devices
-    +-- DeviceNameError        (RuntimeError)          a text or a number is no device's name
-    +-- DeviceIndexError       (RuntimeError)          there is no device with that index
-        +-- DeviceQueryError   (also AssertionError)   a device that does not exist was asked what it is
+    +-- DeviceMismatchError    (RuntimeError)          operands are on different devices
+    +-- DeviceNameError        (RuntimeError)          a text or a number is not a device
+    +-- DeviceIndexError       (RuntimeError)          no device has that index
+        +-- DeviceQueryError   (also AssertionError)   a query of a device that does not exist
     +-- NoDeviceError          (RuntimeError)          CUDA was used and there is no GPU, real or virtual
-    +-- ModeError              (RuntimeError)          a switch was given a setting that it does not have
-    +-- SynchronizationError   (RuntimeError)          the host would have waited, and was told not to
-    +-- EarlyAccessError       (RuntimeError)          the host used bytes before it had waited for their copy
-    +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
+    +-- ModeError              (RuntimeError)          a setting is invalid
+    +-- SynchronizationError   (RuntimeError)          a wait of the host that is forbidden
+    +-- EarlyAccessError       (RuntimeError)          the host used bytes before waiting for their copy
+    +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not support a feature
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
-        +-- CheckpointError                            a checkpointed function did not do the same again
-        +-- GradcheckError                             a derivative disagrees with differences
-    +-- DeferredCudaCallError  (RuntimeError)          what was asked for before the start failed at the start
+        +-- CheckpointError                            a recomputation differs from the call
+        +-- GradcheckError                             a derivative differs from finite differences
+    +-- DeferredCudaCallError  (RuntimeError)          a call deferred to initialization failed
     +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
-    +-- ReentryError           (RuntimeError)          a finalizer called what its thread was in the middle of
-    +-- InternalError          (RuntimeError)          the NumPy meaning of a kernel failed: a mistake of flambeau
-    +-- OutOfMemoryError       (RuntimeError)          a device has no room, after everything idle was handed back
-    +-- AcceleratorError       (RuntimeError)          the driver reported a failure; `error_code` says which
-        +-- CudaError                                  a code that `cuda.check_error` was given is not success
-        +-- AccessError                                virtual GPUs: out of bounds, or memory that was freed
-        +-- RaceError                                  virtual GPUs: two accesses that nothing orders
+    +-- ReentryError           (RuntimeError)          a finalizer called the library inside a lock
+    +-- InternalError          (RuntimeError)          a kernel's NumPy reference failed: a bug of flambeau
+    +-- OutOfMemoryError       (RuntimeError)          a device has no memory left
+    +-- AcceleratorError       (RuntimeError)          the driver reported an error, with its `error_code`
+        +-- CudaError                                  `cuda.check_error` got a code of a failure
+        +-- AccessError                                virtual GPUs: access out of bounds or to freed memory
+        +-- RaceError                                  virtual GPUs: two unordered accesses
 
-Each one also derives from the builtin that PyTorch raises in the same place, so existing handlers work.
+Each class also derives from the builtin error that PyTorch raises in the same place, so existing handlers work.
 """
 
 from typing import Any, Literal, NamedTuple
 
 CODES_HINT = "cudaError_t in CUDA's runtime API says what the number means"
-MAX_SHOWN = 80  # characters of a value that an error shows
-LACKING = "docs/differences.md says what of PyTorch is not there yet"
+MAX_SHOWN = 80  # characters of a value that errors show
+LACKING = "docs/differences.md lists the parts of PyTorch that are missing"
 
 
 CUDA_TEXTS = {  # CUDA's texts for its error codes, which the driver and the runtime share
@@ -66,25 +66,25 @@ CUDA_TEXTS = {  # CUDA's texts for its error codes, which the driver and the run
 
 
 def cuda_text(code: int) -> str:
-    """CUDA's text for an error code."""
+    """Return CUDA's text for an error code."""
     return CUDA_TEXTS.get(int(code), "unrecognized error code")
 
 
 def no_attribute(module: str, name: str) -> AttributeError:
-    """What a module raises for a name that it does not have."""
+    """Return the error for a name that a module does not have."""
     fact = f"module {module!r} has no attribute {name!r}"
     return AttributeError(fact if name.startswith("_") else f"{fact}\nhint: {LACKING}", name=name)
 
 
 class FlambeauError(Exception):
-    """A fact with every value involved, and, where there is one, a way out on a `hint:` line.
+    """An error: a fact with every value involved, and a `hint:` line if there is a remedy.
 
-    what: the fact.  operator: the public operation that failed, "" if it is none.  hint: the way out, or what is valid.
-    operands: (name, description) of each argument of the operator, where one raised it.
-    The text is made of these when it is read: `operator: what`, then the hint.
+    what: the fact.  operator: the public operation that failed, or "".  hint: the remedy, or the valid values.
+    operands: (name, description) of each argument of the operator that raised it, if one did.
+    `str()` joins them: `operator: what`, then the hint.
     """
 
-    is_named = True  # whether the outermost public operation that raises it gives it its name
+    is_named = True  # whether it takes the name of the outermost public operation that raises it
 
     def __init__(self, what: str = "", *, hint: str = "", operator: object = "") -> None:
         super().__init__(what)
@@ -100,7 +100,7 @@ class FlambeauError(Exception):
         return f"{self.operator}: {self.what}" if self.operator else self.what
 
     @property
-    def args(self) -> tuple[str]:  # type: ignore[override]  # Exception's is an attribute that nothing here sets
+    def args(self) -> tuple[str]:  # type: ignore[override]  # Exception declares an attribute, which is never set here
         return (str(self),)
 
     def __str__(self) -> str:
@@ -113,17 +113,17 @@ class FlambeauError(Exception):
         return _restored, (type(self), self.__dict__)
 
 
-def _restored(kind: type[FlambeauError], fields: dict[str, Any]) -> FlambeauError:
-    """An unpickled error."""
-    made = kind.__new__(kind)
-    made.__dict__.update(fields)
-    return made
+def _restored(cls: type[FlambeauError], fields: dict[str, Any]) -> FlambeauError:
+    """Restore an unpickled error."""
+    error = cls.__new__(cls)
+    error.__dict__.update(fields)
+    return error
 
 
 def name_error(error: BaseException, operator: str, operands: tuple[tuple[str, str], ...] = ()) -> None:
-    """Say which public operation an error is about; the last to say so, the outermost one, counts.
+    """Set the public operation of an error.  The last call wins, which is the outermost operation's.
 
-    Errors of other libraries, sealed ones and those that are about the device keep the name that they have.
+    Errors of other libraries, sealed errors, and those with is_named False are not changed.
     """
     if isinstance(error, FlambeauError) and error.is_named and not error.is_sealed:
         error.operator = operator
@@ -131,7 +131,7 @@ def name_error(error: BaseException, operator: str, operands: tuple[tuple[str, s
 
 
 class naming:  # noqa: N801  (reads as a part of `with`)
-    """A block whose errors are about one public operation: `with naming("xavier_uniform_"):`."""
+    """A block whose errors take the name of one public operation: `with naming("xavier_uniform_"):`."""
 
     __slots__ = ("operator",)
 
@@ -147,7 +147,7 @@ class naming:  # noqa: N801  (reads as a part of `with`)
 
 
 def seal(error: BaseException) -> None:
-    """Keep the name of an error that a user's callback raised: the operation that called it did not fail itself."""
+    """Fix the name of an error that a user's callback raised: the operation that called the callback did not fail."""
     if isinstance(error, FlambeauError):
         error.is_sealed = True
 
@@ -161,25 +161,25 @@ class ArgumentTypeError(FlambeauError, TypeError):
 
 
 class ConfigError(FlambeauError, ValueError):
-    """An environment variable or an option makes no sense."""
+    """An environment variable or an option is invalid."""
 
     is_named = False
 
 
 class ValueRangeError(ArgumentError, RuntimeError):
-    """A size, a bound or a count is one that there cannot be."""
+    """A size, bound or count is out of range."""
 
 
 class NamingError(ArgumentError, KeyError):
-    """A name or a key is missing, is taken already, or can be none."""
+    """A name or a key is missing, taken or invalid."""
 
 
 class FileFormatError(ArgumentError, RuntimeError):
-    """A file is damaged, or has a format that is not read."""
+    """A file is damaged, or has an unknown format."""
 
 
 class DtypeError(FlambeauError, RuntimeError):
-    """Operands have data types that the operator does not take."""
+    """Operands have data types that the operator does not accept."""
 
 
 class ShapeError(FlambeauError, RuntimeError):
@@ -189,24 +189,24 @@ class ShapeError(FlambeauError, RuntimeError):
 class IndexRangeError(FlambeauError, IndexError, RuntimeError):
     """An index lies outside the dimension that it selects from.
 
-    PyTorch raises IndexError or, in `gather`, `scatter` and `one_hot`, RuntimeError: handlers of both catch this one.
+    PyTorch raises IndexError, or RuntimeError in `gather`, `scatter` and `one_hot`.  Handlers of both catch this error.
     """
 
 
 class DeviceMismatchError(FlambeauError, RuntimeError):
-    """Operands live on different devices."""
+    """Operands are on different devices."""
 
 
 class DeviceNameError(FlambeauError, RuntimeError):
-    """A text or a number is no device's name."""
+    """A text or a number is not a device."""
 
 
 class DeviceIndexError(FlambeauError, RuntimeError):
-    """There is no device with that index."""
+    """No device has that index."""
 
 
 class DeviceQueryError(DeviceIndexError, AssertionError):
-    """A device that does not exist was asked what it is."""
+    """A query of a device that does not exist."""
 
 
 class NoDeviceError(FlambeauError, RuntimeError):
@@ -216,27 +216,27 @@ class NoDeviceError(FlambeauError, RuntimeError):
 
 
 class ModeError(FlambeauError, RuntimeError):
-    """A switch was given a setting that it does not have, or is in one that it cannot tell."""
+    """A setting is invalid, or cannot be read because older and newer settings disagree."""
 
 
 class SynchronizationError(FlambeauError, RuntimeError):
-    """The host would have waited for a device, and `cuda.set_sync_debug_mode` forbids it."""
+    """The host would wait for a device, which `cuda.set_sync_debug_mode` forbids."""
 
     is_named = False
 
 
 class EarlyAccessError(FlambeauError, RuntimeError):
-    """The host used memory of a non_blocking copy before it had waited for the copy (FLAMBEAU_STRICT=1)."""
+    """The host used memory of a non_blocking copy before waiting for the copy (FLAMBEAU_STRICT=1)."""
 
     is_named = False
 
 
 class NotSupportedError(FlambeauError, NotImplementedError):
-    """This driver does not have the ability that was asked for."""
+    """This driver does not support a feature."""
 
 
 class DeviceAssertError(FlambeauError, RuntimeError):
-    """A value that a kernel was told to assert is not there.  A GPU stops at it, and reports AcceleratorError."""
+    """A value that a kernel asserts is wrong.  A GPU stops at it, and reports AcceleratorError."""
 
 
 class AutogradError(FlambeauError, RuntimeError):
@@ -244,15 +244,15 @@ class AutogradError(FlambeauError, RuntimeError):
 
 
 class CheckpointError(AutogradError):
-    """A checkpointed function saved other values when it ran again than the first time."""
+    """A checkpointed function saved other values in its recomputation than in its call."""
 
 
 class GradcheckError(AutogradError):
-    """A derivative disagrees with differences."""
+    """A derivative differs from finite differences."""
 
 
 class DeferredCudaCallError(FlambeauError, RuntimeError):
-    """A call that was put off until the start failed then; `__cause__` says how."""
+    """A call that was deferred to initialization failed there; `__cause__` has the error."""
 
     is_named = False
 
@@ -268,40 +268,40 @@ class ReentryError(FlambeauError, RuntimeError):
 
 
 def reentered() -> ReentryError:
-    """The error of a lock that its own thread holds."""
+    """Return the error for a lock that its own thread holds."""
     return ReentryError(
         "the calling thread is in the middle of an allocation or another call that holds the same lock: a finalizer "
         "(__del__ or a weakref callback), a signal handler or a hook called the library there",
-        hint="let __del__ only note what is to be done, and do it in the next ordinary call",
+        hint="let __del__ only record the work, and do it in the next ordinary call",
     )
 
 
 class InternalError(FlambeauError, RuntimeError):
-    """The NumPy meaning of a kernel failed as no GPU would: a mistake of flambeau.  No device is lost."""
+    """A kernel's NumPy reference failed in a way that no GPU does: a bug of flambeau.  No device is lost."""
 
 
 def reference_failed(called: str, where: str, cause: Exception) -> InternalError:
-    """The error of a NumPy reference that raised `cause`."""
+    """Return the error for a NumPy reference that raised `cause`."""
     return InternalError(
         f"the kernel's NumPy reference failed{where}: {type(cause).__name__}: {cause}",
-        hint="this is a mistake of flambeau, not of the program: please report the call with its arguments",
+        hint="this is a bug of flambeau, not of the program: please report the call with its arguments",
         operator=called,
     )
 
 
 class OutOfMemoryError(FlambeauError, RuntimeError):
-    """A device has no room for an allocation, after everything idle was handed back."""
+    """A device has no memory for an allocation, after everything idle was handed back."""
 
     is_named = False
 
 
 class AcceleratorError(FlambeauError, RuntimeError):
-    """The driver reported a failure.
+    """The driver reported an error.
 
-    `error_code` is the CUresult number.  `sticky` is True where the device can do no more work in this process.
+    `error_code` is the CUresult number.  `sticky` is True if the device can do no more work in this process.
     """
 
-    is_named = False  # what failed was called before
+    is_named = False  # the failed call came earlier
 
     def __init__(
         self, what: str, *, hint: str = "", error_code: int = 999, sticky: bool = False, operator: object = ""
@@ -312,22 +312,22 @@ class AcceleratorError(FlambeauError, RuntimeError):
 
 
 class CudaError(AcceleratorError):
-    """A code of CUDA's runtime that stands for a failure.  code: the cudaError_t, which is `error_code` too."""
+    """An error code of CUDA's runtime.  code: the cudaError_t, which is `error_code` too."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"CUDA error: {cuda_text(code)} ({int(code)})", hint=CODES_HINT, error_code=int(code))
 
 
 class AccessError(AcceleratorError):
-    """A virtual GPU was asked to touch bytes outside any live block."""
+    """A virtual GPU accessed bytes outside any live block."""
 
 
 class RaceAccess(NamedTuple):
     """One side of a race.
 
-    operator: what touches the bytes, "allocation" for the taking of a block;  verb: "reads", "writes",
-    "reads and writes" or "takes";  stream, device: where, "the host" and None for the host itself;  low, high: the
-    first byte that it touches and the end of the last one;  site: its line.
+    operator: the operator that accesses the bytes, or "allocation".  verb: "reads", "writes", "reads and writes", or
+    "takes" for an allocation.  stream, device: "the host" and None for the host.  low, high: the first byte accessed
+    and the end of the last one.  site: the program's line.
     """
 
     operator: str
@@ -340,17 +340,17 @@ class RaceAccess(NamedTuple):
 
 
 class MissingWait(NamedTuple):
-    """Two streams, as errors spell them: the first must wait for the second.  The host may be the first."""
+    """Two streams, as errors name them: the first must wait for the second.  The host may be the first."""
 
     waiter: str
     awaited: str
 
 
 class RaceError(AcceleratorError):
-    """Accesses to the same bytes, at least one of each pair a write, that nothing orders.
+    """Unordered accesses to the same bytes, where each pair has a write.
 
     accesses: the one that was refused, then one of each stream that it races with.
-    missing:  all waits that would have ordered it.
+    missing:  all waits that would order it.
     """
 
     def __init__(
@@ -368,7 +368,7 @@ class RaceError(AcceleratorError):
 
 
 def shown(value: object) -> str:
-    """A value as errors show it: a tensor's type, shape and device, else its text, or its type where that is long."""
+    """Format a value for errors: a tensor's type, shape and device, else its text, or its type if the text is long."""
     describe = getattr(value, "describe", None)
     if callable(describe) and not isinstance(value, type):
         return str(describe())

@@ -12,19 +12,19 @@ from typing import Any
 
 @cache
 def numpy() -> Any:
-    """The numpy module."""
+    """Return the numpy module."""
     import numpy
 
     return numpy
 
 
 class _Numpy:
-    """NumPy's functions by attribute, `np.exp`, with the module loaded at the first."""
+    """NumPy's functions as attributes, `np.exp`; the first use loads the module."""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(numpy(), name)
-        setattr(self, name, found)
-        return found
+        function = getattr(numpy(), name)
+        setattr(self, name, function)
+        return function
 
 
 np = _Numpy()
@@ -32,7 +32,7 @@ np = _Numpy()
 
 @cache
 def numpy_dtype(name: str) -> Any:
-    """The numpy.dtype called `name`; bfloat16 is ml_dtypes'."""
+    """Return the numpy.dtype of a name; bfloat16 is from ml_dtypes."""
     if name == "bfloat16":
         import ml_dtypes
 
@@ -40,11 +40,11 @@ def numpy_dtype(name: str) -> Any:
     return numpy().dtype(name)
 
 
-def rounded(array: Any, kind: Any) -> Any:
-    """An array as one of our types.  float64 becomes a half type through float32, as in PyTorch: rounded twice."""
-    if array.dtype == numpy().float64 and kind.is_floating_point and kind.itemsize == 2:
+def rounded(array: Any, dtype: Any) -> Any:
+    """Convert an array to one of our types.  As in PyTorch, float64 is rounded to a half type through float32."""
+    if array.dtype == numpy().float64 and dtype.is_floating_point and dtype.itemsize == 2:
         array = array.astype(numpy().float32)
-    return array.astype(kind.numpy, copy=False)
+    return array.astype(dtype.numpy, copy=False)
 
 
 def is_numpy_loaded() -> bool:
@@ -52,7 +52,7 @@ def is_numpy_loaded() -> bool:
 
 
 def bytes_at(address: int, nbytes: int) -> Any:
-    """A uint8 array over `nbytes` of this process's memory.  The caller keeps that memory alive."""
+    """Return a uint8 array over `nbytes` of this process's memory.  The caller keeps that memory alive."""
     return numpy().frombuffer((ctypes.c_uint8 * nbytes).from_address(address), dtype="uint8")
 
 
@@ -75,28 +75,28 @@ class _Interface:
 
 
 def array_at(address: int, dtype: Any, shape: Sequence[int], strides: Sequence[int] | None, owner: Any = None) -> Any:
-    """An array over this process's memory.  dtype is ours; strides in elements, None for contiguous.
+    """Return an array over this process's memory.  dtype is ours; strides in elements, None for contiguous.
 
-    The array keeps `owner` alive; without one the caller keeps the memory alive.
+    The array keeps `owner` alive.  Without an owner, the caller keeps the memory alive.
     """
     steps = None if strides is None else tuple(step * dtype.itemsize for step in strides)
     plain = dtype.numpy
-    if plain.kind == "V":  # ml_dtypes types have no type string that the protocol knows
+    if plain.kind == "V":  # ml_dtypes types have no type string in the protocol
         return numpy().asarray(_Interface(address, tuple(shape), steps, "<u2", owner)).view(plain)
     return numpy().asarray(_Interface(address, tuple(shape), steps, plain.str, owner))
 
 
 def address_of(array: Any) -> int:
-    """Where the first byte of a NumPy array lies."""
+    """Return the address of the first byte of a NumPy array."""
     return int(array.__array_interface__["data"][0])
 
 
 def is_process_alive(pid: int) -> bool:
-    """Whether a process with this number exists."""
+    """Return whether a process with this number exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # it exists, and is someone else's
+    except PermissionError:  # it exists, and runs as another user
         return True
     return True

@@ -23,7 +23,7 @@ from .errors import ArgumentError
 from .strides import contiguous, extent
 
 MAX_DIMS = 8
-Buffer = bytes | bytearray  # the arguments of a launch; it may be kept, since it is not written again
+Buffer = bytes | bytearray  # arguments of a launch; callees may keep it, since it is not written again
 _FORMATS = {"int32": "i", "int64": "q", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d"}
 _ABSENT = (0,) * MAX_DIMS
 _NO_ARRAY = (0, 0)
@@ -180,8 +180,8 @@ class Kernel:
             if type(param) is Pointer:
                 bound.append(_pointer_access(param, values))
             elif type(param) is Pointers:
-                given = [(address, numel) for address, numel in values[param.name] if address]
-                bound.append([Access(at, param.dtype, param.access, (numel,), None) for at, numel in given])
+                arrays = [(address, numel) for address, numel in values[param.name] if address]
+                bound.append([Access(at, param.dtype, param.access, (numel,), None) for at, numel in arrays])
             elif type(param) is Scalar:
                 bound.append(values[param.name])
         return bound
@@ -206,7 +206,7 @@ class Kernel:
 
 
 def _offset_of(formats: Sequence[str], index: int) -> int:
-    """The offset of a parameter in the buffer, aligned as C does."""
+    """Return the offset of a parameter in the buffer, aligned as in C."""
     return struct.calcsize("@" + "".join(formats[: index + 1])) - struct.calcsize("@" + formats[index])
 
 
@@ -253,5 +253,5 @@ def _pointer_access(param: Pointer, values: dict[str, Any]) -> Access | None:
 
 
 def row_major(access: Access) -> Sequence[int]:
-    """The strides of an access, in elements, computed if it is contiguous."""
+    """Return the strides of an access in elements, computed if it is contiguous."""
     return contiguous(access.shape) if access.strides is None else access.strides

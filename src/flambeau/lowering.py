@@ -43,7 +43,7 @@ class Call:
     """One call while it is lowered: implements the interface of ops/operator.py and records its use.
 
     name: the operator's name.  called: the name that the user called.
-    given: the tensor that takes the result, or None.
+    given: the tensor to write the result to, or None.
     """
 
     def __init__(self, operator: Operator, device: Device, operands: int) -> None:
@@ -63,35 +63,35 @@ class Call:
         self.body_operands: Sequence[Any] = ()
         self.inlined: list[tuple[Operator, Sequence[Any], Any]] = []
 
-    def operand(self, source: TensorBase, place: int) -> Any:
-        """A placeholder for an operand; `place` is its index in the plan."""
+    def operand(self, source: TensorBase, index: int) -> Any:
+        """Make a placeholder for an operand; `place` is its index in the plan."""
         if source.layout.device is not self.device:
             raise NotLowerable("several devices")
-        return self._placed(source.layout, place)
+        return self._placed(source.layout, index)
 
-    def _placed(self, layout: Layout, place: int) -> Any:
-        memory = storage.placeholder(self.device, layout.nbytes, place)
+    def _placed(self, layout: Layout, index: int) -> Any:
+        memory = storage.placeholder(self.device, layout.nbytes, index)
         memory.aligned = layout.aligned
         return tensor.new_tensor(memory, layout)
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """A new result, or the tensor to write if that has the type, the shape and the strides of the result.
+        """Return a new result, or the tensor to write if it has the type, shape and strides of the result.
 
-        strides: those of a dense result; contiguous if not given.
+        strides: those of a dense result; contiguous if None.
         """
         size = st.Size(shape)
         layout = dense_layout(self.device, dtype, size)
         if strides is not None:
             layout = layout_of(self.device, dtype, size, tuple(strides))
-        given = self.given
-        if given is not None and given.dtype is dtype and given.shape == size:
-            lies_so = given.is_contiguous() if strides is None else given.strides == layout.strides
+        target = self.given
+        if target is not None and target.dtype is dtype and target.shape == size:
+            lies_so = target.is_contiguous() if strides is None else target.strides == layout.strides
             if lies_so:
-                return given
+                return target
         return self.take(layout)
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """Contiguous memory that is freed when the launches of this call are done."""
+        """Allocate contiguous memory that is freed when the launches of this call are done."""
         return self.take(dense_layout(self.device, dtype, tensor.checked_size(shape, self.name)))
 
     def take(self, layout: Layout) -> Any:
@@ -103,11 +103,11 @@ class Call:
         return self._placed(layout, self.places - 1)
 
     def part(self, operand: Any, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
-        """A part of a contiguous operand, by its shape, strides and offset in elements."""
+        """Return a part of a contiguous operand, by its shape, strides and offset in elements."""
         return tensor.alias_of(operand, shape, strides, operand.offset + offset)
 
     def contiguous(self, operand: Any, dtype: dtype | None = None) -> Any:
-        """The operand itself if it is contiguous and of that dtype, else a copy that is."""
+        """Return the operand itself if it is contiguous and of that dtype, else a contiguous copy."""
         wanted = operand.dtype if dtype is None else dtype
         if operand.dtype is wanted and operand.is_contiguous():
             return operand
@@ -139,7 +139,7 @@ class Call:
         self.steps.append(LibraryCall(operation, handle, nbytes, operands, self.called))
 
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
-        """Reserve `count` Philox counters of a generator (None: the device's own): (state, seed, first counter)."""
+        """Reserve `count` Philox counters of a generator (None: the device's); return (state, seed, first counter)."""
         if source is not None:
             check_generator(self.name, source)
             if source.device_index != self.device.index:
@@ -152,9 +152,9 @@ class Call:
         first = 3 * len(self.draws) - 3
         return Drawn(first), Drawn(first + 1), Drawn(first + 2)
 
-    def inline(self, operator: Operator, bound: Sequence[Any], given: Any) -> Any:
-        """Lower a call of a composite's body into this call.  given: the tensor that takes the result, or None."""
-        for argument in (*bound, given):
+    def inline(self, operator: Operator, bound: Sequence[Any], target: Any) -> Any:
+        """Lower a call of a composite's body into this call.  target: the tensor to write the result to, or None."""
+        for argument in (*bound, target):
             _check_placed(argument)
         if operator.host == "waits" or operator.mutates:
             raise NotLowerable(operator.name)
@@ -162,11 +162,11 @@ class Call:
             self.settings.append((operator.setting, operator.setting.value))
         if operator.kind is COMPOSITE:
             result = operator.body(*bound)
-            if given is not None:
-                self.assign(given, result)
-            return result if given is None else given
+            if target is not None:
+                self.assign(target, result)
+            return result if target is None else target
         before = self.given, self.name, self.called
-        self.given, self.name = given, operator.name
+        self.given, self.name = target, operator.name
         if self.is_derivative:  # its launches are named after the operators that it calls
             self.called = operator.called
         try:
@@ -177,7 +177,7 @@ class Call:
         return result
 
     def plan(self, members: list[tuple[int, int]], has_given: bool, result: Any) -> Plan:
-        """The plan of what was recorded.  result: the result of the lowering, or of the body of a composite."""
+        """Make the plan of the recorded steps.  result: the result of the lowering, or of a composite's body."""
         steps = [host_call(step) for step in self.steps] if self.is_on_host else self.steps
         plan = Plan(self.device, members, has_given, self.taken, steps, self.draws, result)
         plan.settings = self.settings or None
@@ -187,7 +187,7 @@ class Call:
 
 
 def _kept(result: Any) -> Iterator[int]:
-    """Yield the places of the results of a call."""
+    """Yield the operand indexes of the results of a call."""
     if isinstance(result, tuple):
         for tensor in result:
             yield from _kept(tensor)
@@ -196,17 +196,17 @@ def _kept(result: Any) -> Iterator[int]:
 
 
 def _lifetimes(steps: Sequence[Any], first: int, count: int, kept: Iterator[int]) -> list[Any]:
-    """Per step, the indexes of the allocations to make before it and of those to free after it.
+    """Return, per step, the indexes of the allocations to make before it and of those to free after it.
 
     first: the place of the first allocation.  kept: the places of results, which are never freed.
     """
-    uses = [{place.operand - first for place in step.addresses} for step in steps]
+    uses = [{position.operand - first for position in step.addresses} for step in steps]
     begins, ends = [0] * count, [len(steps) - 1] * count
     for taken in range(count):
         used_by = [at for at, used in enumerate(uses) if taken in used]
         if used_by:
             begins[taken], ends[taken] = used_by[0], used_by[-1]
-    is_kept = {place - first for place in kept}
+    is_kept = {position - first for position in kept}
     return [
         (
             [taken for taken in range(count) if begins[taken] == at],
@@ -217,39 +217,39 @@ def _lifetimes(steps: Sequence[Any], first: int, count: int, kept: Iterator[int]
 
 
 def _check_placed(value: Any) -> None:
-    """Raise NotLowerable for a tensor with memory, which is no argument: later calls would have another one."""
+    """Raise NotLowerable for a tensor with memory that is not an argument: later calls would have another tensor."""
     if isinstance(value, TensorBase):
         if value.storage.place == NO_PLACE:
-            raise NotLowerable("a tensor that is no argument")
+            raise NotLowerable("a tensor that is not an argument")
     elif isinstance(value, (list, tuple)):
         for member in value:
             _check_placed(member)
 
 
-def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
-    """The entry of the call cache for a call.  Raises the errors of the operator."""
+def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
+    """Make the call cache's entry for a call.  Raises the errors of the operator."""
     if operator.is_derivative:
         return _composite_entry(operator, bound, next(iter(_devices(bound)), CPU))
     check_types(operator, bound)
     device, scalars = device_of(operator, bound)
-    if given is not None:
-        _check_given(operator, device, given)
+    if target is not None:
+        _check_given(operator, device, target)
     if scalars:
         return MovedScalars(scalars, device.index)
     if operator.kind is COMPOSITE:
         return _composite_entry(operator, bound, device)
     members = _members(bound)
-    call = Call(operator, device, len(bound) + len(members) + (given is not None))
+    call = Call(operator, device, len(bound) + len(members) + (target is not None))
     arguments = _arguments(call, operator, bound)
-    if given is not None:
-        call.given = call.operand(given, call.places - 1)
+    if target is not None:
+        call.given = call.operand(target, call.places - 1)
         for index, argument in enumerate(bound):
-            if isinstance(argument, TensorBase) and is_same(argument, given):
+            if isinstance(argument, TensorBase) and is_same(argument, target):
                 arguments[index] = call.given
     result = operator.lower(call, *arguments)
-    if given is not None:
+    if target is not None:
         result = _written(call, result)
-    plan = call.plan(members, given is not None, _places(result))
+    plan = call.plan(members, target is not None, _places(result))
     is_new = result is not call.given and len(call.steps) == 1
     if call.is_on_host and operator.kind is POINTWISE and is_new and call.taken[0].dense:
         plan.direct = direct_call(call.steps[0], call.taken[0])
@@ -258,16 +258,16 @@ def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
     return plan
 
 
-def _check_given(operator: Operator, device: Device, given: TensorBase) -> None:
-    """Raise DeviceMismatchError or ShapeError if a call on a device cannot write this tensor."""
-    if given.layout.device is not device:
+def _check_given(operator: Operator, device: Device, target: TensorBase) -> None:
+    """Raise DeviceMismatchError or ShapeError if a call on a device cannot write a tensor."""
+    if target.layout.device is not device:
         raise DeviceMismatchError(
-            f"the tensor to write is {given.describe()}, the operands are on {device}",
+            f"the tensor to write is {target.describe()}, the operands are on {device}",
             hint=f'write into one of that device: torch.empty_like(out, device="{device}")',
             operator=operator.called,
         )
     if not operator.writes_one_value:
-        check_own_overlap(operator.called, given)
+        check_own_overlap(operator.called, target)
 
 
 def is_same(one: TensorBase, other: TensorBase) -> bool:
@@ -276,7 +276,7 @@ def is_same(one: TensorBase, other: TensorBase) -> bool:
 
 
 def _members(bound: Sequence[Any]) -> list[tuple[int, int]]:
-    """(index of the argument, index in it) of every tensor in an argument that is a list of tensors."""
+    """Return (index of the argument, index in it) of every tensor in arguments that are lists of tensors."""
     return [(index, at) for index, value in enumerate(bound) if _lists_tensors(value) for at in range(len(value))]
 
 
@@ -285,7 +285,7 @@ def _lists_tensors(value: Any) -> bool:
 
 
 def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any]:
-    """The arguments of a lowering: placeholders for tensors, a Number for a number that comes with each call."""
+    """Return the arguments of a lowering: placeholders for tensors, a Number for a number passed in each call."""
     arguments: list[Any] = []
     member = len(bound)
     for index, value in enumerate(bound):
@@ -311,7 +311,7 @@ def _written(call: Call, result: Any) -> Any:
 
 
 def _places(result: Any) -> Any:
-    """The result of a lowering with tensors replaced by their places."""
+    """Return the result of a lowering with tensors replaced by operand indexes."""
     if isinstance(result, TensorBase):
         return result.storage.place
     if isinstance(result, tuple):
@@ -334,7 +334,7 @@ def _devices(values: Sequence[Any]) -> Iterator[Device]:
 
 
 def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> Any:
-    """A Delegation or a Plan for a composite that reads no values, else RunBody."""
+    """Return a Delegation or a Plan for a composite that reads no values, else RunBody."""
     if operator.host == "waits":
         return RunBody()
     members = _members(bound)
@@ -357,7 +357,7 @@ def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> An
 
 
 def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation | None:
-    """The delegation for a composite that is one call of one operator with the same operands, else None."""
+    """Return the delegation for a composite that is one call of one operator with the same operands, else None."""
     if len(call.inlined) != 1:
         return None
     operator, bound, inner_result = call.inlined[0]
@@ -378,20 +378,20 @@ def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation
 
 
 def _parts(call: Call, arguments: Sequence[Any], result: Any) -> Any:
-    """The result of a composite with tensors replaced by places.  Raises NotLowerable for views of operands."""
+    """Replace the tensors of a composite's result by operand indexes.  Raises NotLowerable for views of operands."""
     if isinstance(result, TensorBase):
-        place = result.storage.place
-        if place == NO_PLACE:
-            raise NotLowerable("a tensor that is no argument")
+        index = result.storage.place
+        if index == NO_PLACE:
+            raise NotLowerable("a tensor that is not an argument")
         first = call.places - len(call.taken)
-        if place >= first:
-            layout = call.taken[place - first]
+        if index >= first:
+            layout = call.taken[index - first]
             is_whole = result.layout is layout and result.offset == 0
-            return place if is_whole else Part(place, result.layout, result.offset)
+            return index if is_whole else Part(index, result.layout, result.offset)
         if any(argument is result for argument in arguments):
-            return place
+            return index
         if call.is_derivative:
-            return Part(place, result.layout, result.offset)
+            return Part(index, result.layout, result.offset)
         raise NotLowerable("a view of an operand")
     if type(result) in (tuple, list):
         return tuple([_parts(call, arguments, tensor) for tensor in result]) if type(result) is tuple else _refuse()
@@ -415,31 +415,31 @@ def check_single(name: str, result: Any) -> None:
 
 
 def check_fits(name: str, result: Any, target: Any) -> None:
-    """Raise ShapeError or DtypeError if `target` cannot take `result`."""
+    """Raise ShapeError or DtypeError if `target` cannot hold `result`."""
     if result.shape != target.shape:
         raise unlike_result(name, result.shape, target.shape)
     if result.dtype.category > target.dtype.category:
         raise uncastable(name, result.dtype, target.dtype)
 
 
-def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
+def write_out(operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:
     """Write the result of a call to the tensors of out=.  Returns the result of the call.
 
     Raises: ArgumentTypeError, DeviceMismatchError, DtypeError, ShapeError.  Nothing is written then.
     """
     called = operator.called
-    if isinstance(given, TensorBase):
+    if isinstance(out, TensorBase):
         check_single(called, result)
-        pairs = [(given, result)]
-    elif not isinstance(result, tuple) or len(result) != len(given):
+        pairs = [(out, result)]
+    elif not isinstance(result, tuple) or len(result) != len(out):
         count = len(result) if isinstance(result, tuple) else 1
         raise ArgumentTypeError(
-            f"out has {len(given)} tensors, and there are {count} results",
-            hint="give one tensor for each result",
+            f"out has {len(out)} tensors, and there are {count} results",
+            hint="pass one tensor for each result",
             operator=called,
         )
     else:
-        pairs = list(zip(given, result))
+        pairs = list(zip(out, result))
         for target, value in pairs:
             if target.dtype is not value.dtype:
                 raise uncastable(called, value.dtype, target.dtype)
@@ -456,9 +456,9 @@ def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> 
         elif target.layout.shape != value.layout.shape:
             _adopt(bound, target, value)
         target.storage.version += 1
-    if isinstance(given, TensorBase):
-        return given
-    return tuple(given) if type(result) is tuple else type(result)(*given)
+    if isinstance(out, TensorBase):
+        return out
+    return tuple(out) if type(result) is tuple else type(result)(*out)
 
 
 def _adopt(bound: list[Any], target: TensorBase, result: TensorBase) -> None:
@@ -470,13 +470,13 @@ def _adopt(bound: list[Any], target: TensorBase, result: TensorBase) -> None:
 
 
 class _Lowering(calls.Lowering):
-    """The implementation of the interface by which the core calls the modules above it."""
+    """The core's interface to the modules above it."""
 
     __slots__ = ()
     misuses = MISUSES
 
-    def entry_for(self, operator: Operator, bound: list[Any], given: Any) -> Any:
-        return entry_for(operator, bound, given)
+    def entry_for(self, operator: Operator, bound: list[Any], target: Any) -> Any:
+        return entry_for(operator, bound, target)
 
     def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
         return misuse(operator, bound, error)
@@ -488,8 +488,8 @@ class _Lowering(calls.Lowering):
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         return transfer.copy_(target, source)
 
-    def write_out(self, operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
-        return write_out(operator, bound, given, result)
+    def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:
+        return write_out(operator, bound, out, result)
 
 
 def _public_operator() -> Any:

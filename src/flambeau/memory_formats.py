@@ -1,4 +1,4 @@
-"""Memory formats: the orders in which the dimensions of a tensor may lie in memory."""
+"""Memory formats, such as channels_last, and torch.layout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import ArgumentTypeError, ShapeError, ValueRangeError, shown
 
 
 class memory_format:  # noqa: N801  (PyTorch's name for it)
-    """One order of dimensions.  order: those of a channels-last format, fastest first; () for the others.
+    """An order of dimensions in memory.  order: the dimensions of a channels-last format, fastest first; else ().
 
     Example:
         >>> x = torch.zeros(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
@@ -49,7 +49,7 @@ def check(name: str, wanted: Any) -> None:
 def strides_in(
     name: str, wanted: memory_format, shape: Sequence[int], strides: Sequence[int] | None = None
 ) -> st.Shape:
-    """The strides of a new tensor of `shape`.  strides: of the tensor that preserve_format follows, if there is one.
+    """Return the strides of a new tensor of `shape`.  strides: those that preserve_format follows, or None.
 
     Raises: ShapeError for another number of dimensions, ValueRangeError if there is nothing to preserve.
     """
@@ -71,22 +71,22 @@ def strides_in(
 
 
 def lies_in(wanted: memory_format, shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether a tensor lies in a format without gaps; preserve_format is read as contiguous_format."""
+    """Return whether a tensor lies in a format without gaps; preserve_format means contiguous_format."""
     if not wanted.order:
         return st.is_contiguous(shape, strides)
     return st.is_channels_last(shape, strides, wanted.order)
 
 
 def suggested(shape: Sequence[int], strides: Sequence[int]) -> memory_format:
-    """The format that strides, of a tensor that may have gaps, look like; contiguous_format if none of the others."""
-    for each in (channels_last, channels_last_3d):
-        if len(shape) == len(each.order) and _looks_like(each.order, shape, strides):
-            return each
+    """Return the channels-last format that the strides of a tensor follow, gaps allowed; else contiguous_format."""
+    for format in (channels_last, channels_last_3d):
+        if len(shape) == len(format.order) and _looks_like(format.order, shape, strides):
+            return format
     return contiguous_format
 
 
 def _looks_like(order: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether strides grow in that order.  Where sizes of 1 leave it open, they do not."""
+    """Return whether strides grow in that order.  It is False if sizes of 1 leave the order open."""
     least = 0
     if strides[1] == 0:
         return False
@@ -121,7 +121,7 @@ strided = layout("strided")
 
 
 def check_layout(name: str, wanted: Any) -> None:
-    """Raise ArgumentTypeError unless it is a torch.layout or None."""
+    """Raise ArgumentTypeError unless the value is a torch.layout or None."""
     if wanted is not None and not isinstance(wanted, layout):
         raise ArgumentTypeError(
             f"layout must be a torch.layout, got {shown(wanted)}",

@@ -228,7 +228,7 @@ def _prefer(kind: str, known: tuple[str, ...], wanted: str | None) -> str:
 
 
 def cublas_workspace_size(size: int | None = None) -> int:
-    """The bytes of workspace for a matrix product on the current device.  They are freed after each product.
+    """Return the bytes of workspace for a matrix product on the current device.  They are freed after each product.
 
     The size is read at the start from CUBLASLT_WORKSPACE_SIZE, else from CUBLAS_WORKSPACE_CONFIG.
     Raises: NotSupportedError if `size` is given: existing plans could not change theirs.
@@ -407,7 +407,7 @@ class CudnnModule(ModuleType):
         deterministic: bool = False,
         allow_tf32: bool = True,
     ) -> Iterator[None]:
-        """Set all settings for a block; those that are not given get their defaults."""
+        """Set all settings for a block; omitted ones get their defaults."""
         wanted = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic}
         former = {name: getattr(self, name) for name in (*wanted, "benchmark_limit")}
         precisions, cudnn_tf32 = dict(switches.precisions), switches.cudnn_tf32

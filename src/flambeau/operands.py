@@ -94,7 +94,7 @@ def _unaccepted(operator: Operator, parameter: Parameter, accepted: Accepted, va
 
 
 def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> FlambeauError:
-    """The error to raise for a failed call: one about a wrong argument that caused `error`, or `error` itself."""
+    """Return the error for a failed call: one about a wrong argument that caused `error`, or `error` itself."""
     if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):
         try:
             check_types(operator, bound)
@@ -109,14 +109,14 @@ def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> Flambe
 
 
 def operands_of(operator: Operator, bound: Sequence[Any]) -> tuple[tuple[str, str], ...]:
-    """(name, description) of each argument of a call."""
+    """Return (name, description) of each argument of a call."""
     return tuple((parameter.name, shown(value)) for parameter, value in zip(operator.parameters, bound))
 
 
 def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[int]]:
-    """(device of the tensors of a call, indexes of the zero-dimensional CPU tensors that count as numbers).
+    """Return the device of a call's tensors, and the indexes of the zero-dimensional CPU tensors used as numbers.
 
-    Raises DeviceMismatchError, naming every operand; AcceleratorError for memory of a former machine.
+    Raises DeviceMismatchError, which names every operand; AcceleratorError for memory of a former machine.
     """
     tensors = _named_tensors(operator, bound)
     devices = {tensor.layout.device for _, tensor in tensors}

@@ -1,4 +1,4 @@
-"""torch.profiler: what ran when in some steps of a loop."""
+"""torch.profiler: records the work of some steps of a loop."""
 
 from .tools.profiler import (
     ProfilerAction,

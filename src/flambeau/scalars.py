@@ -19,7 +19,7 @@ LARGEST = {
 
 
 def integer_range(dtype: dtype) -> tuple[int, int]:
-    """The least and the largest value of an integer type or bool."""
+    """Return the least and the largest value of an integer type or bool."""
     bits = 1 if dtype is bool_ else 8 * dtype.itemsize - dtype.is_signed
     return -(1 << bits) if dtype.is_signed else 0, (1 << bits) - 1
 
@@ -27,13 +27,13 @@ def integer_range(dtype: dtype) -> tuple[int, int]:
 # By dtype: the least and the largest finite value, and the Python type of the values.
 HELD: dict[dtype, tuple[Any, Any, type]] = {
     bool_: (-inf, inf, bool),
-    **{kind: (*integer_range(kind), int) for kind in INTEGER_TYPES},
-    **{kind: (-largest, largest, float) for kind, largest in LARGEST.items()},
+    **{dtype: (*integer_range(dtype), int) for dtype in INTEGER_TYPES},
+    **{dtype: (-largest, largest, float) for dtype, largest in LARGEST.items()},
 }
 
 
 def converted(name: str, dtype: dtype, value: Any) -> Any:
-    """Convert a number to a bool, int or float that type `kind` can hold.
+    """Convert a number to a bool, int or float that a type can hold.
 
     For bool, the result is whether it is not 0.  For integers, floats are truncated, and a negative int wraps in an
     unsigned type.
@@ -52,7 +52,7 @@ def converted(name: str, dtype: dtype, value: Any) -> Any:
 
 
 def overflow(name: str, dtype: dtype, value: Any) -> ValueRangeError:
-    """The error for a number that a type cannot hold."""
+    """Return the error for a number that a type cannot hold."""
     low, high, _ = HELD[dtype]
     hint = f"{dtype.name} holds {low:.5g} to {high:.5g}, infinity and NaN" if dtype.is_floating_point else ""
     return ValueRangeError(

@@ -28,7 +28,7 @@ class Size(tuple[int, ...]):
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
 
-    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]  # the sum of two shapes is one
+    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]  # a sum of sizes is a Size
         return Size(tuple.__add__(self, other))
 
     @overload
@@ -40,7 +40,7 @@ class Size(tuple[int, ...]):
 
 
 def contiguous(shape: Sequence[int]) -> Shape:
-    """The strides of a dense row-major array."""
+    """Return the strides of a dense row-major array."""
     strides = [1] * len(shape)
     for index in range(len(shape) - 2, -1, -1):
         strides[index] = strides[index + 1] * max(shape[index + 1], 1)
@@ -48,7 +48,7 @@ def contiguous(shape: Sequence[int]) -> Shape:
 
 
 def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether the elements lie in row-major order without gaps (dimensions of size 1 do not count)."""
+    """Return whether the elements lie in row-major order without gaps (dimensions of size 1 do not count)."""
     if 0 in shape:
         return True
     expected = 1
@@ -61,7 +61,7 @@ def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def is_compact(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether the elements fill a range of memory without gaps or repeats, with the dimensions in any order."""
+    """Return whether the elements fill a range of memory without gaps or repeats, in any order of dimensions."""
     if 0 in shape:
         return True
     expected = 1
@@ -73,10 +73,10 @@ def is_compact(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def walk_order(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int]:
-    """The dimensions, fastest first, in which an elementwise operation walks `operands` of this shape.
+    """Return the dimensions, fastest first, in the order in which an elementwise operation walks its operands.
 
-    The first operand that orders two dimensions decides; where none does, the later dimension is faster.  Dimensions of
-    stride 0 are not ordered.  As in PyTorch, where the order of inputs decides the strides of results.
+    The first operand that orders two dimensions decides.  Otherwise the later dimension is faster.  Dimensions of
+    stride 0 are not ordered.  As in PyTorch, the order of operands may change the strides of results.
     """
     order = list(reversed(range(len(shape))))
     for last in range(1, len(order)):
@@ -92,7 +92,7 @@ def walk_order(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> list[
 
 
 def _compared(shape: Sequence[int], operands: Sequence[Sequence[int]], one: int, other: int) -> int:
-    """1 if dimension `one` is slower than `other`, -1 if it is faster, 0 if no operand tells."""
+    """Return 1 if dimension `one` is slower than `other`, -1 if it is faster, 0 if no operand decides."""
     for strides in operands:
         if strides[one] == 0 or strides[other] == 0:
             continue
@@ -104,7 +104,7 @@ def _compared(shape: Sequence[int], operands: Sequence[Sequence[int]], one: int,
 
 
 def compact(shape: Sequence[int], order: Sequence[int]) -> Shape:
-    """The strides of a compact array whose dimensions lie in `order`, fastest first."""
+    """Return the strides of a compact array whose dimensions lie in `order`, fastest first."""
     if list(order) == list(reversed(range(len(shape)))):
         return contiguous(shape)
     strides = [0] * len(shape)
@@ -116,13 +116,13 @@ def compact(shape: Sequence[int], order: Sequence[int]) -> Shape:
 
 
 def preserved(shape: Sequence[int], strides: Sequence[int]) -> Shape:
-    """The strides of a copy: those of the original if it is compact, else compact ones in the same order."""
+    """Return the strides of a copy: the original's if they are compact, else compact ones in the same order."""
     return tuple(strides) if is_compact(shape, strides) else compact(shape, walk_order(shape, [strides]))
 
 
 def elementwise(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
-    """The strides of the new result, of `shape`, of an elementwise operation on (shape, strides) of its operands."""
-    if all(each == shape for each, _ in operands):
+    """Return the strides of an elementwise operation's new result of `shape`.  operands: (shape, strides) of each."""
+    if all(operand_shape == shape for operand_shape, _ in operands):
         every = [strides for _, strides in operands]
         if all(is_contiguous(shape, strides) for strides in every):
             return contiguous(shape)
@@ -130,7 +130,8 @@ def elementwise(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
             return compact(shape, CHANNELS_LAST)
         if is_compact(shape, every[0]) and all(strides == every[0] for strides in every):
             return every[0]
-    return compact(shape, walk_order(shape, [expand(each, strides, shape) for each, strides in operands]))
+    expanded = [expand(operand_shape, strides, shape) for operand_shape, strides in operands]
+    return compact(shape, walk_order(shape, expanded))
 
 
 CHANNELS_LAST = (1, 3, 2, 0)  # of [n, c, h, w], fastest first
@@ -138,7 +139,7 @@ CHANNELS_LAST_3D = (1, 4, 3, 2, 0)  # of [n, c, d, h, w]
 
 
 def is_channels_last(shape: Sequence[int], strides: Sequence[int], order: Sequence[int] = CHANNELS_LAST) -> bool:
-    """Whether an array of as many dimensions lies in that order without gaps (dimensions of size 1 do not count)."""
+    """Return whether an array lies in that order without gaps (dimensions of size 1 do not count)."""
     expected = 1
     for dim in order if len(shape) == len(order) else ():
         if shape[dim] != 1 and strides[dim] != expected:
@@ -148,14 +149,14 @@ def is_channels_last(shape: Sequence[int], strides: Sequence[int], order: Sequen
 
 
 def broadcast(shapes: Iterable[Sequence[int]], name: str = "broadcast") -> Shape:
-    """The shape that all `shapes` expand to.  Raises ShapeError, naming operator `name`, if there is none."""
+    """Return the shape that all `shapes` expand to.  Raises ShapeError, for the operation `name`, if there is none."""
     shapes = [tuple(shape) for shape in shapes]
     result = [1] * max((len(shape) for shape in shapes), default=0)
     for shape in shapes:
         for index in range(1, len(shape) + 1):
             size, have = shape[-index], result[-index]
             if size != 1 and have not in (1, size):
-                listed = " and ".join(str(list(each)) for each in shapes)
+                listed = " and ".join(str(list(shape)) for shape in shapes)
                 raise ShapeError(
                     f"The size of tensor a ({have}) must match the size of tensor b ({size}) at non-singleton "
                     f"dimension {len(result) - index}: shapes {listed} do not broadcast",
@@ -168,7 +169,7 @@ def broadcast(shapes: Iterable[Sequence[int]], name: str = "broadcast") -> Shape
 
 
 def expand(shape: Sequence[int], strides: Sequence[int], target: Sequence[int]) -> Shape:
-    """The strides with which an array of `shape` reads as `target` (stride 0 along what is repeated)."""
+    """Return the strides with which an array of `shape` reads as `target`: 0 along repeated dimensions."""
     lead = len(target) - len(shape)
     kept = [0 if size == 1 and want != 1 else stride for size, stride, want in zip(shape, strides, target[lead:])]
     return (0,) * lead + tuple(kept)
@@ -192,11 +193,11 @@ def collapse(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> tuple[S
             sizes.append(size)
             for have, strides in zip(kept, operands):
                 have.append(strides[dim])
-    return tuple(sizes), [tuple(each) for each in kept]
+    return tuple(sizes), [tuple(row) for row in kept]
 
 
 def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """How many elements lie from the first that is touched to the last, both included; 0 if there are none."""
+    """Return the number of elements from the first to the last in memory, gaps included; 0 if there are none."""
     last = 0
     for size, stride in zip(shape, strides):
         if size == 0:
@@ -206,9 +207,9 @@ def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
 
 
 def overlaps_itself(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether two indexes may name one element.
+    """Return whether two indexes may refer to one element.
 
-    Exact for everything but exotic `as_strided` views, where it errs to True.
+    Exact except for unusual `as_strided` views, for which it may be True without need.
     """
     if 0 in shape:
         return False
@@ -222,10 +223,10 @@ def overlaps_itself(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def view(shape: Sequence[int], strides: Sequence[int], target: Sequence[int]) -> Shape | None:
-    """The strides that show an array of `shape` as `target` without moving a byte, or None if there are none.
+    """Return the strides with which an array of `shape` reads as `target` without a copy, or None.
 
-    Neighbouring dimensions that are walked as one are a chunk; each is shown as whole dimensions of the target, which
-    begin at the chunk's own stride.  Dimensions of size 1 belong to the chunk behind them.
+    Neighbouring dimensions that can be walked as one form a chunk.  Each chunk must consist of whole dimensions of the
+    target, which begin at the chunk's own stride.  Dimensions of size 1 belong to the chunk behind them.
     """
     if prod(shape) == 0:
         return tuple(strides) if tuple(shape) == tuple(target) else contiguous(target)
@@ -250,26 +251,26 @@ def view(shape: Sequence[int], strides: Sequence[int], target: Sequence[int]) ->
 
 
 def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:
-    """Fill in the one -1 that `shape` may hold, so that it has `numel` elements."""
+    """Fill in a -1 in `shape`, so that it has `numel` elements.  Raises ShapeError."""
     unknown = [index for index, size in enumerate(shape) if size == -1]
     known = prod(size for size in shape if size != -1)
     fits = numel == known if not unknown else len(unknown) == 1 and known and numel % known == 0
     if not fits or any(size < -1 for size in shape):
         raise ShapeError(
             f"shape '{list(shape)}' is invalid for input of size {numel}",
-            hint="the sizes must multiply to that number; one of them may be -1, and is then worked out",
+            hint="the sizes must multiply to that number; one of them may be -1, which is then computed",
             operator=name,
         )
     return tuple(numel // known if size == -1 else size for size in shape)
 
 
 def as_ints(value: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
-    """One integer, Python's or NumPy's, or several as a list.  Raises TypeError for anything else."""
-    return [operator.index(value)] if isinstance(value, SupportsIndex) else [operator.index(each) for each in value]
+    """Return an integer, of Python or NumPy, or several, as a list.  Raises TypeError for anything else."""
+    return [operator.index(value)] if isinstance(value, SupportsIndex) else [operator.index(number) for number in value]
 
 
 def wrap_dim(dim: int, ndim: int, name: str) -> int:
-    """`dim` counted from the front.  A zero-dimensional array takes 0 and -1."""
+    """Return `dim` counted from the front.  A zero-dimensional array accepts 0 and -1."""
     from .errors import IndexRangeError
 
     room = max(ndim, 1)

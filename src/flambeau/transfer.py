@@ -1,7 +1,7 @@
-"""`to` and `copy_`, split into convert, move, convert.
+"""`to` and `copy_`: a conversion, a move to another device, a conversion.
 
-dtype and layout change on the side where the bytes are fewer or already dense: between devices on the source, from the
-host on the host where the copy waits anyway, on the device where it does not.  runtime/copy moves the bytes.
+dtype and layout are converted where fewer bytes move, or where the bytes are dense already: between devices on the
+source; from the host, on the host if the copy waits anyway, else on the device.  runtime/copy moves the bytes.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from .core.tensor import TensorBase, alias_of, before_write, check_own_overlap, 
 from .dtypes import dtype
 from .errors import ShapeError
 from .memory_formats import preserve_format, suggested
-from .ops.operator import COMPOSITE, REGISTRY, Operator
+from .ops.operator import COMPOSITE, REGISTRY, Operand, Operator
 from .runtime.copy import copy_bytes, route_of
 
 
 def dense(tensor: TensorBase, wanted: dtype) -> TensorBase:
-    """The tensor itself if it is contiguous and of that type, else a copy that is, on the same device."""
+    """Return the tensor itself if it is contiguous and of that type, else a contiguous copy on the same device."""
     if tensor.dtype is wanted and tensor.is_contiguous():
         return tensor
     return dense_copy(tensor, wanted)
 
 
 def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase:
-    """A copy on another device (-1: the CPU) without gaps, its dimensions in the same order; unknown to autograd.
+    """Copy to another device (-1: the CPU), without gaps, in the same order of dimensions; unknown to autograd.
 
-    Host: as runtime/copy says.
+    Host: see runtime/copy.
     """
     source = tensor if tensor.layout.compact else _compact_copy(tensor)
     pinned = device < 0 and non_blocking and tensor.device_index >= 0
@@ -42,16 +42,16 @@ def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase
 
 
 def _like(tensor: TensorBase, device: int, pinned: bool) -> TensorBase:
-    """An unset tensor that lies as a compact one does."""
-    made = empty_tensor(tensor.layout.shape, tensor.layout.dtype, device, pinned, "to")
+    """Make a tensor with unset values and the layout of a compact tensor."""
+    flat = empty_tensor(tensor.layout.shape, tensor.layout.dtype, device, pinned, "to")
     layout = tensor.layout
     if layout.dense:
-        return made
-    return new_tensor(made.storage, layout_of(made.layout.device, layout.dtype, layout.shape, layout.strides))
+        return flat
+    return new_tensor(flat.storage, layout_of(flat.layout.device, layout.dtype, layout.shape, layout.strides))
 
 
 def _compact_copy(tensor: TensorBase) -> TensorBase:
-    """A copy on the same device without gaps, its dimensions in the same order; unknown to autograd."""
+    """Copy on the same device, without gaps, in the same order of dimensions; unknown to autograd."""
     if hooks.on_convert is not None:
         hooks.on_convert(tensor, tensor.dtype, tensor.device_index)
     strides = st.preserved(tensor.shape, tensor.strides)
@@ -62,14 +62,14 @@ def _compact_copy(tensor: TensorBase) -> TensorBase:
 
 
 def _move(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
-    """Copy between two compact tensors of one type that lie alike."""
+    """Copy between two compact tensors of one type and the same strides."""
     size = source.dtype.itemsize
     nbytes = source.numel() * size
     copy_bytes(target.storage, target.offset * size, source.storage, source.offset * size, nbytes, non_blocking)
 
 
 def move(input: Any, device: int, non_blocking: bool = False) -> Any:
-    """A copy of a tensor on another device; differentiable."""
+    """Copy a tensor to another device; differentiable."""
     result = to_device(input, device, non_blocking)
     bound = [input, device, non_blocking]
     if record.wants_grad(MOVE, bound):
@@ -77,17 +77,17 @@ def move(input: Any, device: int, non_blocking: bool = False) -> Any:
     return result
 
 
-def _move_body(input: Operand, device: int, non_blocking: bool = False) -> Any:  # type: ignore[name-defined]  # noqa: F821
-    """A copy of a tensor on another device (an index, -1 for the CPU)."""
+def _move_body(input: Operand, device: int, non_blocking: bool = False) -> Any:
+    """Copy a tensor to another device (an index, -1 for the CPU)."""
     return move(input, device, non_blocking)
 
 
-def _assign_body(input: Operand, source: Operand) -> Any:  # type: ignore[name-defined]  # noqa: F821
-    """`input` with every element overwritten by `source`: how `copy_` stands in the graph."""
+def _assign_body(input: Operand, source: Operand) -> Any:
+    """Overwrite every element of `input` with `source`: the node of `copy_` in the graph."""
     return source
 
 
-_convert = REGISTRY["convert"].called_as("convert")  # of its own, for the name of its node
+_convert = REGISTRY["convert"].called_as("convert")  # a copy, because its node has another name
 MOVE = Operator(_move_body, COMPOSITE, samples=tuple, method=False, function=False, name="move")
 ASSIGN = Operator(_assign_body, COMPOSITE, samples=tuple, method=False, function=False, name="copy")
 _convert.node_name = MOVE.node_name
@@ -95,7 +95,7 @@ _convert.node_name = MOVE.node_name
 
 @MOVE.derivative
 def _(grad: Any) -> Any:
-    return grad  # brought back to the input's device by core.record.fit
+    return grad  # core.record.fit moves it to the input's device
 
 
 @ASSIGN.derivative
@@ -106,10 +106,10 @@ def _(grad: Any) -> Any:
 def to(
     input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy: bool = False, format: Any = None
 ) -> Any:
-    """`input` on a device, as a type, in a memory format; itself if nothing changes and `copy` is False.
+    """Return `input` on a device, as a type, in a memory format; itself if nothing changes and `copy` is False.
 
     format: None is preserve_format.
-    Host:   from the device to the host it waits unless non_blocking; see runtime/copy.
+    Host:   waits for a copy from the device to the host unless non_blocking; see runtime/copy.
     """
     if format is not None and not _is_in(format, input):
         return to(formatted(input, wanted, format), device, wanted, non_blocking)
@@ -127,19 +127,19 @@ def to(
 
 
 def _is_in(format: Any, input: Any) -> bool:
-    """Whether `to` has nothing to change: the strides look like the format, gaps or not."""
+    """Return whether the strides already follow the format, gaps allowed."""
     return format is preserve_format or suggested(input.shape, input.strides) is format
 
 
 def formatted(input: Any, wanted: dtype, format: Any) -> Any:
-    """A copy as a type, in a memory format, on the same device; differentiable."""
+    """Copy as a type, in a memory format, on the same device; differentiable."""
     if hooks.on_convert is not None:
         hooks.on_convert(input, wanted, input.device_index)
     return _convert(input, wanted, format)
 
 
 def _converted(input: Any, wanted: dtype) -> Any:
-    """A copy as a type, on the same device, its dimensions in the same order; differentiable."""
+    """Copy as a type, on the same device, in the same order of dimensions; differentiable."""
     if hooks.on_convert is not None:
         hooks.on_convert(input, wanted, input.device_index)
     return call_two(_convert, input, wanted)
@@ -147,14 +147,14 @@ def _converted(input: Any, wanted: dtype) -> Any:
 
 @whole
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
-    """Overwrite `target` with `source`, broadcast and converted, across devices if need be; `target`.
+    """Overwrite `target` with `source`, broadcast and converted, across devices if needed; return `target`.
 
     Host: as `to`.  Raises: ShapeError if the source does not broadcast to the target.
     """
     if st.broadcast([source.shape, target.shape], "copy_") != target.shape:
         raise ShapeError(
             f"a source of shape {list(source.shape)} does not fit a target of {list(target.shape)}",
-            hint="the source is repeated where its sizes are 1, the target is not: give it the source's shape",
+            hint="only the source is broadcast: use a target of the source's shape",
             operator="copy_",
         )
     before_write("copy_", target)
@@ -185,12 +185,12 @@ def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
     ready = dense(source, target.dtype if converts_here else source.dtype)
     if target.is_contiguous() and ready.dtype is target.dtype and ready.shape == target.shape:
         _move(target, ready, non_blocking)
-    else:  # what is arranged on the host must have arrived
+    else:  # data to arrange on the host must have arrived
         _within(target, to_device(ready, there, non_blocking and there >= 0))
 
 
 def _apart(target: TensorBase, source: TensorBase) -> TensorBase:
-    """A copy of a source that shares memory with the target.  Raises ShapeError if both are without gaps."""
+    """Copy a source that shares memory with the target.  Raises ShapeError if neither has gaps."""
     if target.layout.compact and source.layout.compact:
         raise ShapeError(
             f"some elements of the source {source.describe()} and of the written-to tensor {target.describe()} "
@@ -202,7 +202,7 @@ def _apart(target: TensorBase, source: TensorBase) -> TensorBase:
 
 
 def _lie_alike(one: Layout, other: Layout) -> bool:
-    """Whether the bytes of one are those of the other."""
+    """Return whether two tensors have the same type, shape and compact strides."""
     return one.compact and one.dtype is other.dtype and one.shape == other.shape and one.strides == other.strides
 
 
@@ -219,7 +219,7 @@ def _within(target: TensorBase, source: TensorBase) -> None:
 
 
 def dense_copy(tensor: TensorBase, wanted: dtype) -> TensorBase:
-    """A contiguous copy of that type on the same device, unknown to autograd."""
+    """Make a contiguous copy of a type on the same device, unknown to autograd."""
     if hooks.on_convert is not None:
         hooks.on_convert(tensor, wanted, tensor.device_index)
     target = empty_tensor(tensor.shape, wanted, tensor.device_index, False, "to")
@@ -228,5 +228,5 @@ def dense_copy(tensor: TensorBase, wanted: dtype) -> TensorBase:
 
 
 def read(tensor: TensorBase) -> Any:
-    """A tensor's values as a NumPy array of its own memory or a copy.  Host: waits for the tensor's current stream."""
+    """Return a tensor's values as a NumPy array of its own memory or a copy.  Host: waits for the current stream."""
     return tensor.array() if tensor.device_index < 0 else to_device(tensor, -1, False).array()

@@ -36,7 +36,7 @@ EMPTY = Base(None, 0, {})
 
 
 class Clock:
-    """One point of a stream: its operations up to `number`, and the operations that those follow."""
+    """One point of a stream: its operations up to `number`, and the operations that they follow."""
 
     __slots__ = ("base", "changes", "stream", "number", "version")
 
@@ -48,7 +48,7 @@ class Clock:
         self.version = version
 
     def reached(self, stream: StreamKey) -> int:
-        """The number of the last operation of `stream` that is done."""
+        """Return the number of the last operation of `stream` that is done."""
         if stream == self.stream:
             return self.number
         return max(self.changes.get(stream, UNKNOWN), self.base.numbers.get(stream, UNKNOWN))
@@ -75,15 +75,15 @@ class StreamState:
         self.is_waiting = False
 
     def copy(self) -> StreamState:
-        made = StreamState()
+        state = StreamState()
         self.is_shared = True
         for name in self.__slots__:
-            setattr(made, name, getattr(self, name))
-        made.merged = dict(self.merged)
-        return made
+            setattr(state, name, getattr(self, name))
+        state.merged = dict(self.merged)
+        return state
 
     def reached(self, stream: StreamKey) -> int:
-        """As of a Clock, for any stream but this one."""
+        """As Clock.reached, for any stream but this one."""
         return max(self.changes.get(stream, UNKNOWN), self.base.numbers.get(stream, UNKNOWN))
 
 
@@ -106,7 +106,7 @@ class VectorClocks:
         return state
 
     def restore(self, stream: StreamKey, state: StreamState) -> None:
-        """Put back what `stream(...).copy()` gave."""
+        """Restore a result of `stream(...).copy()`."""
         self._streams[stream] = state
 
     def advance(self, stream: StreamKey) -> Clock:
@@ -117,7 +117,7 @@ class VectorClocks:
         return self._clock(stream, state)
 
     def snapshot(self, stream: StreamKey) -> Clock:
-        """The clock at the completion of all work submitted to `stream` so far."""
+        """Return the clock at the completion of all work submitted to `stream` so far."""
         return self._clock(stream, self.stream(stream))
 
     def _clock(self, stream: StreamKey, state: StreamState) -> Clock:
@@ -147,7 +147,7 @@ class VectorClocks:
         if base is known or not base.numbers or state.merged.get(base.owner, 0) >= base.serial:
             return
         state.merged[base.owner] = base.serial
-        if known is EMPTY or known.owner == base.owner:  # a higher serial: it knows all that the other one does
+        if known is EMPTY or known.owner == base.owner:  # a higher serial includes the lower one
             state.base = base
         else:
             self._renew(stream, state, known.numbers, base.numbers)
@@ -175,7 +175,7 @@ class VectorClocks:
             state.changes = {}
 
     def knows(self, stream: StreamKey, other: StreamKey, number: int) -> bool:
-        """Whether the next operation of `stream` follows operation `number` of another stream."""
+        """Return whether the next operation of `stream` follows operation `number` of another stream."""
         if self._host.get(other, UNKNOWN) >= number:
             return True
         state = self._streams.get(stream)
@@ -203,11 +203,11 @@ class VectorClocks:
                 self._host[stream] = number
 
     def host_knows(self, stream: StreamKey, number: int) -> bool:
-        """Whether the host has waited for operation `number` of `stream`."""
+        """Return whether the host has waited for operation `number` of `stream`."""
         return self._host.get(stream, UNKNOWN) >= number
 
     def host_knows_all(self, stream: StreamKey) -> bool:
-        """Whether the host has waited for all work of `stream` and for everything that the stream waits for."""
+        """Return whether the host has waited for all work of `stream` and for everything that the stream waits for."""
         state = self.stream(stream)
         if self._host.get(stream, UNKNOWN) < state.count:
             return False

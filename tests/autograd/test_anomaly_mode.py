@@ -1,4 +1,4 @@
-"""Anomaly detection: the forward call of what fails in backward, and gradients that are NaN."""
+"""Anomaly detection: the forward call of a failing node, and NaN gradients."""
 
 import warnings
 

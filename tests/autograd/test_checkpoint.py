@@ -1,4 +1,4 @@
-"""Checkpointed functions: values, what is run again and when, random numbers, memory, and refusals."""
+"""Checkpointed functions: values, recomputation, random numbers, memory and errors."""
 
 import contextlib
 import gc

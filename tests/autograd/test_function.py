@@ -1,4 +1,4 @@
-"""Functions of the user's own: contexts, views, writes in place, second derivatives."""
+"""User-defined Functions: contexts, views, writes in place, second derivatives."""
 
 import pytest
 

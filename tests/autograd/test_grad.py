@@ -1,4 +1,4 @@
-"""What may be assigned to `grad`, who keeps it, and what hooks hold on to."""
+"""The `grad` attribute: valid values, retained gradients, and references held by hooks."""
 
 import gc
 import weakref

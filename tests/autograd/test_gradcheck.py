@@ -118,7 +118,7 @@ def test_wrong_calls(call, error, match):
 
 
 class Cube(torch.autograd.Function):
-    """x^3, whose derivative is wrong by `error` in the last element."""
+    """x^3, with a derivative that is wrong by `error` in the last element."""
 
     @staticmethod
     def forward(ctx, x, error):

@@ -1,4 +1,4 @@
-"""Nodes as users see them, their hooks, gradient edges, and hooks on saved tensors."""
+"""Public nodes, their hooks, gradient edges, and hooks on saved tensors."""
 
 import gc
 import pickle

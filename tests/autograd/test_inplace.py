@@ -1,4 +1,4 @@
-"""Writes in place, on whole tensors and through views: gradients, what is saved, and what is refused."""
+"""Writes in place, to whole tensors and through views: gradients, saved values and errors."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Which results may be written before backward: those that the derivative does not use, as in PyTorch."""
+"""Results that may be written before backward, because the derivative does not use them, as in PyTorch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Views that may not be written where gradients are recorded, and gradients that views retain."""
+"""Views that must not be written where gradients are recorded, and gradients retained by views."""
 
 import pytest
 

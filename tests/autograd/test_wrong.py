@@ -12,7 +12,7 @@ def leaf(*values):
 
 
 class Product(Function):
-    """A Function whose backward answers what it is told."""
+    """A Function whose backward returns a given value."""
 
     answer = None
 

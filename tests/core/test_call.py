@@ -1,4 +1,4 @@
-"""The path of a call: its key, the entries that are kept, names in errors."""
+"""Operator calls: keys, cached entries, and the operator's name in errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from flambeau.testing.machine import machine
 
 
 def plans_of(machine, device=0):
-    """The keys of the plans of one device."""
+    """Return the keys of the plans of one device."""
     found = list(machine.plans.entries.items())
     return [key for key, each in found if isinstance(each, Plan) and each.device is machine.devices[device]]
 
@@ -166,7 +166,7 @@ def test_an_argument_that_no_key_can_hold_is_refused():
 
 
 class TestNames:
-    """An operator is named as it was called, and is one operator nevertheless."""
+    """An operator under another name has that name in errors, and is the same operator."""
 
     def test_another_name_has_plans_of_its_own_and_the_same_kernels(self):
         with machine(devices=1) as made:
@@ -201,7 +201,7 @@ class TestNames:
 
 
 class TestTensorsOfAFormerMachine:
-    """Their addresses may be those of other tensors by now."""
+    """After the storages are freed, their addresses may belong to other tensors."""
 
     CALLS = (
         lambda x: x + 1,
@@ -232,7 +232,7 @@ class TestTensorsOfAFormerMachine:
 
 
 def composed(body, **options):
-    """A composite that is in no registry."""
+    """Make a composite that is in no registry."""
     made = composite(name="composed", samples=lambda: [], **options)(body)
     del REGISTRY["composed"]
     return made
@@ -244,7 +244,7 @@ def entries_of(operator):
 
 @pytest.fixture
 def delegating():
-    """A composite that is one call of another operator, and the attributes with which its body was called."""
+    """Make a composite that is one call of another operator, and a list of the attributes passed to its body."""
     seen = []
 
     def body(input: Operand, dim: int, scale: float = 1.0):

@@ -1,4 +1,4 @@
-"""Critical sections and locks: what is put off, and what a lock answers to its own thread."""
+"""Critical sections and locks: deferred signal handlers, and re-entry by the thread that holds a lock."""
 
 import gc
 import signal
@@ -13,7 +13,7 @@ from flambeau.errors import ReentryError
 
 @pytest.fixture
 def seen():
-    """The signals whose handler ran; each run raises KeyError."""
+    """Collect the signals whose handler ran; each run raises KeyError."""
     found = []
 
     def handler(number, frame):

@@ -1,4 +1,4 @@
-"""The lock, compiled or not."""
+"""Locks, compiled or not."""
 
 import threading
 

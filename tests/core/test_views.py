@@ -1,4 +1,4 @@
-"""Views that are computed at once, against the bodies of their operators and NumPy."""
+"""The fast path of views, compared with the bodies of their operators and with NumPy."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def source(shape, is_permuted, start, is_odd=False):
 
 
 def told(call):
-    """What a call gives: layouts and bases of its results, or its error."""
+    """Return a call's outcome: layouts and bases of its results, or its error."""
     try:
         found = call()
     except FlambeauError as error:

@@ -1,4 +1,4 @@
-"""The part of a driver that the allocators use, with work that completes only when a test says so."""
+"""A fake of the driver calls that the allocators use; queued work completes only when a test says so."""
 
 from collections import Counter
 
@@ -30,7 +30,7 @@ class FakeDriver:
         self.on_call(call[0])
 
     def calls(self):
-        """The names of the calls since the last time."""
+        """Return the names of the calls since the last call of this method."""
         names = [call[0] for call in self.log]
         self.log.clear()
         return names

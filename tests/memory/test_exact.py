@@ -1,4 +1,4 @@
-"""Nothing cached (row 1.19.3): each block is an allocation of the driver's, and has the bytes that were asked for."""
+"""Allocation without caching: each block is a driver allocation of exactly the requested bytes (row 1.19.3)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whatever a program does, blocks never overlap, no stream gets bytes too early, and all sums agree (row 1.8.26)."""
+"""Invariants under random programs: blocks never overlap, no reuse comes too early, and all sums agree (row 1.8.26)."""
 
 import pytest
 from hypothesis import settings
@@ -158,7 +158,7 @@ class Allocations(RuleBasedStateMachine):
 
 
 def expected(segments):
-    """The current value of every counter, computed from a snapshot alone."""
+    """Compute the current value of every counter from a snapshot alone."""
     blocks = [(segment, block) for segment in segments for block in segment["blocks"]]
     allocated = [block for _, block in blocks if block["state"] == "active_allocated"]
     active = [block for _, block in blocks if block["state"] != "inactive"]

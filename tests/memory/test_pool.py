@@ -46,7 +46,7 @@ def test_best_fit_is_the_smallest_then_the_lowest():
 
 
 def kept_pair(is_small, unit):
-    """A pool whose segment begins with two blocks that were just given back, and has two units more, idle."""
+    """Make a pool whose segment begins with two freed blocks, followed by two idle units."""
     pool = make(is_small)
     first = add(pool, 0, 4 * unit, take=unit)
     second = pool.take(unit, 1)

@@ -1,4 +1,4 @@
-"""The pools of graphs."""
+"""Private pools of graphs."""
 
 import pytest
 

@@ -116,7 +116,7 @@ def hooked(register, value, **options):
     (
         lambda: linear().to("cpu", device="cpu"),
         TypeError,
-        "to: received ('cpu', device='cpu'), which says device twice",
+        "to: received ('cpu', device='cpu'), which passes device twice",
     ),
     (lambda: linear().train("x"), ValueError, "train: training mode is expected to be boolean, got 'x'"),
     (lambda: linear().requires_grad_("x"), TypeError, "requires_grad_: must be a bool, got 'x'"),

@@ -1,4 +1,4 @@
-"""Options of factories and of tensors' methods that PyTorch's have: out=, layout=, device= and their kin."""
+"""PyTorch's options of factories and methods: out=, layout=, device= and their kin."""
 
 import inspect
 

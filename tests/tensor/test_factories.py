@@ -1,4 +1,4 @@
-"""What factories make: values, types, devices, and that on a GPU the host neither copies nor waits."""
+"""Factories: values, types and devices; on a GPU the host neither copies nor waits."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tensors print as PyTorch 2.13 prints them: tests/oracle/print_cases.py recorded how."""
+"""Tensors print as in PyTorch 2.13; tests/oracle/print_cases.py recorded the texts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Brackets read and write as NumPy's, for every kind of index and on both devices."""
+"""Indexing reads and writes as NumPy does, for every kind of index, on the CPU and on GPUs."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def device(request, gpus):
 
 
 def one_index(size):
-    """Strategies for what may index a dimension of `size` elements."""
+    """Return strategies for indexes of a dimension of `size` elements."""
     bound = some.integers(-size - 2, size + 2) | some.none()
     kinds = [some.builds(slice, bound, bound, some.integers(1, 3) | some.none()), some.just(slice(None))]
     if size:
@@ -32,7 +32,7 @@ def one_index(size):
 
 @some.composite
 def indexed(draw):
-    """A shape and an index of it."""
+    """Draw a shape and an index of it."""
     shape = tuple(draw(some.lists(some.integers(0, 4), min_size=1, max_size=4)))
     items = [draw(one_index(size)) for size in shape[: draw(some.integers(1, len(shape)))]]
     for _ in range(draw(some.integers(0, 1))):
@@ -51,7 +51,7 @@ def for_torch(index, device):
 
 
 def differs_from_numpy(index):
-    """An integer between lists is a list of one for NumPy; here it selects first."""
+    """Return whether an index mixes integers and lists: NumPy reads the integers as lists, flambeau selects first."""
     return any(isinstance(each, int) for each in index) and any(isinstance(each, list) for each in index)
 
 

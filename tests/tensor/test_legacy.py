@@ -1,4 +1,4 @@
-"""Programs of 2017: FloatTensor, cuda.FloatTensor, new, Variable."""
+"""Legacy classes and methods: FloatTensor, cuda.FloatTensor, new, Variable."""
 
 import pytest
 

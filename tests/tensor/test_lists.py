@@ -1,4 +1,4 @@
-"""Tensors of nested lists that hold tensors, or that have no end; subclasses; operators by name."""
+"""Tensors from nested lists, also of tensors or without end; subclasses; operators by name."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""How results lie in memory: as PyTorch 2.13 lays them out, so that view() works on the same tensors."""
+"""Memory layouts of results, which match PyTorch 2.13, so that view() accepts the same tensors."""
 
 import pickle
 
@@ -22,7 +22,7 @@ def gpu():
 
 @pytest.fixture(params=["cpu", "cuda"])
 def x(request):
-    """A [4, 3] matrix that lies column by column."""
+    """Return a [4, 3] matrix in column-major order."""
     return torch.arange(12.0, device=request.param).view(3, 4).t()
 
 

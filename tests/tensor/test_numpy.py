@@ -1,4 +1,4 @@
-"""Tensors among NumPy arrays: operators of both sides, universal functions, conversions, byte orders."""
+"""Tensors with NumPy arrays: operators on both sides, universal functions, conversions, byte orders."""
 
 import operator
 
@@ -14,7 +14,7 @@ ORDERS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 def values(found, kind):
-    """The values of a tensor of that type."""
+    """Check the class and the dtype of a tensor; return its values."""
     assert type(found) is torch.Tensor and found.dtype is kind
     return found.tolist()
 

@@ -1,4 +1,4 @@
-"""copy, deepcopy and pickle: what is kept of a tensor, and what shares memory afterwards."""
+"""copy, deepcopy and pickle: which attributes are kept, and which results share memory."""
 
 import copy
 import pickle

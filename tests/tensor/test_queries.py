@@ -1,4 +1,4 @@
-"""Questions about tensors, as NumPy answers them."""
+"""Queries of tensors, compared with NumPy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Random states as tensors, and blocks that restore them."""
+"""Random states as tensors, and contexts that restore them."""
 
 import warnings
 

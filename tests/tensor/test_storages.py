@@ -1,4 +1,4 @@
-"""The bytes of tensors as objects: what they are, who shares them, how they are read and written."""
+"""UntypedStorage: properties, sharing, reads and writes."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Subclasses of Tensor: how they are made, what results are of their class, and __torch_function__."""
+"""Subclasses of Tensor: construction, the class of results, and __torch_function__."""
 
 import copy
 import pickle

@@ -197,21 +197,21 @@ def test_factories(call, error, begins):
 
 @cases(
     (lambda: A.to("foo"), RuntimeError, "to: Invalid device string: 'foo'"),
-    (lambda: A.to("cpu", device="cuda"), TypeError, "to: received ('cpu', device='cuda'), which says device twice"),
+    (lambda: A.to("cpu", device="cuda"), TypeError, "to: received ('cpu', device='cuda'), which passes device twice"),
     (
         lambda: A.to(torch.float64, dtype=torch.float32),
         TypeError,
-        "to: received (torch.float64, dtype=torch.float32), which says dtype twice",
+        "to: received (torch.float64, dtype=torch.float32), which passes dtype twice",
     ),
     (
         lambda: A.to(B, dtype=torch.float64),
         TypeError,
-        "to: received (float32[5] on cpu, dtype=torch.float64), which says dtype twice",
+        "to: received (float32[5] on cpu, dtype=torch.float64), which passes dtype twice",
     ),
     (
         lambda: A.to("cpu", torch.float32, True, non_blocking=True),
         TypeError,
-        "to: received ('cpu', torch.float32, True, non_blocking=True), which says non_blocking twice",
+        "to: received ('cpu', torch.float32, True, non_blocking=True), which passes non_blocking twice",
     ),
     (lambda: A.to(dtype="x"), TypeError, "to: dtype must be a torch.dtype, got 'x'"),
     (lambda: A.to("cpu", copy=None), TypeError, "to: copy must be a bool, got None"),
@@ -273,11 +273,11 @@ def test_factories(call, error, begins):
     ),
     (lambda: A.requires_grad_("x"), TypeError, "requires_grad_: must be a bool, got 'x'"),
     (lambda: setattr(A, "requires_grad", "x"), RuntimeError, "requires_grad: must be a bool, got 'x'"),
-    (lambda: setattr(A, "data", 3), TypeError, "data: what is assigned must be a Tensor, got 3"),
+    (lambda: setattr(A, "data", 3), TypeError, "data: the assigned value must be a Tensor, got 3"),
     (
         lambda: setattr(torch.ones(2, requires_grad=True), "data", I),
         RuntimeError,
-        "data: what is assigned to a tensor that requires gradients must be floating point, got int64[3] on cpu",
+        "data: the value assigned to a tensor that requires gradients must be floating point, got int64[3] on cpu",
     ),
     (lambda: setattr(A, "grad", "x"), TypeError, "grad: expected a Tensor or None, got 'x'"),
     (lambda: A.retain_grad(), RuntimeError, "retain_grad: float32[3, 4] on cpu does not require a gradient"),

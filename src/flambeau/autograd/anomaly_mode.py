@@ -1,4 +1,4 @@
-"""Anomaly detection: backward names the forward call of a gradient that fails or is NaN."""
+"""Anomaly detection: errors of backward name the forward call of a gradient that fails or is NaN."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRACEBACK, PARENT = "traceback_", "parent_"  # keys of a node's metadata
 
 
 class _Anomaly:
-    """The process's setting, and the node that each thread's backward runs."""
+    """The process's settings, and the node that each thread's backward is running."""
 
     enabled = False
     check_nan = True
@@ -30,7 +30,7 @@ def _set(enabled: bool, check_nan: bool) -> None:
 
 
 class _Restoring:
-    """A context manager at whose end the former setting is restored."""
+    """A context manager that restores the former setting at its end."""
 
     def __init__(self) -> None:
         self._former = _Anomaly.enabled, _Anomaly.check_nan
@@ -46,8 +46,8 @@ class _Restoring:
 class set_detect_anomaly(_Restoring):  # noqa: N801
     """Switch anomaly detection on or off; as a context manager it restores the former setting.
 
-    A node that is made while it is on remembers the lines of its forward call.  If it fails in backward, a warning
-    shows them.  check_nan: a gradient that is NaN is an error too.
+    A node made while it is on remembers the program's lines of its forward call.  If the node fails in backward, a
+    warning shows them.  check_nan: whether a NaN gradient is an error too.
     Host: backward waits for every gradient if check_nan is True.
     """
 
@@ -59,7 +59,7 @@ class set_detect_anomaly(_Restoring):  # noqa: N801
 
 
 class detect_anomaly(_Restoring):  # noqa: N801
-    """Anomaly detection inside a `with` block, as `set_detect_anomaly` describes it.  Warns that it costs time."""
+    """Enable anomaly detection inside a `with` block: see `set_detect_anomaly`.  Warns about its cost."""
 
     def __init__(self, check_nan: bool = True) -> None:
         _check("detect_anomaly", "check_nan", check_nan)
@@ -74,18 +74,18 @@ class detect_anomaly(_Restoring):  # noqa: N801
         super().__init__()
         try:
             _set(True, self._check_nan)
-        except BaseException:  # a signal handler may raise after the change, and there is no `__exit__` then
+        except BaseException:  # a signal handler may raise after the change, before `__exit__` would run
             _set(*self._former)
             raise
 
 
 def _check(name: str, what: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="give True or False", operator=name)
+        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="pass True or False", operator=name)
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on.
+    """Return whether anomaly detection is on.
 
     Example:
         >>> torch.is_anomaly_enabled()
@@ -95,7 +95,7 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly detection, where it is on, looks for NaN.
+    """Return whether anomaly detection, where it is on, checks for NaN.
 
     Example:
         >>> torch.is_anomaly_check_nan_enabled()
@@ -105,7 +105,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def note_forward(node: Any, saved: Any) -> None:
-    """Note the lines of the forward call of a new node, and the node whose backward made it (see record.observe)."""
+    """Store the program's stack of a new node, and the node whose backward made it (see record.observe)."""
     metadata = hooks_of(node).metadata
     metadata[TRACEBACK] = callers.program_stack()
     parent = getattr(_Anomaly.running, "node", None)
@@ -114,10 +114,10 @@ def note_forward(node: Any, saved: Any) -> None:
 
 
 class Watch:
-    """What one backward pass looks out for."""
+    """Anomaly checks of one backward pass."""
 
     def enter(self, node: Any) -> Any:
-        """`node` is about to run; the one that ran before, which `leave` takes."""
+        """Mark `node` as running; return the former one, for `leave`."""
         before = getattr(_Anomaly.running, "node", None)
         _Anomaly.running.node = node
         return before
@@ -125,18 +125,18 @@ class Watch:
     def leave(self, before: Any) -> None:
         _Anomaly.running.node = before
 
-    def check(self, node: Any, found: Sequence[Any]) -> None:
+    def check(self, node: Any, grads: Sequence[Any]) -> None:
         """Raise AutogradError if a gradient is NaN.  Host: waits."""
-        for place, grad in enumerate(found) if _Anomaly.check_nan else ():
+        for index, grad in enumerate(grads) if _Anomaly.check_nan else ():
             if grad is not None and bool((grad != grad).any()):
                 raise AutogradError(
-                    f"Function '{node.name}' returned nan values in its {place}th output: {grad.describe()}",
-                    hint="the warning above shows the forward call; look for 0/0, log or sqrt of what is not positive",
+                    f"Function '{node.name}' returned nan values in its {index}th output: {grad.describe()}",
+                    hint="the warning above shows the forward call; look for 0/0, or log or sqrt of numbers below 0",
                     operator="backward",
                 )
 
     def report(self, node: Any) -> None:
-        """Warn with the forward call of a node that failed, and of those whose backward made it."""
+        """Warn with the forward call of a node that failed, and with those of the nodes whose backward made it."""
         metadata = {} if node.hooks is None else node.hooks.metadata
         if TRACEBACK not in metadata:
             callers.warn(
@@ -158,5 +158,5 @@ class Watch:
 
 
 def watch() -> Watch | None:
-    """What a backward pass that begins now looks out for; None without anomaly detection."""
+    """Return the checks for a new backward pass, or None without anomaly detection."""
     return Watch() if _Anomaly.enabled else None

@@ -1,8 +1,9 @@
-"""Activation checkpointing: values that backward needs are computed again instead of being kept.
+"""Activation checkpointing: backward recomputes values instead of keeping them.
 
-Not reentrant: a hook replaces every tensor that the function saves by a place.  When backward first needs one of them,
-the function runs again, on the same inputs and random numbers, and what it saves this time fills the places.
-Reentrant: a Function that runs forward without recording, and records and differentiates it in its backward.
+Not reentrant: a hook replaces every tensor that the function saves by a slot.  When backward first needs one of them,
+the function runs again, on the same inputs and random numbers, and its saved tensors fill the slots.
+Reentrant: a Function that runs forward without recording.  In its backward, it runs again with recording, and its
+graph is differentiated.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManage
 
 
 class _Choices:
-    """The process's own.  early_stop: whether recomputation ends with the last value that is needed; None: as asked."""
+    """Process-wide settings.  early_stop: whether recomputation stops after the last needed value; None: as passed."""
 
     early_stop: bool | None = None
     debug: bool | None = None
@@ -35,7 +36,7 @@ class _Choices:
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """A context that says for every `checkpoint` in it whether recomputation ends early (see there)."""
+    """Return a context that sets `early_stop` for every `checkpoint` in it."""
     former, _Choices.early_stop = _Choices.early_stop, enable
     try:
         yield
@@ -45,7 +46,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """A context that says for every `checkpoint` in it whether it is debugged; None leaves that to the call."""
+    """Return a context that sets `debug` for every `checkpoint` in it; None leaves it to the call."""
     former, _Choices.debug = _Choices.debug, enabled
     try:
         yield
@@ -54,7 +55,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """Two contexts that do nothing."""
+    """Return two contexts that do nothing."""
     return nullcontext(), nullcontext()
 
 
@@ -68,17 +69,17 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call function(*args, **kwargs) without keeping what backward needs: it is computed again in backward.
+    """Call function(*args, **kwargs) without keeping the values that backward needs: backward recomputes them.
 
-    use_reentrant: which of two ways is taken; pass False.  None warns and means True.  The reentrant way needs an
+    use_reentrant: which implementation is used; pass False.  None warns and means True.  The reentrant one needs an
     argument that requires gradients, takes no keywords, and allows neither `grad` nor `backward(inputs=)`.
     context_fn: makes two contexts, for the call and for the recomputation.
     determinism_check: "default" compares shapes, types and devices of recomputed values; "none" does not.
     debug: accepted; errors always list the values that differ.
-    early_stop: whether recomputation ends with the last value that backward needs.
+    early_stop: whether recomputation stops after the last value that backward needs.
     preserve_rng_state (a keyword): whether random numbers are the same in both runs; True by default.
     Host:   returns at once.
-    Raises: ArgumentError for options that do not fit; CheckpointError, in backward, if the runs differ.
+    Raises: ArgumentError for options that conflict; CheckpointError, in backward, if the runs differ.
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant is None:
@@ -93,7 +94,7 @@ def checkpoint(
             hint="pass use_reentrant=False",
             operator="checkpoint",
         )
-    if not any(isinstance(each, TensorBase) and each.requires_grad for each in args):
+    if not any(isinstance(arg, TensorBase) and arg.requires_grad for arg in args):
         callers.warn("None of the inputs have requires_grad=True. Gradients will be None")
     return CheckpointFunction.apply(function, preserve, *args)
 
@@ -147,7 +148,7 @@ def _check_no_keywords(name: str, kwargs: dict[str, Any]) -> None:
     if kwargs:
         raise ArgumentError(
             f"Unexpected keyword arguments: {', '.join(kwargs)}",
-            hint="the reentrant way passes arguments by position; checkpoint(..., use_reentrant=False) takes keywords",
+            hint="use_reentrant=True passes arguments by position; checkpoint(..., use_reentrant=False) takes keywords",
             operator=name,
         )
 
@@ -159,14 +160,14 @@ class _Random:
     """The random state of the CPU and of the GPUs of some tensors."""
 
     def __init__(self, tensors: Sequence[Any]) -> None:
-        devices = {each.device_index for each in tensors if isinstance(each, TensorBase)}
+        devices = {value.device_index for value in tensors if isinstance(value, TensorBase)}
         self.generators = [default_generator(index) for index in sorted(devices | {CPU_INDEX})]
-        self.states = [each.state_bytes() for each in self.generators]
+        self.states = [generator.state_bytes() for generator in self.generators]
 
     @contextmanager
     def again(self) -> Iterator[None]:
-        """A context in which the same numbers are drawn as after this was made; what is drawn otherwise goes on."""
-        former = [each.state_bytes() for each in self.generators]
+        """Return a context that restores the random state saved in `__init__`; the present state continues after it."""
+        former = [generator.state_bytes() for generator in self.generators]
         try:
             set_states("set_state", self.generators, self.states)
             yield
@@ -178,7 +179,7 @@ class _Random:
 
 
 class _Fact(NamedTuple):
-    """What is compared of a saved tensor."""
+    """Properties of a saved tensor that recomputation is checked against."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -186,7 +187,7 @@ class _Fact(NamedTuple):
 
 
 class _Place:
-    """Stands for a tensor that is not kept."""
+    """Stands for a tensor that is not kept.  index: its index among the tensors that the call saved."""
 
     __slots__ = ("frame", "index")
 
@@ -196,19 +197,19 @@ class _Place:
 
 
 class _Ended(Exception):
-    """Ends a recomputation."""
+    """Stops a recomputation."""
 
 
 class _Frame:
-    """One call of a checkpointed function: how it runs again, and facts of what it saved.
+    """One call of a checkpointed function: how to run it again, and the properties of the tensors that it saved.
 
-    args, kwargs: those of the call, with `_Input`s for tensors.
+    args, kwargs: the call's arguments, with `_Input`s in place of tensors.
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.function = function
-        self.args = [_Input(each) if isinstance(each, TensorBase) else each for each in args]
-        self.kwargs = {name: _Input(each) if isinstance(each, TensorBase) else each for name, each in kwargs.items()}
+        self.args = [_Input(arg) if isinstance(arg, TensorBase) else arg for arg in args]
+        self.kwargs = {name: _Input(arg) if isinstance(arg, TensorBase) else arg for name, arg in kwargs.items()}
         self.facts: list[_Fact] = []
         self.random: _Random | None = None
         self.context: AbstractContextManager[Any] = nullcontext()
@@ -219,46 +220,46 @@ class _Frame:
         self.facts.append(_fact_of(tensor))
         return _Place(self, len(self.facts) - 1)
 
-    def unpack(self, place: _Place) -> Any:
-        """A tensor that was not kept.  Within a backward pass, one recomputation gives each of them once."""
+    def unpack(self, slot: _Place) -> Any:
+        """Return a tensor that was not kept.  Within a backward pass, one recomputation supplies each tensor once."""
         values = notes(self)
         if values is None:
             values = {}
-        if place.index not in values:
+        if slot.index not in values:
             values.update(self._recomputed())
-        return values.pop(place.index)
+        return values.pop(slot.index)
 
     def _recomputed(self) -> dict[int, Any]:
-        """Run the function again; what it saves, by place.  Raises: CheckpointError."""
-        found: dict[int, Any] = {}
+        """Run the function again; return the tensors that it saves, by index.  Raises: CheckpointError."""
+        saved: dict[int, Any] = {}
 
         def pack(tensor: Any) -> Any:
-            found[len(found)] = tensor
-            if self.ends_early and len(found) == len(self.facts):
+            saved[len(saved)] = tensor
+            if self.ends_early and len(saved) == len(self.facts):
                 raise _Ended
             return tensor
 
-        args = [_opened(each) for each in self.args]
-        kwargs = {name: _opened(each) for name, each in self.kwargs.items()}
+        args = [_opened(value) for value in self.args]
+        kwargs = {name: _opened(value) for name, value in self.kwargs.items()}
         again = nullcontext() if self.random is None else self.random.again()
         hooks = graph.saved_tensors_hooks(pack, lambda tensor: tensor)
         with again, self.context, GradMode(True), hooks, suppress(_Ended):
             self.function(*args, **kwargs)
-        self._check([_fact_of(each) for each in found.values()])
-        return found
+        self._check([_fact_of(value) for value in saved.values()])
+        return saved
 
-    def _check(self, found: list[_Fact]) -> None:
-        """Raise CheckpointError unless as much was saved, and the same, as the first time."""
-        hint = "the function has to do the same each time; what it uses must not have changed"
-        if len(found) != len(self.facts):
+    def _check(self, facts: list[_Fact]) -> None:
+        """Raise CheckpointError unless recomputation saved as many tensors as the call, with the same properties."""
+        hint = "the function must do the same each time, and its inputs must not have changed"
+        if len(facts) != len(self.facts):
             raise CheckpointError(
                 "A different number of tensors was saved during the original forward and recomputation: "
-                f"{len(self.facts)} and {len(found)}",
+                f"{len(self.facts)} and {len(facts)}",
                 hint=hint,
                 operator="checkpoint",
             )
-        pairs = enumerate(zip(self.facts, found)) if self.compares else ()
-        changed = [f"number {place} was {_text(old)}, is {_text(new)}" for place, (old, new) in pairs if old != new]
+        pairs = enumerate(zip(self.facts, facts)) if self.compares else ()
+        changed = [f"number {index} was {_text(old)}, is {_text(new)}" for index, (old, new) in pairs if old != new]
         if changed:
             raise CheckpointError(
                 "Recomputed values for the following tensors have different metadata than during the "
@@ -269,7 +270,7 @@ class _Frame:
 
 
 class _Input:
-    """A tensor argument, held as other tensors that are saved for backward are."""
+    """A tensor argument, saved as tensors for backward are."""
 
     def __init__(self, tensor: Any) -> None:
         self.requires_grad = tensor.requires_grad
@@ -320,15 +321,15 @@ def _call_framed(
 
 
 class CheckpointFunction(Function):
-    """Runs a function without recording, and again, with recording, in backward."""
+    """Runs a function without recording; runs it again, with recording, in backward."""
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
         ctx.function = function
         ctx.random = _Random(args) if preserve else None
-        ctx.places = [place for place, each in enumerate(args) if isinstance(each, TensorBase)]
-        ctx.args = [None if isinstance(each, TensorBase) else each for each in args]
-        ctx.save_for_backward(*[args[place] for place in ctx.places])
+        ctx.places = [index for index, arg in enumerate(args) if isinstance(arg, TensorBase)]
+        ctx.args = [None if isinstance(arg, TensorBase) else arg for arg in args]
+        ctx.save_for_backward(*[args[index] for index in ctx.places])
         return function(*args)
 
     @staticmethod
@@ -342,12 +343,12 @@ class CheckpointFunction(Function):
                 operator="checkpoint",
             )
         args = list(ctx.args)
-        for place, tensor in zip(ctx.places, ctx.saved_tensors):
-            args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
+        for index, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[index] = tensor.detach().requires_grad_(tensor.requires_grad)
         again = nullcontext() if ctx.random is None else ctx.random.again()
         with again, GradMode(True):
-            found = ctx.function(*args)
-        outputs = found if isinstance(found, tuple) else (found,)
+            result = ctx.function(*args)
+        outputs = result if isinstance(result, tuple) else (result,)
         pairs = [
             (output, grad)
             for output, grad in zip(outputs, grads)
@@ -360,4 +361,4 @@ class CheckpointFunction(Function):
                 operator="checkpoint",
             )
         functional.backward([output for output, _ in pairs], [grad for _, grad in pairs])
-        return (None, None, *[each.grad if isinstance(each, TensorBase) else None for each in args])
+        return (None, None, *[arg.grad if isinstance(arg, TensorBase) else None for arg in args])

@@ -1,4 +1,4 @@
-"""Operators that a user defines: a forward and a backward in Python."""
+"""User-defined operators: a forward and a backward in Python."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .mode import GradMode, mode
 
 
 class FunctionCtx:
-    """The `ctx` of one call: what forward leaves for backward, by `save_for_backward(...)` and in any attribute.
+    """The `ctx` of one call: carries values from forward to backward, by `save_for_backward(...)` or as attributes.
 
-    needs_input_grad: per argument of forward, whether backward has to compute its gradient.
+    needs_input_grad: per argument of forward, whether backward must compute its gradient.
     """
 
     def __init__(self) -> None:
@@ -30,31 +30,31 @@ class FunctionCtx:
         self._node: Any = None  # a weak reference: the node holds the context
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors for backward; writes in place to them are noticed."""
-        for place, each in enumerate(tensors):
-            if each is not None and not isinstance(each, TensorBase):
+        """Save tensors for backward; a later write in place to one of them is an error in backward."""
+        for index, tensor in enumerate(tensors):
+            if tensor is not None and not isinstance(tensor, TensorBase):
                 raise ArgumentTypeError(
-                    f"can only save tensors, argument {place} is {shown(each)}",
+                    f"can only save tensors, argument {index} is {shown(tensor)}",
                     hint="keep anything else as an attribute: ctx.name = value",
                     operator="save_for_backward",
                 )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Accepted, and without effect: there are no forward-mode derivatives."""
+        """Accepted without effect: there are no forward-mode derivatives."""
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Declare the inputs that forward wrote in place; they must be among its results."""
+        """Declare the inputs that forward wrote in place; forward must return them."""
         _check_tensors("mark_dirty", tensors)
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Declare the results that need no gradient; backward is given zeros for them."""
+        """Declare the results that need no gradient; backward receives zeros for them."""
         _check_tensors("mark_non_differentiable", tensors)
         self._constant = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Choose whether backward is given zeros (the default) or None for the gradient of an unused result."""
+        """Set whether backward receives zeros (the default) or None for the gradient of an unused result."""
         self.materialize_grads = value
 
     @property
@@ -65,10 +65,10 @@ class FunctionCtx:
 
 
 def _check_tensors(name: str, tensors: Sequence[Any]) -> None:
-    for place, each in enumerate(tensors):
-        if not isinstance(each, TensorBase):
+    for index, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorBase):
             raise AutogradError(
-                f"can only accept tensors, argument {place} is {shown(each)}", hint="leave it out", operator=name
+                f"can only accept tensors, argument {index} is {shown(tensor)}", hint="leave it out", operator=name
             )
 
 
@@ -81,86 +81,86 @@ class FunctionNode(Node):
         self, function: type[Function], context: FunctionCtx, edges: Sequence[Edge | None],
         inputs: Sequence[Any], outputs: Sequence[Any],
     ) -> None:  # fmt: skip
-        tensors = [each for each in (*inputs, *outputs) if isinstance(each, TensorBase)]
+        tensors = [value for value in (*inputs, *outputs) if isinstance(value, TensorBase)]
         super().__init__(f"{function.__name__}Backward", edges, streams_of(tensors), len(outputs))
         self.function = function
         self.context = context
-        self.metas = [_meta(each) for each in inputs]
-        self.shapes = [_meta(each) for each in outputs]
+        self.metas = [_meta(value) for value in inputs]
+        self.shapes = [_meta(value) for value in outputs]
         self.shares = True
         self.released = False
         self.saved: list[Saved | None] = []
 
     def save(self, outputs: Sequence[Any]) -> None:
-        """Keep what forward asked for.  outputs: those of the results that are this node's, None for others."""
-        places = {id(each): place for place, each in enumerate(outputs) if each is not None}
-        self.saved = [self._saved(each, places.get(id(each))) for each in self.context._to_save]
+        """Save the tensors of `save_for_backward`.  outputs: the results that belong to this node, None for others."""
+        indexes = {id(tensor): index for index, tensor in enumerate(outputs) if tensor is not None}
+        self.saved = [self._saved(tensor, indexes.get(id(tensor))) for tensor in self.context._to_save]
         self.context._to_save = ()
         record.observed(self, self.saved)
 
     def _saved(self, tensor: Any, index: int | None) -> Saved | None:
         if tensor is None:
             return None
-        return save(tensor, record.edge_of(tensor) if index is None else (None, index))  # type: ignore[arg-type]
+        return save(tensor, record.edge_of(tensor) if index is None else (None, index))
 
     def unpack(self, own: Node | None = None) -> tuple[Any, ...]:
-        """The saved tensors.  own: the node whose results the saved ones of this call are, itself if None."""
+        """Return the saved tensors.  own: the node that saved results belong to; None stands for this node."""
         if self.released:
             raise freed(self.name)
-        return tuple(None if each is None else each.unpack(self.name, own or self) for each in self.saved)
+        return tuple(None if saved is None else saved.unpack(self.name, own or self) for saved in self.saved)
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
         return self.flow(grads, self)
 
     def flow(self, grads: Sequence[Any], own: Node) -> list[Any]:
-        """The gradients of the arguments, None where there is none.  own: the node that saved results belong to."""
+        """Return the gradients of the arguments, or None.  own: the node that saved results belong to."""
         if self.function.backward is Function.backward:
             raise NotSupportedError(
                 "backward is not defined", hint="define it as a static method", operator=self.function.__name__
             )
         if self.context.materialize_grads:
             pairs = zip(grads, self.shapes)
-            grads = [_zeros(meta) if each is None and meta is not None else each for each, meta in pairs]
+            grads = [_zeros(meta) if grad is None and meta is not None else grad for grad, meta in pairs]
         former = self.context._node
         if own is not self:
             self.context._node = _Owned(self, own)
         try:
-            found = self.function.backward(self.context, *grads)
+            returned = self.function.backward(self.context, *grads)
         finally:
             self.context._node = former
-        results = list(found) if isinstance(found, (tuple, list)) else [found]
+        results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         count = len(self.metas)
-        if len(results) < count or any(each is not None for each in results[count:]):
+        if len(results) < count or any(grad is not None for grad in results[count:]):
             raise AutogradError(
                 f"returned an incorrect number of gradients (expected {count}, got {len(results)})",
-                hint="backward returns one for each argument of forward but ctx, None where there is none",
+                hint="backward returns one for each argument of forward except ctx, or None",
                 operator=self.name,
             )
         return [
-            self._fitted(place, grad, meta, edge)
-            for place, (grad, meta, edge) in enumerate(zip(results, self.metas, self.edges))
+            self._fitted(index, grad, meta, edge)
+            for index, (grad, meta, edge) in enumerate(zip(results, self.metas, self.edges))
         ]
 
-    def _fitted(self, place: int, grad: Any, meta: Any, edge: Edge | None) -> Any:
-        """A gradient that backward returned, in the shape, type and place of its argument."""
+    def _fitted(self, index: int, grad: Any, meta: Any, edge: Edge | None) -> Any:
+        """Convert a gradient from backward to the shape, type and device of its argument."""
         if grad is None:
             return None
         if meta is None:
             raise AutogradError(
-                f"returned a gradient different than None at position {place + 1}, {shown(grad)}, but the "
+                f"returned a gradient different than None at position {index + 1}, {shown(grad)}, but the "
                 f"corresponding forward input was not a Variable",
-                hint="return None for what is no tensor",
+                hint="return None for arguments that are not tensors",
                 operator=self.name,
             )
         if edge is None:
             return None
         if not isinstance(grad, TensorBase):
             raise AutogradError(
-                f"returned {shown(grad)} as the gradient of input {place}",
+                f"returned {shown(grad)} as the gradient of input {index}",
                 hint="a gradient is a tensor or None",
                 operator=self.name,
             )
-        check_broadcast(f"{self.name}: returned an invalid gradient at index {place}", grad, meta[0].shape)
+        check_broadcast(f"{self.name}: returned an invalid gradient at index {index}", grad, meta[0].shape)
         return fit(grad, *meta)
 
     def release(self) -> None:
@@ -169,7 +169,7 @@ class FunctionNode(Node):
 
 
 class _Owned:
-    """Reads a node's saved tensors as those of the node that stands in the graph for it."""
+    """A reference to a node whose saved results belong to another node, which replaces it in the graph."""
 
     __slots__ = ("node", "own")
 
@@ -190,11 +190,11 @@ def _meta(value: Any) -> Any:
 
 def _zeros(meta: tuple[Any, ...]) -> Any:
     layout, device = meta
-    return empty_tensor(layout.shape, layout.dtype, device).zero_()  # type: ignore[attr-defined]
+    return empty_tensor(layout.shape, layout.dtype, device).zero_()
 
 
 class Function:
-    """Derive from this, write `forward(ctx, *inputs)` and `backward(ctx, *grads)`, and call `apply`.
+    """Base class of user-defined operators: write `forward(ctx, *inputs)` and `backward(ctx, *grads)`; call `apply`.
 
     With `setup_context(ctx, inputs, output)`, `forward` takes the inputs alone.
 
@@ -219,7 +219,7 @@ class Function:
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Save for backward what a `forward` without ctx has used and made."""
+        """Save values for backward where `forward` takes no ctx."""
         raise NotSupportedError(
             "setup_context is not defined", hint="define it as a static method", operator="Function"
         )
@@ -230,7 +230,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward on the arguments; its results carry a gradient if an argument does."""
+        """Run forward on the arguments; the results require gradients if an argument does."""
         if cls.forward is Function.forward:
             raise NotSupportedError(
                 "forward is not defined", hint="define it as a static method", operator=cls.__name__
@@ -238,24 +238,24 @@ class Function:
         is_split = cls.setup_context is not Function.setup_context
         args = _positional(cls, args, kwargs, is_split)
         context = FunctionCtx()
-        context.needs_input_grad = tuple(isinstance(each, TensorBase) and each.requires_grad for each in args)
+        context.needs_input_grad = tuple(isinstance(arg, TensorBase) and arg.requires_grad for arg in args)
         is_recorded = mode.enabled and any(context.needs_input_grad)
-        edges = [_edge(each) if is_recorded else None for each in args]
+        edges = [_edge(arg) if is_recorded else None for arg in args]
         with GradMode(False):
-            found = cls.forward(*args) if is_split else cls.forward(context, *args)
+            result = cls.forward(*args) if is_split else cls.forward(context, *args)
             if is_split:
-                cls.setup_context(context, args, found)
-        outputs = found if isinstance(found, tuple) else (found,)
+                cls.setup_context(context, args, result)
+        outputs = result if isinstance(result, tuple) else (result,)
         fresh = _as_results(cls.__name__, context, args, outputs, is_recorded)
         if is_recorded:
             _link(FunctionNode(cls, context, edges, args, fresh), context, args, outputs, fresh)
-        return tuple(fresh) if isinstance(found, tuple) else fresh[0]
+        return tuple(fresh) if isinstance(result, tuple) else fresh[0]
 
 
 def _positional(
     function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], is_split: bool
 ) -> tuple[Any, ...]:
-    """The arguments of forward in order, with its defaults.  Raises ArgumentTypeError for keywords beside a ctx."""
+    """Return the arguments of forward in order, with defaults.  Raises ArgumentTypeError for keywords beside a ctx."""
     if is_split:
         bound = inspect.signature(function.forward).bind(*args, **kwargs)
         bound.apply_defaults()
@@ -274,25 +274,25 @@ def _edge(value: Any) -> Edge | None:
 
 
 def _ids(values: Sequence[Any]) -> set[int]:
-    """What tells values apart: tensors compare element by element."""
+    """Return the ids of values: comparing tensors would compare their elements."""
     return set(map(id, values))
 
 
 def _as_results(
     name: str, context: FunctionCtx, args: Sequence[Any], outputs: Sequence[Any], is_recorded: bool
 ) -> list[Any]:
-    """What the caller gets: an input that forward returned as it is becomes a view of it, unless forward wrote it."""
+    """Return the results for the caller.  An input that forward returned unwritten becomes a view of it."""
     inputs, constant, dirty, returned = _ids(args), _ids(context._constant), _ids(context._dirty), _ids(outputs)
     for written in context._dirty:
         _check_dirty(name, written, id(written) in returned, len(outputs), is_recorded)
         written.storage.version += 1
     fresh = []
-    for each in outputs:
-        is_dirty = id(each) in dirty
-        made = _as_result(each, id(each) in inputs, is_dirty, is_recorded and id(each) not in constant)
-        if mode.enabled and not is_dirty and isinstance(made, TensorBase) and made.base is not None:
-            made.origin = ONE_OF_SEVERAL if len(outputs) > 1 else FROM_FUNCTION
-        fresh.append(made)
+    for output in outputs:
+        is_dirty = id(output) in dirty
+        result = _as_result(output, id(output) in inputs, is_dirty, is_recorded and id(output) not in constant)
+        if mode.enabled and not is_dirty and isinstance(result, TensorBase) and result.base is not None:
+            result.origin = ONE_OF_SEVERAL if len(outputs) > 1 else FROM_FUNCTION
+        fresh.append(result)
     return fresh
 
 
@@ -314,7 +314,7 @@ def _view_of(tensor: Any) -> Any:
 
 
 def _check_dirty(name: str, written: Any, is_returned: bool, count: int, is_recorded: bool) -> None:
-    """Raise AutogradError for a write that forward may not make.  count: how many tensors it returned."""
+    """Raise AutogradError for a write that forward may not make.  count: how many values forward returned."""
     if not is_returned:
         raise AutogradError(
             f"an input that mark_dirty names, {written.describe()}, is not returned by forward",
@@ -335,39 +335,39 @@ def _check_dirty(name: str, written: Any, is_returned: bool, count: int, is_reco
 def _link(
     node: FunctionNode, context: FunctionCtx, args: Sequence[Any], outputs: Sequence[Any], fresh: Sequence[Any]
 ) -> None:
-    """Make the results those of a node."""
+    """Attach the results to a node, and save its tensors."""
     context._node = weakref.ref(node)
     constant, dirty = _ids(context._constant), _ids(context._dirty)
-    made: list[Any] = []
-    for index, (output, each) in enumerate(zip(outputs, fresh)):
-        if not isinstance(each, TensorBase) or not each.layout.is_floating or id(output) in constant:
-            made.append(None)
+    linked: list[Any] = []
+    for index, (output, result) in enumerate(zip(outputs, fresh)):
+        if not isinstance(result, TensorBase) or not result.layout.is_floating or id(output) in constant:
+            linked.append(None)
             continue
-        made.append(each)
-        if id(each) in dirty:
-            record.rebase(each, node, index, next(place for place, arg in enumerate(args) if arg is each))
+        linked.append(result)
+        if id(result) in dirty:
+            record.rebase(result, node, index, next(position for position, arg in enumerate(args) if arg is result))
         else:
-            each._grad_fn, each.output_index = node, index
+            result._grad_fn, result.output_index = node, index
     renamed = {id(old): new for old, new in zip(outputs, fresh)}
-    context._to_save = tuple(renamed.get(id(each), each) for each in context._to_save)
-    node.save(made)
+    context._to_save = tuple(renamed.get(id(result), result) for result in context._to_save)
+    node.save(linked)
 
 
 class _ErrorNode(Node):
-    """The node of gradients that cannot be differentiated."""
+    """A node of gradients that cannot be differentiated."""
 
     __slots__ = ()
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
         raise AutogradError(
             "trying to differentiate twice a function that was marked with @once_differentiable",
-            hint="leave the decorator out, if backward is made of differentiable operations",
+            hint="leave the decorator out, if backward uses only differentiable operations",
             operator=self.name,
         )
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a Function's backward as one that cannot be differentiated: a second derivative is an error.
+    """Mark a Function's backward as not differentiable: a second derivative is an error.
 
     It runs without recording.
     """
@@ -375,15 +375,15 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def once(ctx: Any, *grads: Any) -> Any:
         with GradMode(False):
-            found = function(ctx, *grads)
-        edges = [_edge(each) for each in grads if isinstance(each, TensorBase) and each.requires_grad]
+            returned = function(ctx, *grads)
+        edges = [_edge(value) for value in grads if isinstance(value, TensorBase) and value.requires_grad]
         if not mode.enabled or not edges:
-            return found
-        results = found if isinstance(found, tuple) else (found,)
-        tensors = [each for each in results if isinstance(each, TensorBase)]
+            return returned
+        results = returned if isinstance(returned, tuple) else (returned,)
+        tensors = [value for value in results if isinstance(value, TensorBase)]
         node = _ErrorNode(function.__qualname__, edges, streams_of(tensors), len(results))
-        guarded = tuple(_guarded(each, node, index) for index, each in enumerate(results))
-        return guarded if isinstance(found, tuple) else guarded[0]
+        guarded = tuple(_guarded(value, node, index) for index, value in enumerate(results))
+        return guarded if isinstance(returned, tuple) else guarded[0]
 
     return once
 

@@ -1,4 +1,4 @@
-"""backward and grad: the two ways into the engine."""
+"""backward and grad: the two entry points of the engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of `tensors` to the `grad` of their leaves, or only of `inputs`, which then retain theirs.
+    """Add the gradients of `tensors` to the `grad` of their leaves, or, with `inputs`, to the `grad` of these alone.
 
     tensors: results, or their gradient edges.  grad_variables: the former name of `grad_tensors`.
     Host:   returns at once.
@@ -41,7 +41,7 @@ def backward(
 
 
 def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
-    """The gradients under their former name, with a warning.  Raises AutogradError if both are given."""
+    """Return the gradients passed under their former name, with a warning.  Raises AutogradError if both are passed."""
     callers.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
     if grad_tensors is not None:
         raise AutogradError(
@@ -63,12 +63,12 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of the sum of `outputs` with respect to `inputs`; no leaf's `grad` is touched.
+    """Return the gradients of the sum of `outputs` with respect to `inputs`; no leaf's `grad` is changed.
 
-    outputs, inputs: tensors or gradient edges.  For a dictionary of inputs the result is one of gradients.
+    outputs, inputs: tensors or gradient edges.  A dictionary of inputs gives a dictionary of gradients.
     only_inputs: has no effect.  is_grads_batched: must be False.
-    allow_unused: whether the gradient of an input that was not used is None instead of an error.
-    materialize_grads: whether it is zeros.
+    allow_unused: whether the gradient of an unused input is None instead of an error.
+    materialize_grads: whether it is zeros instead of None.
     Host:   returns at once.
     Raises: AutogradError if an input was not used and allow_unused is False.
     """
@@ -80,22 +80,22 @@ def grad(
         raise NotSupportedError(
             "is_grads_batched=True is not supported", hint="call it once per gradient", operator="grad"
         )
-    found = _run("grad", results, grads, wanted, retain_graph, create_graph, False)
-    for index, each in enumerate(found):
-        if each is None and materialize_grads:
-            found[index] = _zeros_like("grad", wanted[index])
-        elif each is None and not allow_unused:
+    gradients = _run("grad", results, grads, wanted, retain_graph, create_graph, False)
+    for index, gradient in enumerate(gradients):
+        if gradient is None and materialize_grads:
+            gradients[index] = _zeros_like("grad", wanted[index])
+        elif gradient is None and not allow_unused:
             raise AutogradError(
                 f"One of the differentiated Tensors (number {index}, {_described(wanted[index])}) appears to not "
                 f"have been used in the graph",
                 hint="pass allow_unused=True to get None for it",
                 operator="grad",
             )
-    return dict(zip(inputs, found)) if isinstance(inputs, dict) else tuple(found)
+    return dict(zip(inputs, gradients)) if isinstance(inputs, dict) else tuple(gradients)
 
 
 def _check_unused(allow_unused: Any, materialize_grads: Any) -> None:
-    """Raise ArgumentTypeError or ArgumentError for options that are no bools, or contradict each other."""
+    """Raise ArgumentTypeError or ArgumentError for options that are not bools or contradict each other."""
     _check_flag("grad", "materialize_grads", materialize_grads)
     if allow_unused is not None:
         _check_flag("grad", "allow_unused", allow_unused)
@@ -118,27 +118,27 @@ def _described(value: Any) -> str:
 
 def _zeros_like(name: str, value: Any) -> Any:
     if isinstance(value, TensorBase):
-        return empty_tensor(value.shape, value.dtype, value.device_index).zero_()  # type: ignore[attr-defined]
+        return empty_tensor(value.shape, value.dtype, value.device_index).zero_()
     raise AutogradError(
         f"an unused gradient edge, of {value.node!r}, has no gradient of zeros",
-        hint="give the tensor itself",
+        hint="pass the tensor itself",
         operator=name,
     )
 
 
 def as_list(name: str, what: str, values: Any) -> list[Any]:
-    """One tensor or edge, or a sequence of them, as a list.  Raises ArgumentTypeError for what is neither."""
+    """Return one tensor or edge, or a sequence of them, as a list.  Raises ArgumentTypeError for anything else."""
     if isinstance(values, (TensorBase, GradientEdge)) or values is None:
         return [values]
-    if not isinstance(values, (list, tuple, Iterable)):  # to ask the last one takes long
+    if not isinstance(values, (list, tuple, Iterable)):  # Iterable comes last: its check is slow
         fact = f"{what} must be a tensor or a list of them, got {shown(values)}"
-        raise ArgumentTypeError(fact, operator=name, hint="give what was computed, or the leaves it was computed from")
+        raise ArgumentTypeError(fact, operator=name, hint="pass computed tensors, or leaves that they depend on")
     return list(values)
 
 
 def _check_flag(name: str, what: str, value: Any) -> None:
     if not isinstance(value, int):
-        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="give True or False", operator=name)
+        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="pass True or False", operator=name)
 
 
 def _run(
@@ -156,31 +156,31 @@ def _run(
     started = initial_grads(name, outputs, grads)
     if inputs is not None:
         _check_inputs(name, inputs)
-    targets = None if inputs is None else [_edge(name, each, True) for each in inputs]
-    roots = [_edge(name, each, False) for each in outputs]
-    if targets is not None and accumulates:
-        for each in inputs:  # type: ignore[union-attr]
-            if isinstance(each, TensorBase):
-                record.retain(each)
+    targets = None if inputs is None else [_edge(name, input, True) for input in inputs]
+    roots = [_edge(name, output, False) for output in outputs]
+    if inputs is not None and accumulates:
+        for input in inputs:
+            if isinstance(input, TensorBase):
+                record.retain(input)
     task = GraphTask(targets, create_graph if retain is None else retain, create_graph, accumulates)
     return task.run(roots, started)
 
 
 def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
-    """Raise AutogradError unless these are tensors or gradient edges, at least one."""
+    """Raise AutogradError unless `inputs` are tensors or gradient edges, at least one."""
     if not inputs:
         raise AutogradError(f"inputs cannot be empty, got {inputs}", hint="leave it out for all leaves", operator=name)
-    for place, each in enumerate(inputs):
-        if not isinstance(each, (TensorBase, GradientEdge)):
+    for index, value in enumerate(inputs):
+        if not isinstance(value, (TensorBase, GradientEdge)):
             raise AutogradError(
-                f"all inputs have to be Tensors or GradientEdges, inputs[{place}] is {shown(each)}",
-                hint="name the leaves that shall have gradients",
+                f"all inputs have to be Tensors or GradientEdges, inputs[{index}] is {shown(value)}",
+                hint="pass the leaves to compute gradients for",
                 operator=name,
             )
 
 
 def _edge(name: str, tensor: Any, is_input: bool) -> Any:
-    """The edge of a tensor.  An input that requires gradients and is in no graph has one that no pass goes along."""
+    """Return the edge of a tensor.  An input that requires gradients and is in no graph gets an unreachable edge."""
     if isinstance(tensor, GradientEdge):
         return tensor.node._node, tensor.output_nr
     edge = record.edge_of(tensor)

@@ -1,8 +1,8 @@
-"""Derivatives checked against differences.
+"""gradcheck: compares derivatives with finite differences.
 
-- Checked is, for each output, the derivative of its sum with random weights: an error in any one element shows in it.
-- Inputs are changed in place and restored, so that functions which close over them see the change.
-- Source: central differences, error of order step².  In float64 a step of 1e-6 leaves about 1e-9.
+- For each output, the derivative of its sum with random weights is checked: an error in any element changes it.
+- Inputs are changed in place and restored, so that functions that close over them see the change.
+- Central differences have an error of order step².  In float64, a step of 1e-6 leaves about 1e-9.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from . import functional
 from .function import Function
 from .mode import GradMode
 
-SEED = 12345  # of the weights of outputs
+SEED = 12345  # seed of the outputs' weights
 
 
 class _Options(NamedTuple):
@@ -51,17 +51,17 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether the gradients of `func` at `inputs` agree with central differences of step `eps`.
+    """Return whether the gradients of `func` at `inputs` agree with central differences of step `eps`.
 
-    inputs: arguments of `func`.  Those that require gradients are checked; a warning says which are not float64.
-    raise_exception: whether a disagreement is an error, or False is returned.
-    nondet_tol: by how much the gradients of two backward passes may differ.
-    check_undefined_grad: whether backward must take None for gradients of outputs.
+    inputs: arguments of `func`.  Those that require gradients are checked; a warning names those that are not float64.
+    raise_exception: whether a disagreement raises an error; otherwise it returns False.
+    nondet_tol: the largest difference allowed between the gradients of two backward passes.
+    check_undefined_grad: whether backward must accept None for gradients of outputs.
     check_grad_dtypes: whether gradients must have the type of their input.
     fast_mode: compare along one random direction per input, which takes two calls per input.
     masked: has no effect.  Options for batched and forward gradients must be False.
     Host:   waits.
-    Raises: GradcheckError saying which output and input differ, and by how much; ArgumentError if nothing is checked.
+    Raises: GradcheckError that names the output, the input and the difference; ArgumentError if nothing is checked.
     """
     _check_options("gradcheck", check_backward_ad, check_batched_grad, check_batched_forward_grad, check_forward_ad)
     args = (inputs,) if isinstance(inputs, TensorBase) else tuple(inputs)
@@ -111,12 +111,12 @@ def gradgradcheck(
         grads = [grad_outputs] if isinstance(grad_outputs, TensorBase) else list(grad_outputs)
 
     def gradients(*values: Any) -> tuple[Any, ...]:
-        arguments, given = values[: len(args)], values[len(args) :]
-        wanted = [each for each in arguments if isinstance(each, TensorBase) and each.requires_grad]
-        found = functional.grad(
-            _differentiable(func(*arguments)), wanted, list(given), create_graph=True, allow_unused=True
+        arguments, grad_arguments = values[: len(args)], values[len(args) :]
+        wanted = [arg for arg in arguments if isinstance(arg, TensorBase) and arg.requires_grad]
+        computed = functional.grad(
+            _differentiable(func(*arguments)), wanted, list(grad_arguments), create_graph=True, allow_unused=True
         )
-        return tuple(each for each in found if each is not None)
+        return tuple(gradient for gradient in computed if gradient is not None)
 
     return gradcheck(
         gradients, (*args, *grads), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
@@ -141,25 +141,25 @@ def _check_options(name: str, checks_backward: bool, *unsupported: bool) -> None
 
 
 def _checked_inputs(args: Sequence[Any]) -> list[Any]:
-    """The inputs that require gradients.  Raises ArgumentError if there are none, ShapeError for overlapping ones."""
+    """Return the inputs that require gradients.  Raises ArgumentError without any, ShapeError for overlapping ones."""
     checked = []
-    for place, each in enumerate(args):
-        if not isinstance(each, TensorBase) or not each.requires_grad:
+    for index, arg in enumerate(args):
+        if not isinstance(arg, TensorBase) or not arg.requires_grad:
             continue
-        if each.dtype is not float64:
+        if arg.dtype is not float64:
             callers.warn(
-                f"Input #{place} requires gradient and is not a double precision floating point: {each.describe()}. "
+                f"Input #{index} requires gradient and is not a double precision floating point: {arg.describe()}. "
                 f"This check will likely fail if all the inputs are not of double precision floating point."
             )
-        if st.overlaps_itself(each.shape, each.strides):
+        if st.overlaps_itself(arg.shape, arg.strides):
             raise ShapeError(
-                f"input {place}, {each.describe()} with strides {list(each.strides)}, has elements that share memory",
+                f"input {index}, {arg.describe()} with strides {list(arg.strides)}, has elements that share memory",
                 hint="pass a clone() of it",
                 operator="gradcheck",
             )
-        checked.append(each)
+        checked.append(arg)
     if not checked:
-        listed = ", ".join(shown(each) for each in args)
+        listed = ", ".join(shown(arg) for arg in args)
         raise ArgumentError(
             f"expects at least one input tensor to require gradient, but none of them have: {listed}",
             hint="call requires_grad_() on an input",
@@ -168,16 +168,16 @@ def _checked_inputs(args: Sequence[Any]) -> list[Any]:
     return checked
 
 
-def _outputs(found: Any) -> list[Any]:
-    """The differentiable tensors that a function returned, or, if there are none, the floating point ones."""
-    results = found if isinstance(found, (tuple, list)) else [found]
-    floating = [each for each in results if isinstance(each, TensorBase) and each.dtype.is_floating_point]
+def _outputs(result: Any) -> list[Any]:
+    """Return the differentiable tensors among a function's results, or, without any, the floating point ones."""
+    results = result if isinstance(result, (tuple, list)) else [result]
+    floating = [value for value in results if isinstance(value, TensorBase) and value.dtype.is_floating_point]
     return _differentiable(floating) or floating
 
 
-def _differentiable(found: Any) -> list[Any]:
-    results = found if isinstance(found, (tuple, list)) else [found]
-    return [each for each in results if isinstance(each, TensorBase) and each.requires_grad]
+def _differentiable(result: Any) -> list[Any]:
+    results = result if isinstance(result, (tuple, list)) else [result]
+    return [value for value in results if isinstance(value, TensorBase) and value.requires_grad]
 
 
 def _check_gradients(
@@ -186,50 +186,50 @@ def _check_gradients(
     with GradMode(True):
         outputs = _outputs(func(*args))
     generator = np.random.default_rng(SEED)
-    weights = [generator.uniform(0.5, 1.5, each.shape) for each in outputs]
-    found = [_analytic(each, weight, checked, options) for each, weight in zip(outputs, weights)]
-    for place, tensor in enumerate(checked):
-        direction = np.random.default_rng(place).standard_normal(tensor.shape) if options.fast_mode else None
+    weights = [generator.uniform(0.5, 1.5, output.shape) for output in outputs]
+    gradients = [_analytic(output, weight, checked, options) for output, weight in zip(outputs, weights)]
+    for index, tensor in enumerate(checked):
+        direction = np.random.default_rng(index).standard_normal(tensor.shape) if options.fast_mode else None
         expected = _numeric(func, args, tensor, weights, options.eps, direction)
-        for number, (of_output, want) in enumerate(zip(found, expected)):
-            grad = of_output[place]
+        for number, (of_output, want) in enumerate(zip(gradients, expected)):
+            grad = of_output[index]
             if check_dtypes and grad is not None and grad.dtype is not tensor.dtype:
                 raise GradcheckError(
-                    f"the gradient of input {place} is {grad.describe()}, the input {tensor.describe()}",
+                    f"the gradient of input {index} is {grad.describe()}, the input {tensor.describe()}",
                     operator="gradcheck",
                 )
             have = np.zeros(tensor.shape) if grad is None else _array(grad)
             have = have if direction is None else np.sum(have * direction)
-            _compare(have, want, f"output {number} with respect to input {place} ({tensor.describe()})", options)
+            _compare(have, want, f"output {number} with respect to input {index} ({tensor.describe()})", options)
 
 
 def _analytic(output: Any, weight: Any, checked: Sequence[Any], options: _Options) -> Sequence[Any]:
-    """The gradients of an output's weighted sum, None for those that it does not depend on."""
+    """Return the gradients of an output's weighted sum; None for inputs that it does not depend on."""
     if not output.requires_grad:
         return [None] * len(checked)
-    given = output.new_tensor(weight)
+    grad_output = output.new_tensor(weight)
     first, second = (
-        functional.grad([output], checked, [given], retain_graph=True, allow_unused=True) for _ in range(2)
+        functional.grad([output], checked, [grad_output], retain_graph=True, allow_unused=True) for _ in range(2)
     )
-    for place, (one, other) in enumerate(zip(first, second)):
+    for index, (one, other) in enumerate(zip(first, second)):
         if (
             one is not None
             and other is not None
             and np.max(np.abs(_array(one) - _array(other)), initial=0) > (options.nondet_tol)
         ):
             raise GradcheckError(
-                f"Backward is not reentrant: two passes gave different gradients of input {place}: "
+                f"Backward is not reentrant: two passes gave different gradients of input {index}: "
                 f"\n{_array(one)}\nand\n{_array(other)}",
                 hint="pass nondet_tol, if that is expected",
                 operator="gradcheck",
             )
-    return first  # type: ignore[no-any-return]
+    return list(first)
 
 
 def _numeric(
     func: Callable[..., Any], args: tuple[Any, ...], tensor: Any, weights: Sequence[Any], eps: float, direction: Any
 ) -> list[Any]:
-    """The derivatives of the outputs' weighted sums by an input; along `direction`, if that is given."""
+    """Return the derivatives of the outputs' weighted sums by an input, along `direction` unless it is None."""
     if direction is not None:
         return _slopes(func, args, tensor, weights, eps * direction, eps)
     results = [np.zeros(tensor.shape) for _ in weights]
@@ -244,17 +244,17 @@ def _numeric(
 def _slopes(
     func: Callable[..., Any], args: tuple[Any, ...], tensor: Any, weights: Sequence[Any], step: Any, eps: float
 ) -> list[float]:
-    """By how much the weighted sums grow per `eps`, as an input goes from a step before to a step after."""
+    """Return how much the weighted sums grow per `eps`, between an input moved by -step and by step."""
     ends = []
     for moved in (step, -step):
         with _moved(tensor, moved), GradMode(True):
-            ends.append([_array(each) for each in _outputs(func(*args))])
+            ends.append([_array(output) for output in _outputs(func(*args))])
     return [float(np.sum(weight * (after - before))) / (2 * eps) for weight, after, before in zip(weights, *ends)]
 
 
 @contextmanager
 def _moved(tensor: Any, step: Any) -> Iterator[None]:
-    """A context in which an input has other values."""
+    """Return a context in which an input is moved by `step`."""
     with GradMode(False):
         memory, former = tensor.detach(), tensor.detach().clone()
         memory.copy_(memory.new_tensor(_array(former) + step))
@@ -266,7 +266,7 @@ def _moved(tensor: Any, step: Any) -> Iterator[None]:
 
 
 def _array(tensor: Any) -> Any:
-    """A tensor's values in float64."""
+    """Return a tensor's values as float64."""
     return np.array(read(tensor.detach()), np.float64)
 
 
@@ -282,7 +282,7 @@ def _compare(have: Any, want: Any, what: str, options: _Options) -> None:
 
 
 class _Undefined(Function):
-    """An identity whose gradient is undefined."""
+    """An identity whose gradient is None."""
 
     @staticmethod
     def forward(ctx: Any, value: Any) -> Any:
@@ -294,38 +294,39 @@ class _Undefined(Function):
 
 
 def _check_undefined(func: Callable[..., Any], args: tuple[Any, ...], checked: Sequence[Any]) -> None:
-    """Raise GradcheckError unless backward takes None for the gradients of outputs, all together and one by one."""
+    """Raise GradcheckError unless backward accepts None for the outputs' gradients, all together and one by one."""
     with GradMode(True):
         count = len(_differentiable(func(*args)))
     every = set(range(count))
-    for undefined in [every, *({place} for place in every if count > 1)]:
+    for undefined in [every, *({index} for index in every if count > 1)]:
         with GradMode(True):
             outputs = _differentiable(func(*args))
-            ends = [_Undefined.apply(each) if place in undefined else each for place, each in enumerate(outputs)]
+            ends = [_Undefined.apply(output) if index in undefined else output for index, output in enumerate(outputs)]
         if not ends:
             return
         try:
-            found = functional.grad(ends, checked, [each.new_zeros(each.shape) for each in ends], allow_unused=True)
+            zeros = [end.new_zeros(end.shape) for end in ends]
+            gradients = functional.grad(ends, checked, zeros, allow_unused=True)
         except Exception as error:
             raise GradcheckError(
                 "Expected backward function to handle undefined output grads: those of outputs "
                 f"{sorted(undefined)} were undefined, and it raised {type(error).__name__}: {error}",
                 operator="gradcheck",
             ) from error
-        for place, grad in enumerate(found):
+        for index, grad in enumerate(gradients):
             if grad is not None and _array(grad).any():
                 raise GradcheckError(
                     "Expected all input grads to be undefined or zero when all output grads are undefined "
-                    f"or zero, and that of input {place} is\n{_array(grad)}",
+                    f"or zero, and that of input {index} is\n{_array(grad)}",
                     operator="gradcheck",
                 )
 
 
 def _random_grads(outputs: Sequence[Any], with_gaps: bool) -> list[Any]:
-    """Gradients of outputs, which require gradients themselves."""
+    """Return random gradients of outputs, which require gradients themselves."""
     generator = np.random.default_rng(SEED)
     grads = []
     for output in outputs:
-        made = output.new_tensor(generator.uniform(-1, 1, (*output.shape, 2) if with_gaps else output.shape))
-        grads.append((made.select(-1, 0) if with_gaps else made).detach().requires_grad_())
+        values = output.new_tensor(generator.uniform(-1, 1, (*output.shape, 2) if with_gaps else output.shape))
+        grads.append((values.select(-1, 0) if with_gaps else values).detach().requires_grad_())
     return grads

@@ -1,4 +1,4 @@
-"""torch.autograd.graph: nodes and edges of the gradient graph, and hooks on what it saves."""
+"""torch.autograd.graph: nodes and edges of the gradient graph, and hooks on saved tensors."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ __all__ = [
 
 
 class _Choices(threading.local):
-    """What a thread does with saved tensors.
+    """A thread's settings for saved tensors.
 
-    hooks: (pack, unpack), the innermost last.  refusal: why there may be none.  is_mutable: whether writes are allowed.
+    hooks: (pack, unpack) pairs, the innermost last.  refusal: the error text where hooks are disabled, or None.
+    is_mutable: whether saved tensors may be written.
     """
 
     def __init__(self) -> None:
@@ -51,7 +52,7 @@ class _Choices(threading.local):
 
 
 _choices = _Choices()
-_open = 0  # how many hooks there are, in all threads
+_open = 0  # number of hooks in force, in all threads
 _counting = Lock()
 
 
@@ -63,7 +64,7 @@ def _count(change: int) -> None:
 
 
 def _pack_of_node(node: Any, saved: Any) -> None:
-    """Pack what a new node saved (see record.observe)."""
+    """Pack the tensors that a new node saved (see record.observe)."""
     pack_saved(saved)
 
 
@@ -74,15 +75,15 @@ def pack_saved(saved: Any) -> None:
 
 
 def _pack_all(saved: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
-    for each in saved:
-        if isinstance(each, Saved):
-            each.pack(pack, unpack)
-        elif isinstance(each, (list, tuple)):
-            _pack_all(each, pack, unpack)
+    for value in saved:
+        if isinstance(value, Saved):
+            value.pack(pack, unpack)
+        elif isinstance(value, (list, tuple)):
+            _pack_all(value, pack, unpack)
 
 
 class saved_tensors_hooks:  # noqa: N801
-    """A context in which each tensor that is saved for backward is held as what pack_hook makes of it.
+    """A context in which each tensor saved for backward is replaced by the result of pack_hook.
 
     pack_hook: called with the tensor when it is saved; it may not write it.
     unpack_hook: called in backward with what pack_hook returned; returns a tensor like the saved one.
@@ -97,7 +98,7 @@ class saved_tensors_hooks:  # noqa: N801
         depth = len(_choices.hooks)
         try:
             _push(self.pack_hook, self.unpack_hook)
-        except BaseException:  # a signal handler may raise after the change, and there is no `__exit__` then
+        except BaseException:  # a signal handler may raise after the change, before `__exit__` would run
             _pop(depth)
             raise
 
@@ -120,17 +121,17 @@ def _push(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
 
 @whole
 def _pop(depth: int) -> None:
-    """Remove the hooks above the outermost `depth`."""
+    """Remove the hooks beyond the first `depth`."""
     while len(_choices.hooks) > depth:
         _choices.hooks.pop()
         _count(-1)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
-    """A context in which tensors that are saved for backward are held on the CPU, and copied back in backward.
+    """A context in which tensors saved for backward are kept on the CPU, and copied back in backward.
 
-    pin_memory: hold them in pinned memory, with copies that the host does not wait for.
-    device_type: of the GPUs whose memory is pinned for; "cuda" is the only one.
+    pin_memory: keep them in pinned memory, with copies that the host does not wait for.
+    device_type: the device type that memory is pinned for; only "cuda".
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
@@ -152,9 +153,9 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A context in which hooks on saved tensors are an error with this message.
+    """Return a context in which setting hooks on saved tensors is an error with this message.
 
-    Raises: AutogradError where such hooks are in force already.
+    Raises: AutogradError where such hooks are already set.
     """
     if _choices.hooks:
         raise AutogradError(
@@ -173,7 +174,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 class _Kept:
-    """A saved tensor that may be written: its memory, or a copy of what it held before the first write."""
+    """A saved tensor that may be written: its memory, or a copy made before the first write."""
 
     __slots__ = ("__weakref__", "tensor")
 
@@ -182,7 +183,7 @@ class _Kept:
 
 
 class _Mutations:
-    """The saved tensors of one `allow_mutation_on_saved_tensors`.  original: by memory, those not written yet."""
+    """The saved tensors of one `allow_mutation_on_saved_tensors`.  original: those not written yet, by storage."""
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
@@ -205,7 +206,7 @@ class _Mutations:
         return kept.tensor
 
     def before_write(self, target: TensorBase) -> None:
-        """Copy what was saved of memory that is about to be written."""
+        """Copy the saved tensors whose memory is about to be written."""
         if threading.get_ident() != self.thread:
             return
         for kept in self.original.pop(target.storage, ()):
@@ -218,9 +219,9 @@ class _Mutations:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
-    """A context in which tensors that are saved for backward may be written in place, which copies them first.
+    """Return a context in which tensors saved for backward may be written in place; the write copies them first.
 
-    Backward through what was recorded inside has to run inside, too.
+    Backward through a graph recorded inside must run inside, too.
     Memory: a copy of each saved tensor whose memory is written.
     Raises: AutogradError inside of another such context.
     """
@@ -253,7 +254,7 @@ def _end(mutations: _Mutations, depth: int) -> None:
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """Where the gradient of a tensor goes: what `backward` and `grad` take in its place.
+    """Return the edge that a tensor's gradient goes to; `backward` and `grad` accept it in place of the tensor.
 
     Raises: AutogradError if the tensor requires no gradient.
     """
@@ -265,26 +266,26 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
             hint="call requires_grad_() on it first",
             operator="get_gradient_edge",
         )
-    found = GradientEdge(face_of(edge[0]), edge[1])
-    found.made_of = tensor.layout, tensor.device_index
-    return found
+    public_edge = GradientEdge(face_of(edge[0]), edge[1])
+    public_edge.made_of = tensor.layout, tensor.device_index
+    return public_edge
 
 
 def increment_version(tensor: Any) -> None:
-    """Count a write in place that autograd cannot see, of a tensor or of each of several."""
-    for each in (tensor,) if isinstance(tensor, TensorBase) else tensor:
-        each.storage.version += 1
+    """Count a write in place that autograd does not see, to one tensor or to each of several."""
+    for written in (tensor,) if isinstance(tensor, TensorBase) else tensor:
+        written.storage.version += 1
 
 
 def register_gradient_hook(name: str, tensor: TensorBase, hook: Callable[[Any], Any]) -> RemovableHandle:
-    """Call `hook` with a tensor's gradient in backward.  Raises: AutogradError if it requires none."""
+    """Call `hook` with a tensor's gradient in backward.  Raises: AutogradError if the tensor requires none."""
     edge = record.edge_of(tensor) if tensor._grad_fn is not None or not tensor._requires_grad else None
-    if edge is None and tensor.requires_grad:  # a leaf, or a view of what requires gradients, made without recording
+    if edge is None and tensor.requires_grad:  # a leaf, or a view made without recording
         return add(hooks_of(tensor, LeafHooks).of_gradient, (0, hook))
     if edge is None:
         raise AutogradError(
             f"cannot register a hook on a tensor that doesn't require gradient: {tensor.describe()}",
-            hint="call requires_grad_() on it, or on what it is computed from",
+            hint="call requires_grad_() on it, or on the tensors it is computed from",
             operator=name,
         )
     return add(hooks_of(edge[0]).of_tensors, (edge[1], hook))
@@ -309,41 +310,41 @@ class _Handles(RemovableHandle):
 
 
 class _MultiHook:
-    """Counts the gradients of several tensors in each backward pass, and calls a function."""
+    """Collects the gradients of several tensors in each backward pass, and calls a function."""
 
     def __init__(self, tensors: Sequence[TensorBase], call: Callable[..., None], mode: str) -> None:
-        self.nodes = [_node_reference(each) for each in tensors]
+        self.nodes = [_node_reference(tensor) for tensor in tensors]
         self.call = call
         self.mode = mode
 
-    def hook(self, place: int) -> Callable[[Any], None]:
+    def hook(self, index: int) -> Callable[[Any], None]:
         def on_gradient(grad: Any) -> None:
-            self.take(place, grad)
+            self.take(index, grad)
 
         return on_gradient
 
-    def take(self, place: int, grad: Any) -> None:
-        """A gradient has come: the last one that this pass computes, or the first, calls the function."""
+    def take(self, index: int, grad: Any) -> None:
+        """Note a gradient; call the function at the last one that this pass computes, or at the first one."""
         task = current_task()
         seen = notes(self)
-        seen[place] = grad
+        seen[index] = grad
         if self.mode == "any":
             if len(seen) == 1:
                 self.call(grad)
             return
         nodes = [find() for find in self.nodes]
         if len(seen) == sum(node is not None and task.will_run(node) for node in nodes):
-            self.call([seen.get(each) for each in range(len(nodes))])
+            self.call([seen.get(position) for position in range(len(nodes))])
 
 
 def _node_reference(tensor: TensorBase) -> Callable[[], Any]:
-    """Finds the node that a tensor's gradient goes to, None if it is gone.  A leaf is not used by this."""
+    """Return a function that returns the node of a tensor's gradient, or None.  It adds no node to an unused leaf."""
     if tensor._grad_fn is None and tensor._requires_grad:
         leaf = weakref.ref(tensor)
 
         def find() -> Any:
-            found = leaf()
-            return None if found is None or found.accumulator is None else found.accumulator()
+            tensor = leaf()
+            return None if tensor is None or tensor.accumulator is None else tensor.accumulator()
 
         return find
     edge = record.edge_of(tensor)
@@ -351,10 +352,10 @@ def _node_reference(tensor: TensorBase) -> Callable[[], Any]:
 
 
 def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
-    """Call a function once per backward pass with the gradients of several tensors.
+    """Call a function once per backward pass, with the gradients of several tensors.
 
-    mode: "all" calls fn(grads) when all gradients that the pass computes are there, None for the others; "any" calls
-    fn(grad) with the first one.
+    mode: "all" calls fn(grads) when the pass has computed the last of them, None for those that it does not compute;
+    "any" calls fn(grad) with the first one.
     Raises: ArgumentError for another mode, AutogradError for a tensor that requires no gradient.
     """
     name = "register_multi_grad_hook"
@@ -364,13 +365,13 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
         )
     if not callable(fn):
         raise ArgumentTypeError(f"fn must be a function, got {shown(fn)}", hint="pass a function", operator=name)
-    for each in tensors:
-        if not isinstance(each, TensorBase) or not each.requires_grad:
+    for tensor in tensors:
+        if not isinstance(tensor, TensorBase) or not tensor.requires_grad:
             raise AutogradError(
-                f"cannot register a hook on what doesn't require gradient: {shown(each)}",
+                f"cannot register a hook on a value that doesn't require gradient: {shown(tensor)}",
                 hint="call requires_grad_() on it first",
                 operator=name,
             )
     hooks = _MultiHook(tensors, fn, mode)
     pairs = enumerate(tensors)
-    return _Handles([register_gradient_hook(name, each, hooks.hook(place)) for place, each in pairs])
+    return _Handles([register_gradient_hook(name, tensor, hooks.hook(index)) for index, tensor in pairs])

@@ -1,4 +1,4 @@
-"""What users see of the gradient graph: `grad_fn` objects, named after what made them, and edges between them."""
+"""Public objects of the gradient graph: `grad_fn` nodes, named after their operators, and edges between them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..errors import ArgumentTypeError, shown
 from .node_hooks import RemovableHandle, add, hooks_of
 
 CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # operands without a gradient
-SAVED, RAW = "_saved_", "_raw_saved_"  # attributes begin so; what follows is PyTorch's name of the value
+SAVED, RAW = "_saved_", "_raw_saved_"  # prefixes of attributes; PyTorch's name of the value follows
 
 
 class Node:
-    """A function of the gradient graph, as `grad_fn` of a tensor.
+    """A node of the gradient graph, as `grad_fn` of a tensor.
 
     Its class is named after the operator, such as MulBackward0.  It keeps its part of the graph alive.
     """
@@ -33,16 +33,17 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """Per operand, where its gradient goes: a node and the index of its output, or (None, 0)."""
+        """Per operand, the edge that its gradient goes to: a node and the index of its output, or (None, 0)."""
         return tuple((None, 0) if edge is None else (face_of(edge[0]), edge[1]) for edge in self._node.edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for notes on this node; anomaly detection keeps its own in it."""
-        return hooks_of(self._node).metadata  # type: ignore[no-any-return]
+        """A dictionary for notes on this node; anomaly detection stores its own in it."""
+        metadata: dict[Any, Any] = hooks_of(self._node).metadata
+        return metadata
 
     def register_hook(self, fn: Callable[[Any, Any], Any]) -> RemovableHandle:
-        """Call fn(grad_inputs, grad_outputs) after the node ran; a tuple that it returns replaces grad_inputs."""
+        """Call fn(grad_inputs, grad_outputs) after the node runs; a tuple that it returns replaces grad_inputs."""
         _check_callable("register_hook", fn)
         return add(hooks_of(self._node).after, fn)
 
@@ -57,12 +58,13 @@ class Node:
         return True
 
     def _sequence_nr(self) -> int:
-        return self._node.number  # type: ignore[no-any-return]
+        number: int = self._node.number
+        return number
 
     def __call__(self, *grads: Any) -> Any:
-        """The gradients of the operands, from those of the results."""
-        found = tuple(self._node.apply(list(grads)))
-        return found[0] if len(found) == 1 else found
+        """Compute the gradients of the operands from those of the results."""
+        grads_of_operands = tuple(self._node.apply(list(grads)))
+        return grads_of_operands[0] if len(grads_of_operands) == 1 else grads_of_operands
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -86,11 +88,11 @@ class _OperatorNode(Node):
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """As `Node.next_functions`, without operands that never have a gradient, such as indices."""
-        operator, found = self._node.operator, super().next_functions
-        if len(operator.tensor_indexes) != len(found):
-            return found
+        operator, functions = self._node.operator, super().next_functions
+        if len(operator.tensor_indexes) != len(functions):
+            return functions
         names = [operator.parameters[index].name for index in operator.tensor_indexes]
-        return tuple([pair for name, pair in zip(names, found) if pair[0] is not None or name not in CONSTANTS])
+        return tuple([pair for name, pair in zip(names, functions) if pair[0] is not None or name not in CONSTANTS])
 
     def __getattr__(self, name: str) -> Any:
         is_raw = name.startswith(RAW)
@@ -102,11 +104,11 @@ class _OperatorNode(Node):
 
     def __dir__(self) -> list[str]:
         names = _saved_names(self._node)
-        return [*super().__dir__(), *(SAVED + each for each in names), *(RAW + each for each in names)]
+        return [*super().__dir__(), *(SAVED + name for name in names), *(RAW + name for name in names)]
 
 
 class _FunctionNode(Node):
-    """The node of a user's Function.  The attributes of its `ctx` are this node's."""
+    """The node of a user's Function.  The attributes of its `ctx` are attributes of this node."""
 
     __slots__ = ()
 
@@ -120,18 +122,18 @@ class _FunctionNode(Node):
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
         if self._node.released:
             raise freed(self._node.name)
-        return tuple(None if each is None else SavedTensor(self._node, each) for each in self._node.saved)
+        return tuple(None if saved is None else SavedTensor(self._node, saved) for saved in self._node.saved)
 
 
 class SavedTensor:
-    """A tensor as a node saved it."""
+    """A tensor that a node saved."""
 
     def __init__(self, node: Any, saved: Saved) -> None:
         self._node = node
         self._saved = saved
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Replace the saved tensor by what pack_hook makes of it; unpack_hook gives the tensor back.
+        """Replace the saved tensor by the result of pack_hook; unpack_hook returns the tensor.
 
         Raises: AutogradError if it has hooks already, or was freed.
         """
@@ -141,11 +143,11 @@ class SavedTensor:
 
 
 def _saved_names(node: OperatorNode) -> dict[str, int]:
-    """The names of saved values, and their places."""
+    """Return the index of each saved value, by its name."""
     names = {}
-    for place, (name, need) in enumerate(zip(node.operator.backward_needs, node.operator.saves)):
+    for index, (name, need) in enumerate(zip(node.operator.backward_needs, node.operator.saves)):
         if need.kind in (VALUE, FACT, OUT):
-            names[_torch_name(name, need)] = place
+            names[_torch_name(name, need)] = index
     return names
 
 
@@ -155,10 +157,10 @@ def _torch_name(name: str, need: Need) -> str:
     return "self" if name == "input" else name
 
 
-def _saved(node: OperatorNode, place: int, is_raw: bool) -> Any:
+def _saved(node: OperatorNode, index: int, is_raw: bool) -> Any:
     if node.released:
         raise freed(node.name)
-    value = node.saved[place]
+    value = node.saved[index]
     if is_raw:
         return SavedTensor(node, value) if isinstance(value, Saved) else value
     return _opened(value, node)
@@ -167,7 +169,7 @@ def _saved(node: OperatorNode, place: int, is_raw: bool) -> Any:
 def _opened(value: Any, node: OperatorNode) -> Any:
     if isinstance(value, Saved):
         return value.unpack(node.operator.name, node)
-    return type(value)([_opened(each, node) for each in value]) if isinstance(value, (list, tuple)) else value
+    return type(value)([_opened(item, node) for item in value]) if isinstance(value, (list, tuple)) else value
 
 
 def _check_callable(name: str, hook: Any) -> None:
@@ -175,25 +177,25 @@ def _check_callable(name: str, hook: Any) -> None:
         raise ArgumentTypeError(f"hook must be a function, got {shown(hook)}", hint="pass a function", operator=name)
 
 
-_classes: dict[str, type[Node]] = {}  # of operators' nodes, and of those that are no user's Function, by name
+_classes: dict[str, type[Node]] = {}  # classes of all nodes but users' Functions, by name
 
 
 def face_of(node: Any) -> Node:
-    """What users see of a node: the same object as long as anybody holds it."""
-    face = None if node.face is None else node.face()
+    """Return a node's public object: the same one for as long as it is referenced."""
+    face: Node | None = None if node.face is None else node.face()
     if face is None:
         face = _class_of(node)(node)
         node.face = weakref.ref(face)
-    return face  # type: ignore[no-any-return]
+    return face
 
 
 def _class_of(node: Any) -> type[Node]:
     function = getattr(node, "function", None)
     if function is not None:
-        found = function.__dict__.get("_backward_cls")
-        if found is None:
-            found = function._backward_cls = _named(node.name, _FunctionNode)
-        return found  # type: ignore[no-any-return]
+        cls: type[Node] | None = function.__dict__.get("_backward_cls")
+        if cls is None:
+            cls = function._backward_cls = _named(node.name, _FunctionNode)
+        return cls
     if node.name not in _classes:
         is_leaf, is_operator = isinstance(node, AccumulateGrad), isinstance(node, OperatorNode)
         _classes[node.name] = _named(node.name, _LeafNode if is_leaf else _OperatorNode if is_operator else Node)
@@ -221,7 +223,8 @@ class GradientEdge(tuple[Any, ...]):
 
     @property
     def output_nr(self) -> int:
-        return self[1]  # type: ignore[no-any-return]
+        output_nr: int = self[1]
+        return output_nr
 
     @property
     def ownership_token(self) -> Any:

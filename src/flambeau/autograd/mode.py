@@ -1,4 +1,4 @@
-"""The thread's modes: whether calls are recorded for backward, and whether tensors are made for inference only."""
+"""Per-thread modes: gradient mode, inference mode and PyTorch's multithreading setting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Mode:
     @enabled.setter
     def enabled(self, value: bool) -> None:
         now = thread.here()
-        now.grad_enabled = value and not now.inference  # inference mode records nothing, whatever is nested in it
+        now.grad_enabled = value and not now.inference  # inference mode records nothing, whatever mode is nested in it
 
 
 mode = _Mode()
@@ -30,14 +30,14 @@ class _ContextDecorator:
     """A context manager that also decorates functions and generator functions."""
 
     def __enter__(self) -> None:
-        raise AssertionError("subclasses say")
+        raise AssertionError("subclasses implement it")
 
     def __exit__(self, *error: object) -> None:
-        raise AssertionError("subclasses say")
+        raise AssertionError("subclasses implement it")
 
     def again(self) -> Any:
-        """A context like this one, for one call of a decorated function."""
-        raise AssertionError("subclasses say")
+        """Return a context like this one, for one call of a decorated function."""
+        raise AssertionError("subclasses implement it")
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(function):
@@ -64,7 +64,7 @@ class _ContextDecorator:
 
 
 def _stepped(generator: Any, context: Callable[[], Any]) -> Generator[Any, Any, Any]:
-    """Run each step of a generator inside a context; what the caller does between the steps is outside of it."""
+    """Run each step of a generator inside a context; the caller's code between the steps runs outside of it."""
     step, value = generator.send, None
     while True:
         try:
@@ -84,7 +84,7 @@ def _stepped(generator: Any, context: Callable[[], Any]) -> Generator[Any, Any, 
 
 
 class GradMode(_ContextDecorator):
-    """Sets this thread's gradient mode inside a `with` block or a decorated function, and restores it."""
+    """Set this thread's gradient mode inside a `with` block or a decorated function; restore it at the end."""
 
     def __init__(self, enabled: bool) -> None:
         self.enabled = enabled
@@ -103,7 +103,7 @@ class GradMode(_ContextDecorator):
 
 
 class no_grad(GradMode):  # noqa: N801
-    """Nothing is recorded inside: `with no_grad():`, `@no_grad()` or `@no_grad`.
+    """Disable recording: `with no_grad():`, `@no_grad()` or `@no_grad`.
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)
@@ -114,18 +114,18 @@ class no_grad(GradMode):  # noqa: N801
     """
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        made = object.__new__(cls)
+        context = object.__new__(cls)
         if function is None:
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(function)
+            return context
+        context.__init__()  # type: ignore[misc]  # of a class with subclasses: their __init__ may differ
+        return context(function)
 
     def __init__(self) -> None:
         super().__init__(False)
 
 
 class enable_grad(no_grad):  # noqa: N801
-    """Calls are recorded inside, also within no_grad.
+    """Enable recording, also within no_grad.
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)
@@ -140,7 +140,7 @@ class enable_grad(no_grad):  # noqa: N801
 
 
 class set_grad_enabled(GradMode):  # noqa: N801
-    """Sets the mode at once; as a context manager or a decorator it restores the former one.
+    """Set the gradient mode at once; as a context manager or a decorator, restore the former one at the end.
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)
@@ -166,10 +166,10 @@ class set_grad_enabled(GradMode):  # noqa: N801
 
 
 class inference_mode(_ContextDecorator):  # noqa: N801
-    """Inside, nothing is recorded, and new tensors are inference tensors: autograd cannot save them later.
+    """Disable recording, and make new tensors inference tensors, which autograd cannot save later.
 
-    mode: False ends inference mode inside of one, and enables gradients.
-    Outside, writing an inference tensor in place is an error, and so is a view that was made inside of it.
+    mode: False ends inference mode inside another `inference_mode`, and enables gradients.
+    Outside, writing an inference tensor, or a view made inside, is an error.
     Example:
         >>> x = torch.ones(2, requires_grad=True)
         >>> with torch.inference_mode():
@@ -179,11 +179,11 @@ class inference_mode(_ContextDecorator):  # noqa: N801
     """
 
     def __new__(cls, mode: Any = True) -> Any:
-        made = object.__new__(cls)
+        context = object.__new__(cls)
         if isinstance(mode, bool) or not callable(mode):
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(mode)
+            return context
+        context.__init__()  # type: ignore[misc]  # of a class with subclasses: their __init__ may differ
+        return context(mode)
 
     def __init__(self, mode: bool = True) -> None:
         _check_bool("inference_mode", mode)
@@ -205,9 +205,9 @@ class inference_mode(_ContextDecorator):  # noqa: N801
 
 
 class set_multithreading_enabled(_ContextDecorator):  # noqa: N801
-    """Keeps PyTorch's setting, which changes nothing: backward always runs in the calling thread.
+    """Store PyTorch's setting.  It has no effect: backward always runs in the calling thread.
 
-    As a context manager or a decorator it restores the former setting.
+    As a context manager or a decorator, it restores the former setting at the end.
     """
 
     enabled = True
@@ -235,11 +235,11 @@ class set_multithreading_enabled(_ContextDecorator):  # noqa: N801
 
 def _check_bool(name: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise ArgumentTypeError(f"mode must be a bool, got {shown(value)}", hint="give True or False", operator=name)
+        raise ArgumentTypeError(f"mode must be a bool, got {shown(value)}", hint="pass True or False", operator=name)
 
 
 def is_grad_enabled() -> bool:
-    """Whether calls are recorded in this thread.
+    """Return whether calls are recorded in this thread.
 
     Example:
         >>> with torch.no_grad():
@@ -252,7 +252,7 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread makes inference tensors.
+    """Return whether this thread makes inference tensors.
 
     Example:
         >>> with torch.inference_mode():
@@ -263,5 +263,5 @@ def is_inference_mode_enabled() -> bool:
 
 
 def is_multithreading_enabled() -> bool:
-    """The setting of `set_multithreading_enabled`."""
+    """Return the setting of `set_multithreading_enabled`."""
     return set_multithreading_enabled.enabled

@@ -1,7 +1,7 @@
 """Hooks of nodes and of leaves: functions that backward calls with gradients.
 
-The order at a node: hooks of the tensors that it made, then `retain_grad`, then the node's own pre-hooks, then the
-node, then its post-hooks.  A leaf's hooks belong to the tensor, not to its AccumulateGrad node.
+The order at a node is: hooks of its output tensors, `retain_grad`, the node's own pre-hooks, the node, its post-hooks.
+A leaf's hooks belong to the tensor, not to its AccumulateGrad node.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Hook = Callable[..., Any]
 
 
 class NodeHooks:
-    """Hooks of one node, and the metadata that users attach to it.
+    """Hooks of one node, and its metadata for users.
 
     of_tensors: (index of the output, hook) by handle.  kept: (index of the output, weak reference to a tensor that
     retains its gradient).  before, after: the node's own, by handle.
@@ -45,22 +45,22 @@ class LeafHooks:
         self.accumulated: OrderedDict[int, Hook] = OrderedDict()
 
 
-def hooks_of(owner: Any, kind: type[Any] = NodeHooks) -> Any:
-    """The hooks of a node or, with LeafHooks, of a leaf; made if there are none yet."""
+def hooks_of(owner: Any, cls: type[Any] = NodeHooks) -> Any:
+    """Return the hooks of a node or, with LeafHooks, of a leaf; make them if there are none yet."""
     if owner.hooks is None:
-        owner.hooks = kind()
+        owner.hooks = cls()
     return owner.hooks
 
 
 def add(hooks: OrderedDict[int, Any], entry: Any) -> RemovableHandle:
-    """Add an entry as the last one; the handle removes it."""
+    """Append an entry; the handle removes it."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = entry
     return handle
 
 
 def move_kept(tensor: TensorBase, old: Any, node: Any, index: int) -> None:
-    """A tensor that retains its gradient has become output `index` of `node`."""
+    """Move the entry of a tensor that retains its gradient: it is now output `index` of `node`."""
     if old is not None and old.hooks is not None:
         old.hooks.kept = [entry for entry in old.hooks.kept if entry[1]() is not tensor]
     hooks_of(node).kept.append((index, weakref.ref(tensor)))
@@ -70,7 +70,7 @@ def move_kept(tensor: TensorBase, old: Any, node: Any, index: int) -> None:
 
 
 def on_tensors(hooks: OrderedDict[int, tuple[int, Hook]], grads: list[Any]) -> None:
-    """Call the hooks of tensors, which may replace their gradients."""
+    """Call hooks of tensors, which may replace gradients in `grads`."""
     for index, hook in tuple(hooks.values()):
         changed = hook(grads[index])
         if changed is not None:
@@ -87,17 +87,17 @@ def keep(kept: Sequence[tuple[int, Any]], grads: Sequence[Any]) -> None:
 
 
 def before_node(hooks: OrderedDict[int, Hook], grads: list[Any]) -> list[Any]:
-    """Call a node's pre-hooks; the gradients that the node runs on."""
+    """Call a node's pre-hooks; return the gradients that the node runs on."""
     for hook in tuple(hooks.values()):
         grads = _replaced("register_prehook", hook(tuple(grads)), grads)
     return grads
 
 
-def after_node(hooks: OrderedDict[int, Hook], found: Sequence[Any], grads: Sequence[Any]) -> Sequence[Any]:
-    """Call a node's post-hooks; the gradients that flow on."""
+def after_node(hooks: OrderedDict[int, Hook], results: Sequence[Any], grads: Sequence[Any]) -> Sequence[Any]:
+    """Call a node's post-hooks; return the gradients that the node passes on."""
     for hook in tuple(hooks.values()):
-        found = _replaced("register_hook", hook(tuple(found), tuple(grads)), found)
-    return found
+        results = _replaced("register_hook", hook(tuple(results), tuple(grads)), results)
+    return results
 
 
 def _replaced(called: str, changed: Any, grads: Any) -> Any:
@@ -149,20 +149,20 @@ _ids = itertools.count()
 
 
 class RemovableHandle:
-    """Removes a registered hook: by `remove()`, or at the end of a `with` block.
+    """Handle of a registered hook.  It removes the hook by `remove()`, or at the end of a `with` block.
 
-    id: the hook's key in `hooks_dict`, an OrderedDict, to which the handle keeps a weak reference only.
-    extra_dict: more dictionaries, one or a list of them, from which the key is removed too.
+    id: the hook's key in `hooks_dict`, an OrderedDict, which the handle references weakly.
+    extra_dict: a dictionary, or a list of them, from which the key is removed too.
     """
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.id = next(_ids)
         self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
         extra = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
-        self.extra_dict_ref: tuple[Any, ...] = tuple(weakref.ref(each) for each in extra)
+        self.extra_dict_ref: tuple[Any, ...] = tuple(weakref.ref(dictionary) for dictionary in extra)
 
     def remove(self) -> None:
-        """Remove the hook; does nothing if it is gone already."""
+        """Remove the hook; do nothing if it is already removed."""
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = None if reference is None else reference()
             if hooks is not None:
@@ -176,9 +176,9 @@ class RemovableHandle:
 
     def __getstate__(self) -> tuple[Any, ...]:
         references = (self.hooks_dict_ref, *self.extra_dict_ref)
-        return self.id, tuple(None if each is None else each() for each in references)
+        return self.id, tuple(None if reference is None else reference() for reference in references)
 
     def __setstate__(self, stored: tuple[Any, ...]) -> None:
         self.id, (hooks, *extra) = stored
         self.hooks_dict_ref = None if hooks is None else weakref.ref(hooks)
-        self.extra_dict_ref = tuple(None if each is None else weakref.ref(each) for each in extra)
+        self.extra_dict_ref = tuple(None if dictionary is None else weakref.ref(dictionary) for dictionary in extra)

@@ -1,4 +1,4 @@
-"""Streams of backward nodes: what happens where they do not match."""
+"""Streams of backward nodes: warnings and errors where a gradient comes from another stream."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ CAPTURE_IMPLICIT = 906  # CUresult
 
 
 class _Choices:
-    """The process's own, as in PyTorch: backward runs in whatever thread."""
+    """Process-wide settings, as in PyTorch: backward may run in any thread."""
 
     warns = True
     overrides = False
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Say whether backward warns where a leaf's gradient is made on another stream than the leaf was first used on."""
+    """Set whether backward warns if a leaf's gradient is computed on another stream than the leaf was first used on."""
     _Choices.warns = _bool("set_warn_on_accumulate_grad_stream_mismatch", enabled)
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
-    """Say whether backward may move a node whose stream is not captured to the stream that is.
+    """Set whether backward may move a node whose stream is not capturing to the stream that is.
 
-    Without it, a node of a default stream is an error in a capture, and one of another stream is left to the capture.
+    Without it, such a node on a default stream is an error; on another stream, it joins the capture by its wait.
     """
     _Choices.overrides = _bool("set_override_stale_capture_stream", enabled)
 
 
 def _bool(name: str, enabled: bool) -> bool:
     if not isinstance(enabled, bool):
-        raise ModeError(f"enabled must be a bool, but got {shown(enabled)}", hint="give True or False", operator=name)
+        raise ModeError(f"enabled must be a bool, but got {shown(enabled)}", hint="pass True or False", operator=name)
     return enabled
 
 
 def mismatch(leaf: Stream, producer: Stream) -> None:
-    """A leaf's gradient comes from another stream than its own, which waits for it."""
+    """Warn that a leaf's gradient comes from another stream than the leaf's."""
     if _Choices.warns:
         callers.warn(
             f"The AccumulateGrad node's stream does not match the stream of the node that produced the gradient: the "
@@ -47,7 +47,7 @@ def mismatch(leaf: Stream, producer: Stream) -> None:
 
 
 def captured(name: str, stale: Stream, capturing: Stream) -> Stream:
-    """The stream on which a node runs whose own is not captured while its gradient's is.
+    """Return the stream for a node whose own stream is not capturing while its gradient's is.
 
     Raises: AcceleratorError for a default stream.
     """

@@ -1,1 +1,1 @@
-"""The compiled core: what a warm call or a backward step executes more than once per operator."""
+"""The core, compiled where possible: code that each warm call or backward step executes more than once."""

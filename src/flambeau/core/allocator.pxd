@@ -15,7 +15,7 @@ cdef class CachingAllocator:
     cdef bint _watches_blocks
     cdef object _process_usage
     cdef public Lock lock
-    cdef list _given
+    cdef list _freed
     cdef dict _awaited
     cdef object _pending
     cdef object _segments
@@ -36,7 +36,7 @@ cdef class CachingAllocator:
     @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)
     cpdef Block take(self, long long nbytes, stream)
     cpdef free(self, Block block)
-    @cython.locals(given=list, count=Py_ssize_t)
+    @cython.locals(freed=list, count=Py_ssize_t)
     cpdef _drain(self)
     @cython.locals(pool=Pool, counters=Counters)
     cpdef _take_back(self, Block block, bint records_later)

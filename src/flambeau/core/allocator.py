@@ -1,22 +1,23 @@
-"""The caching allocator of one device: carves the driver's segments into blocks and reuses them.
+"""Caching allocator of one device: carves the driver's segments into blocks and reuses them.
 
 Policy
 - Sizes are rounded to 512 B.  Up to 1 MiB: the small pool, carved from 2 MiB segments.  Above: the large pool; requests
   under 10 MiB share segments of 20 MiB, others get a segment of their own, a multiple of 2 MiB.
-- A block serves only the stream that its segment was made for; it changes stream only by way of the driver.
-- A block that other streams used comes back once the events recorded on them, when its free was drained, are done.
+- A block serves only the stream that its segment was made for.  Memory changes stream only through the driver.
+- A block that other streams used is reusable once their events are done.  The events are recorded when the freed block
+  is drained.
 - Memory goes back to the driver only in `empty_cache`, above the garbage collection threshold, or when the driver has
-  no more; only then does the host wait.  With exact settings, freed blocks go back, that way, in the next `allocate`.
-- If nothing fits: reclaim what has finished, and what `last_resort` frees, hand back oversize segments, wait for all
-  events and search again, hand back every idle segment, give up.  After that, all numbers are what they were.
+  no more.  Only then does the host wait.  With exact settings, the next `allocate` hands freed blocks back.
+- If nothing fits: reclaim what has finished, call `last_resort`, hand back oversize segments, wait for all events and
+  search again, hand back every idle segment, and finally raise.  After an error, all numbers are what they were.
 
 Invariants
-- `free` takes no lock: it may run in a finalizer, inside any lock, this one included.  It appends to a list, which the
-  next call that takes the lock drains.
-- Under the lock: driver calls, `record_event` and the block hooks.  They must not call this allocator, `free` excepted,
-  and whoever calls this allocator holds no lock that `record_event` takes.
-- During a capture no event is recorded, asked for or waited for, and no segment is handed back.  What capturing streams
-  ask for comes from the private pool of the capture (private.py), and goes back there.
+- `free` takes no lock, because it may run in a finalizer inside any lock, this one included.  It appends to a list,
+  which the next call that takes the lock drains.
+- Driver calls, `record_event` and the block hooks run under the lock.  Of this allocator, they may call only `free`.
+  A caller of this allocator must not hold a lock that `record_event` takes.
+- During a capture no event is recorded, queried or waited for, and no segment is handed back.  Capturing streams
+  allocate from the private pool of the capture (memory/private.py), and their blocks return to it.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ ProcessUsage = Callable[[], Sequence[tuple[int, int]]]
 
 
 class CachingAllocator:
-    """Hands out blocks of one device's memory.
+    """Allocates blocks of one device's memory, and reuses them.
 
     record_event(stream): creates an event without timing, records it on the stream and returns it.
-    process_usage():      (process id, bytes) of every process on the device, for the out-of-memory text; may be None.
+    process_usage():      (process id, bytes) of every process on the device, for out-of-memory errors; may be None.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class CachingAllocator:
         self._watches_blocks = driver.capabilities.watches_blocks
         self._process_usage = process_usage
         self.lock = Lock()
-        self._given: list[Block] = []
+        self._freed: list[Block] = []
         self._pending: Pending[Block] = Pending(driver, record_event)
         self._awaited = self._pending.queues
         self._segments = Segments(driver, device, record_event)
@@ -70,12 +71,12 @@ class CachingAllocator:
         self._oversize = Flow()
         self._fraction = 1.0
         self._incidents = Incidents()
-        self.last_resort: Callable[[], None] | None = None  # may free blocks, when there is no more memory
+        self.last_resort: Callable[[], None] | None = None  # called when memory runs out; may free blocks
         self.configure(settings or Settings())
 
     # blocks
     def allocate(self, nbytes: int, stream: StreamHandle) -> Block:
-        """A block of at least `nbytes` bytes whose first use is on `stream`.
+        """Return a block of at least `nbytes` bytes whose first use is on `stream`.
 
         Host:   returns at once, unless the driver has no more memory: then it may wait for the device.
         Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
@@ -88,14 +89,14 @@ class CachingAllocator:
         return block
 
     def take(self, nbytes: int, stream: StreamHandle) -> Block:
-        """As `allocate`, under `lock`, which the caller holds until the block has its owner: else it could be lost."""
+        """As `allocate`.  The caller holds `lock` until the block has an owner; else an interrupt could lose it."""
         if nbytes <= 0:
             raise ArgumentError(f"{nbytes} bytes were asked for; a block has at least 1", operator="allocate")
         size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN
         pool = self._small if size <= SMALL_LIMIT else self._large
         if self._captured is not None:
             pool = self._captured.instead_of(pool, stream, self._driver)
-        if self._given:
+        if self._freed:
             self._drain()
         if self._awaited:
             self._poll()
@@ -126,7 +127,7 @@ class CachingAllocator:
             raise
 
     def free(self, block: Block) -> None:
-        """Give a block back.  Safe in finalizers and under any lock; takes effect when the next call drains it.
+        """Free a block.  Safe in finalizers and under any lock; takes effect when the next call drains it.
 
         Host:   returns at once.
         Raises: AcceleratorError if the block was freed already.
@@ -134,12 +135,14 @@ class CachingAllocator:
         if not block.allocated:
             raise invalid_pointer("free", block.address)
         block.allocated = False
-        self._given.append(block)
+        self._freed.append(block)
 
     def record_stream(self, block: Block, stream: StreamHandle) -> None:
-        """Keep the block, once freed, from reuse until the work that `stream` has by then is done.
+        """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done.
 
-        Nothing for the block's own stream.  Host: returns at once.  Raises: AcceleratorError if the block was freed.
+        Has no effect for the block's own stream.
+        Host:   returns at once.
+        Raises: AcceleratorError if the block was freed.
         """
         if not block.allocated:
             raise invalid_pointer("record_stream", block.address)
@@ -150,10 +153,10 @@ class CachingAllocator:
                 block.streams.append(stream)
 
     def owns(self, address: int) -> bool:
-        """Whether the address lies in one of this allocator's segments."""
+        """Return whether the address lies in one of this allocator's segments."""
         with self.lock:
-            found = self._segments.owns(address)
-        return found
+            is_owned = self._segments.owns(address)
+        return is_owned
 
     # options
     def configure(self, settings: Settings) -> None:
@@ -172,7 +175,7 @@ class CachingAllocator:
         return self._segments.settings
 
     def set_fraction(self, fraction: float) -> None:
-        """Let this process reserve at most this part of the device's memory.
+        """Limit the memory that this process reserves to a fraction of the device's memory.
 
         Raises: ArgumentTypeError if it is not a float; ArgumentError if it lies outside 0 to 1.
         """
@@ -190,7 +193,7 @@ class CachingAllocator:
         return self._segments.limit
 
     def capture_started(self, pool_id: PoolId | None = None) -> None:
-        """A capture begins: until it ends, nothing here asks the driver about events or hands memory back.
+        """Begin a capture: until it ends, no event is queried and no memory is handed back.
 
         pool_id: the private pool that serves the capturing streams, kept until `release_pool`.
         """
@@ -200,17 +203,17 @@ class CachingAllocator:
                 self._captured = self._private.use(pool_id, self._small, self._large)
 
     def capture_ended(self) -> None:
-        """A capture ended.  After the last one, blocks that were freed meanwhile get their events."""
+        """End a capture.  After the last one, blocks freed during captures get their events."""
         with self.lock:
             self._captured = None
             self._pending.capture_ended()
 
     def release_pool(self, pool_id: PoolId) -> None:
-        """A graph of a private pool is gone; after the last one, `empty_cache` hands it back.  Takes no lock."""
+        """Count one graph of a private pool less.  After the last one, `empty_cache` frees the pool.  Takes no lock."""
         self._released.append(pool_id)
 
     def empty_cache(self) -> None:
-        """Hand every idle segment back to the driver; nothing while a capture is underway.
+        """Hand every idle segment back to the driver.  Does nothing during a capture.
 
         Host: waits for the work that may still use the segments.
         """
@@ -223,37 +226,37 @@ class CachingAllocator:
     # numbers
     @property
     def allocated_bytes(self) -> int:
-        """Bytes in blocks that have an owner.  As `statistics`."""
-        found, _, _ = self._figures()
-        return found.allocated_bytes.current
+        """Bytes of allocated blocks.  Takes no lock, as `statistics`."""
+        total, _, _ = self._figures()
+        return total.allocated_bytes.current
 
     @property
     def reserved_bytes(self) -> int:  # in segments
         return self._segments.reserved
 
     def statistics(self) -> dict[str, int]:
-        """Every counter, by the flat names of torch.cuda.memory_stats.
+        """Return every counter, by the flat names of torch.cuda.memory_stats.
 
-        Waits for nothing: while another call holds the lock, a block that it takes or gives back may count or not.
+        Takes no lock while another call holds it: a block that this call is allocating or freeing may count or not.
         """
-        found = report(*self._figures())
-        self._oversize.report("oversize_allocations", found)
-        self._segments.oversize.report("oversize_segments", found)
-        found |= self._incidents.counts() | self._segments.counts()
-        return dict(sorted(found.items()))
+        counts = report(*self._figures())
+        self._oversize.report("oversize_allocations", counts)
+        self._segments.oversize.report("oversize_segments", counts)
+        counts |= self._incidents.counts() | self._segments.counts()
+        return dict(sorted(counts.items()))
 
     def _figures(self) -> tuple[Counters, Counters, Counters]:
-        """The counters of both pools together, of the small one and of the large one, up to date."""
+        """Return up-to-date counters: of both pools together, of the small one, and of the large one."""
         if self.lock.try_acquire():
             try:
                 self._settle_for_report()
-                found = self._total.copied(), self._small.counters.copied(), self._large.counters.copied()
+                figures = self._total.copied(), self._small.counters.copied(), self._large.counters.copied()
             finally:
                 self.lock.release()
-            return found
-        total, small, large = (each.copied() for each in (self._total, self._small.counters, self._large.counters))
+            return figures
+        total, small, large = (level.copied() for level in (self._total, self._small.counters, self._large.counters))
         note_peaks(small, large, total)
-        for block in tuple(self._given):
+        for block in tuple(self._freed):
             pool = block.segment.pool
             assert pool is not None
             counters = small if pool.is_small else large
@@ -268,21 +271,21 @@ class CachingAllocator:
         return total, small, large
 
     def snapshot(self) -> list[dict[str, object]]:
-        """Every segment and its blocks, in address order, by the names of torch.cuda.memory_snapshot."""
+        """Return every segment and its blocks, in address order, by the names of torch.cuda.memory_snapshot."""
         with self.lock:
             self._settle_for_report()
-            found = self._segments.snapshot()
-        return found
+            segments = self._segments.snapshot()
+        return segments
 
     def reset_peak_statistics(self) -> None:
-        """Let every peak be the current value."""
+        """Set every peak to the current value."""
         with self.lock:
             self._settle_for_report()
             for flow in self._flows():
                 flow.reset_peak()
 
     def reset_accumulated_statistics(self) -> None:
-        """Let everything that only grows start at 0 again."""
+        """Set every accumulated count to 0."""
         with self.lock:
             self._settle_for_report()
             for flow in self._flows():
@@ -290,20 +293,20 @@ class CachingAllocator:
             self._incidents.reset()
             self._segments.reset_counts()
 
-    # the lock is held from here on
+    # methods that need the lock held
     def _drain(self) -> None:
-        """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
+        """Process the blocks freed since the last call.  A block whose processing fails stays in the list."""
         note_peaks(self._small.counters, self._large.counters, self._total)
-        given, count = self._given, 0
+        freed, count = self._freed, 0
         try:
-            while count < len(given):  # which may grow meanwhile
-                self._take_back(given[count], False)
+            while count < len(freed):  # other frees may append meanwhile
+                self._take_back(freed[count], False)
                 count += 1
         finally:
-            if count == 1:  # as mostly, and then cheaper
-                del given[0]
+            if count == 1:  # the usual case, for which this is cheaper
+                del freed[0]
             else:
-                del given[:count]
+                del freed[:count]
 
     def _take_back(self, block: Block, records_later: bool) -> None:
         if block.streams:
@@ -349,7 +352,7 @@ class CachingAllocator:
         self._pending.poll(self._finish)
 
     def _finish(self, block: Block) -> None:
-        """Handle a freed block whose events are all done."""
+        """Make a freed block reusable: its events are all done."""
         pool = block.segment.pool
         assert pool is not None
         pool.counters.awaiting -= 1
@@ -357,9 +360,9 @@ class CachingAllocator:
         pool.counters.requested_bytes.freed += block.requested
         pool.put(block)
 
-    # the way down when nothing fits
+    # fallbacks when no cached block fits
     def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:
-        """A block of `size` bytes that the pool did not have.  Raises: OutOfMemoryError."""
+        """Return a block of `size` bytes that the pool did not have.  Raises: OutOfMemoryError."""
         if size >= TOO_LARGE_TO_TRY:
             raise too_large()
         self._settle_pools()
@@ -431,15 +434,15 @@ class CachingAllocator:
         settle(self._small.counters, self._large.counters, self._total)
 
     def _settle_for_report(self) -> None:
-        """Bring the counters up to date without a call of the driver that could wait, or fail on a lost device."""
+        """Update the counters without a driver call that could wait, or fail on a lost device."""
         note_peaks(self._small.counters, self._large.counters, self._total)
-        given, count = self._given, 0
+        freed, count = self._freed, 0
         try:
-            while count < len(given):
-                self._take_back(given[count], True)
+            while count < len(freed):
+                self._take_back(freed[count], True)
                 count += 1
         finally:
-            del given[:count]
+            del freed[:count]
         self._settle_pools()
         while self._released:
             self._private.release(self._released.pop())
@@ -447,4 +450,4 @@ class CachingAllocator:
 
     def _flows(self) -> list[Flow]:
         levels = self._total, self._small.counters, self._large.counters
-        return [flow for each in levels for _, flow in each.flows()] + [self._oversize, self._segments.oversize]
+        return [flow for level in levels for _, flow in level.flows()] + [self._oversize, self._segments.oversize]

@@ -1,10 +1,11 @@
-"""The one path of a call: bind, key, look-up, run, record.
+"""Operator calls: bind the arguments, build the key, look the entry up, run it, record it for autograd.
 
-- The key of a call is the operator and its setting, each tensor's layout, the type of each number whose value comes
-  with every call, and the canonical form of every other argument.  Each machine has one dictionary of entries by key.
-- An entry is a Plan, or what stands for one where a call comes to another call.  A call without an entry is lowered.
-- A view is computed; it has no key.
-- The outermost call of a thread is its public one: errors take its name.
+- The key of a call is the operator and its setting, each tensor's layout, the type of each number that is passed
+  afresh in every call, and the canonical form of every other argument.  Each machine has one dictionary of entries.
+- An entry is a Plan, or an instruction that replaces one: Delegation, MovedScalars or RunBody.
+- A call without an entry is lowered.
+- A view is computed at once; it has no key.
+- The outermost call of a thread is the public one: errors take its name.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from .storage import NO_PLACE, former_machine
 from .tensor import TensorBase, before_write, in_graph
 from .thread import Thread
 
-_WIDEST = WIDEST_ACCESS  # compiled, a number of C's
+_WIDEST = WIDEST_ACCESS  # a C number where compiled
 _NO_PLACE = NO_PLACE
-INTO = "into"  # in a key, before the layout of the tensor that is written
+INTO = "into"  # in a key, precedes the layout of the written tensor
 
 
 class Marker:
-    """A value of a key that equals nothing else."""
+    """A value in keys that equals only itself."""
 
     __slots__ = ("_text",)
 
@@ -45,19 +46,20 @@ class Marker:
 
 
 TRUE, FALSE = Marker("TRUE"), Marker("FALSE")
-_keyed: set[type] = {dtype, memory_format}  # the classes whose objects are in keys as they are
+_keyed: set[type] = {dtype, memory_format}  # classes whose objects enter keys unchanged
 
 
-def allow_in_keys(kind: type) -> None:
-    """Let objects of a class, which are hashable and do not change, be attributes of operators."""
-    _keyed.add(kind)
+def allow_in_keys(cls: type) -> None:
+    """Let the objects of a class be attributes of operators.  They must be hashable and immutable."""
+    _keyed.add(cls)
 
 
 class Delegation:
-    """What stands for a composite that is one call of another operator.
+    """Entry of a composite that is one call of another operator.
 
-    arguments: the other operator's, where `sources` has no (index among the composite's, index among the other's).
-    part: which of several results is the composite's, or -1.  used: as in Plan.
+    arguments: the other operator's, without those that `sources` supplies.
+    sources: pairs (index among the composite's arguments, index among the other's).
+    part: index of the composite's result among several results, or -1.  used: as in Plan.
     """
 
     __slots__ = ("arguments", "operator", "part", "sources", "used")
@@ -71,9 +73,9 @@ class Delegation:
 
 
 class MovedScalars:
-    """What stands for a call with zero-dimensional CPU tensors among those of a GPU: they are moved in every call.
+    """Entry of a call that mixes zero-dimensional CPU tensors with CUDA tensors: every call moves them.
 
-    indexes: the arguments that they are;  device: the CUDA device's index.
+    indexes: the positions of these arguments;  device: the CUDA device's index.
     """
 
     __slots__ = ("device", "indexes", "used")
@@ -85,7 +87,7 @@ class MovedScalars:
 
 
 class RunBody:
-    """What stands for a composite that needs values: its body runs in every call."""
+    """Entry of a composite that needs values: its body runs in every call."""
 
     __slots__ = ("used",)
 
@@ -94,37 +96,37 @@ class RunBody:
 
 
 class Lowering:
-    """What the core is given by the modules above it: see `set_lowering`."""
+    """Interface to the modules above the core, which lower calls: see `set_lowering`."""
 
     __slots__ = ()
     misuses: tuple[type[Exception], ...] = ()
 
-    def entry_for(self, operator: Operator, bound: list[Any], given: Any) -> Any:
-        """The entry of a call that has none."""
-        raise AssertionError("set_lowering says")
+    def entry_for(self, operator: Operator, bound: list[Any], target: Any) -> Any:
+        """Return a new entry for a call that has none.  target: the tensor to write, or None."""
+        raise AssertionError("set_lowering replaces it")
 
     def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
-        """What to raise where a call failed with one of `misuses`."""
-        raise AssertionError("set_lowering says")
+        """Return the error to raise for a call that failed with one of `misuses`."""
+        raise AssertionError("set_lowering replaces it")
 
     def moved(self, tensor: TensorBase, device: int) -> TensorBase:
-        """A tensor on another device; differentiable."""
-        raise AssertionError("set_lowering says")
+        """Copy a tensor to another device; differentiable."""
+        raise AssertionError("set_lowering replaces it")
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
-        """Overwrite a tensor; differentiable."""
-        raise AssertionError("set_lowering says")
+        """Overwrite a tensor with another; differentiable."""
+        raise AssertionError("set_lowering replaces it")
 
-    def write_out(self, operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
-        """Let what out= names take the result of a call; what the call returns."""
-        raise AssertionError("set_lowering says")
+    def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:
+        """Store a call's result in the tensors of out=; return what the call returns."""
+        raise AssertionError("set_lowering replaces it")
 
 
 _lowering = Lowering()
 
 
 def set_lowering(lowering: Lowering) -> None:
-    """Give the core what lowers calls and explains their errors."""
+    """Set the object that lowers calls and explains their errors."""
     global _lowering
     _lowering = lowering
 
@@ -135,39 +137,40 @@ def set_lowering(lowering: Lowering) -> None:
 def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operator on tensors and numbers.
 
-    out=: a tensor of the result's shape to write into, or one without elements, which then takes that shape; a tuple of
-    them where there are several results.
-    Raises: DeviceMismatchError, and what the operator says; nothing has changed then.
+    out=: a tensor of the result's shape to write into, or an empty one, which is resized to that shape.  A tuple of
+    tensors where there are several results.
+    Raises: DeviceMismatchError, and the operator's own errors.  State is unchanged after an error.
     """
-    given = kwargs.pop("out", None) if kwargs else None
+    out = kwargs.pop("out", None) if kwargs else None
     bound = bind(operator, args, kwargs)
-    if operator.quick is not None and given is None:
-        found = _quick(operator, bound)
-        if found is not None:
-            return found
-    return _served(operator, bound, given, False)
+    quick = operator.quick
+    if quick is not None and out is None:
+        view = _quick(quick, bound)
+        if view is not None:
+            return view
+    return _served(operator, bound, out, False)
 
 
-def _quick(operator: Operator, bound: list[Any]) -> Any:
-    """A view that is computed at once, or None where the call has to take the ordinary path."""
+def _quick(quick: Callable[[list[Any]], Any], bound: list[Any]) -> Any:
+    """Compute a view directly; return None if the call has to take the ordinary path."""
     try:
-        return operator.quick(bound)  # type: ignore[misc]  # the caller has looked
-    except (OverflowError, TypeError, FlambeauError):  # the ordinary path says what is wrong
+        return quick(bound)
+    except (OverflowError, TypeError, FlambeauError):  # the ordinary path raises the right error
         return None
 
 
 def call_two(operator: Operator, first: Any, second: Any) -> Any:
-    """As `call`, for an operator that needs no more than two arguments and writes none of them."""
+    """As `call`, for an operator that needs at most two arguments and writes neither."""
     return _named(operator, bind_two(operator, first, second), None, False)
 
 
 def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call an operator and write the result into its first operand, which is returned: `x.add_(y)`."""
+    """Call an operator and write the result into its first operand, which is returned, as in `x.add_(y)`."""
     return _served(operator, bind(operator, args, kwargs), None, True)
 
 
 def derive(operator: Operator, bound: list[Any]) -> Any:
-    """Run a derivative, of which nothing is recorded."""
+    """Run a derivative without recording it."""
     return _run(thread.here(), operator, bound)
 
 
@@ -175,7 +178,7 @@ def derive(operator: Operator, bound: list[Any]) -> Any:
 
 
 def is_operand(other: Any) -> bool:
-    """Whether a value is a tensor or a number, Python's or NumPy's."""
+    """Return whether a value is a tensor or a number, of Python or NumPy."""
     return isinstance(other, (TensorBase, int, float)) or host.is_numpy_loaded() and isinstance(other, host.np.generic)
 
 
@@ -198,7 +201,7 @@ def inplace_method_of(operator: Operator) -> Any:
 
 
 def binary_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -> Any:
-    """Make the method of a binary symbol, `x + y`;  otherwise: called with both where y is no tensor or number."""
+    """Make the method of a binary symbol, `x + y`;  otherwise: called with both if y is not a tensor or number."""
 
     def method(self: Any, other: Any) -> Any:
         if is_operand(other):
@@ -209,7 +212,7 @@ def binary_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -
 
 
 def reflected_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -> Any:
-    """As `binary_method_of`, for `y + x` of a y whose class is not Tensor."""
+    """As `binary_method_of`, for `y + x` where y's class is not Tensor."""
 
     def method(self: Any, other: Any) -> Any:
         if is_operand(other):
@@ -220,7 +223,7 @@ def reflected_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]
 
 
 def augmented_method_of(operator: Operator) -> Any:
-    """Make the method for `x += y`; NotImplemented for an array, so that Python computes `x = x + y`."""
+    """Make the method of `x += y`.  It returns NotImplemented for an array, so that Python computes `x = x + y`."""
 
     def method(self: Any, other: Any) -> Any:
         return call_inplace(operator, (self, other), {}) if is_operand(other) else NotImplemented
@@ -241,26 +244,26 @@ class _CoreCaller(Caller):
 make_calls_by(_CoreCaller())
 
 
-def _served(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> Any:
-    """Run a call; one that writes tensors is a critical section, so that their versions count what was written."""
-    if not inplace and given is None and not operator.mutates:
-        return _named(operator, bound, given, inplace)
+def _served(operator: Operator, bound: list[Any], out: Any, inplace: bool) -> Any:
+    """Run a call.  One that writes tensors is a critical section, so that versions count exactly the writes made."""
+    if not inplace and out is None and not operator.mutates:
+        return _named(operator, bound, out, inplace)
     enter_critical()
     try:
-        result = _named(operator, bound, given, inplace)
+        result = _named(operator, bound, out, inplace)
     finally:
         leave_critical()
     return result
 
 
-def _named(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> Any:
-    """Run a call.  The outermost of a thread gives its name to errors."""
+def _named(operator: Operator, bound: list[Any], out: Any, inplace: bool) -> Any:
+    """Run a call; errors of the outermost call of a thread take its name."""
     now = thread.here()
     if now.operator is not None:
-        return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, given)
+        return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, out)
     now.operator = operator
     try:
-        return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, given)
+        return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, out)
     except _lowering.misuses as error:
         better = _lowering.misuse(operator, bound, error)
         try:
@@ -273,9 +276,9 @@ def _named(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> A
         now.operator = None
 
 
-def _called(now: Thread, operator: Operator, bound: list[Any], given: Any) -> Any:
-    if given is not None:
-        return _call_out(now, operator, bound, given)
+def _called(now: Thread, operator: Operator, bound: list[Any], out: Any) -> Any:
+    if out is not None:
+        return _call_out(now, operator, bound, out)
     if operator.kind is VIEW:
         return _view(operator, bound)
     if operator.mutates:
@@ -284,7 +287,7 @@ def _called(now: Thread, operator: Operator, bound: list[Any], given: Any) -> An
 
 
 def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
-    """Run a call that makes its results, and record it."""
+    """Run a call that returns new tensors, and record it."""
     if now.lowering is not None and _is_placed(bound):
         return now.lowering.inline(operator, bound, None)
     if operator.gives_views:
@@ -313,8 +316,8 @@ def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     return _run(now, operator, _with_moved(entry, bound))
 
 
-def _entry(operator: Operator, bound: list[Any], key: list[Any], given: Any) -> Any:
-    """The entry of a call, lowered if it has none."""
+def _entry(operator: Operator, bound: list[Any], key: list[Any], target: Any) -> Any:
+    """Return the entry of a call; lower the call if it has none."""
     plans = thread.machine().plans
     full = tuple(key)
     entry = plans.entries.get(full)
@@ -323,7 +326,7 @@ def _entry(operator: Operator, bound: list[Any], key: list[Any], given: Any) -> 
         if plan.is_stale():
             entry = None
     if entry is None:
-        entry = _lowering.entry_for(operator, bound, given)
+        entry = _lowering.entry_for(operator, bound, target)
         plans.add(full, entry)
     else:
         plans.clock += 1
@@ -333,8 +336,8 @@ def _entry(operator: Operator, bound: list[Any], key: list[Any], given: Any) -> 
 
 def _delegated(now: Thread, delegation: Delegation, bound: list[Any]) -> Any:
     arguments = delegation.arguments[:]
-    for source, place in delegation.sources:
-        arguments[place] = bound[source]
+    for source, index in delegation.sources:
+        arguments[index] = bound[source]
     result = _run(now, delegation.operator, arguments)
     return result if delegation.part < 0 else result[delegation.part]
 
@@ -347,25 +350,25 @@ def _with_moved(moved: MovedScalars, bound: list[Any]) -> list[Any]:
 
 
 def _composed(operator: Operator, bound: list[Any]) -> Any:
-    """Run a composite's body; what it returned: views of its operands, or tensors of its own."""
-    found = operator.body(*bound)
+    """Run a composite's body; its results are views of its operands, or tensors of their own."""
+    results = operator.body(*bound)
     if operator.is_derivative:
-        return found
+        return results
     if operator.gives_views:
-        return record.part_views(found)
-    for each in found if isinstance(found, tuple) else (found,):
-        if isinstance(each, TensorBase):
-            result = each
-            if result.base is not None:
-                record.disown(result, bound)
-    return found
+        return record.part_views(results)
+    for item in results if isinstance(results, tuple) else (results,):
+        if isinstance(item, TensorBase):
+            view = item
+            if view.base is not None:
+                record.disown(view, bound)
+    return results
 
 
 # the key of a call
 
 
 def _key(operator: Operator, bound: list[Any]) -> list[Any]:
-    """What the entry of a call depends on.  Numbers of NumPy, and of subclasses, become Python's in `bound`.
+    """Build the key of a call.  In `bound`, replace numbers of NumPy and of subclasses by Python's.
 
     Raises: TypeError for an argument that cannot be in a key.
     """
@@ -377,24 +380,24 @@ def _key(operator: Operator, bound: list[Any]) -> list[Any]:
             operand = value
             key.append(operand.layout)
             continue
-        kind = type(value)
-        if kind is int or kind is float or kind is bool:
-            key.append(kind if operator.travels[index] else _canonical(value))
-        elif value is None or kind is str:
+        value_type = type(value)
+        if value_type is int or value_type is float or value_type is bool:
+            key.append(value_type if operator.travels[index] else _canonical(value))
+        elif value is None or value_type is str:
             key.append(value)
         else:
             plain = _plain(value)
             if plain is not value:
                 bound[index] = plain
-                kind = type(plain)
-                key.append(kind if operator.travels[index] else _canonical(plain))
+                value_type = type(plain)
+                key.append(value_type if operator.travels[index] else _canonical(plain))
             else:
                 key.append(_canonical(value))
     return key
 
 
 def _plain(value: Any) -> Any:
-    """A NumPy number, or an instance of a number's subclass, as the Python number; anything else is itself."""
+    """Convert a NumPy number, or an instance of a number's subclass, to the Python number; return others unchanged."""
     if isinstance(value, (int, float)):
         return float(value) if isinstance(value, float) else int(value)
     if host.is_numpy_loaded() and isinstance(value, host.np.generic) and value.dtype.kind in "biuf":
@@ -403,19 +406,19 @@ def _plain(value: Any) -> Any:
 
 
 def _canonical(value: Any) -> Any:
-    """An argument as a part of a key: values that compare equal and differ, as 1, True and 1.0 do, are kept apart."""
-    kind = type(value)
-    if kind is int or kind is str or value is None:
+    """Return an argument's form in a key.  Equal values of different types (1, True, 1.0) get different forms."""
+    value_type = type(value)
+    if value_type is int or value_type is str or value is None:
         return value
-    if kind is bool:
+    if value_type is bool:
         return TRUE if value else FALSE
-    if kind is float:
+    if value_type is float:
         return float, value.hex()
-    if kind is tuple or kind is list or kind is st.Size:
-        return tuple([_canonical(each) for each in value])
+    if value_type is tuple or value_type is list or value_type is st.Size:
+        return tuple([_canonical(item) for item in value])
     if isinstance(value, TensorBase):
         return value.layout
-    if kind in _keyed:
+    if value_type in _keyed:
         return value
     plain = _plain(value)
     if plain is value:
@@ -424,7 +427,7 @@ def _canonical(value: Any) -> Any:
 
 
 def _is_placed(values: Any) -> bool:
-    """Whether a call has a tensor of the call that is being lowered among its arguments."""
+    """Return whether a call has placeholders of the call that is being lowered among its arguments."""
     for value in values:
         if isinstance(value, TensorBase):
             operand = value
@@ -436,7 +439,7 @@ def _is_placed(values: Any) -> bool:
 
 
 def _joins(operator: Operator, bound: list[Any]) -> bool:
-    """Whether a call's operands take part in a graph."""
+    """Return whether any operand of a call takes part in a graph."""
     for index in operator.tensor_indexes:
         value = bound[index]
         if isinstance(value, TensorBase):
@@ -458,7 +461,7 @@ def _any_joins(values: Any) -> bool:
 
 
 def _view(operator: Operator, bound: list[Any]) -> Any:
-    """Another tensor over the first operand's memory, laid out as the operator's body says."""
+    """Return a tensor over the first operand's memory, with the shape and strides that the operator's body computes."""
     source = bound[0]
     if not isinstance(source, TensorBase):
         raise TypeError("the input is no Tensor")
@@ -475,69 +478,69 @@ def _view(operator: Operator, bound: list[Any]) -> Any:
 
 
 def _ints(values: Any) -> tuple[int, ...]:
-    """Sizes or strides as integers.  Raises TypeError for what is none."""
+    """Convert sizes or strides to integers.  Raises TypeError for anything else."""
     for value in values:
         if type(value) is not int:
-            return tuple([as_int(each) for each in values])
+            return tuple([as_int(value) for value in values])
     return tuple(values)
 
 
-def view_of(source: TensorBase, kind: dtype, shape: st.Size, strides: tuple[int, ...], offset: int) -> TensorBase:
-    """A tensor over the memory of another, unknown to autograd; offset in elements of `kind`."""
+def view_of(source: TensorBase, dtype: dtype, shape: st.Size, strides: tuple[int, ...], offset: int) -> TensorBase:
+    """Return a tensor over the memory of another, unknown to autograd; offset in elements of `dtype`."""
     memory, layout = source.storage, source.layout
-    aligned = memory.aligned and offset * kind.itemsize % _WIDEST == 0
-    return tensor.new_tensor(memory, layout_of(layout.device, kind, shape, strides, aligned), offset)
+    aligned = memory.aligned and offset * dtype.itemsize % _WIDEST == 0
+    return tensor.new_tensor(memory, layout_of(layout.device, dtype, shape, strides, aligned), offset)
 
 
 # writing
 
 
 def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
-    """Run a call that writes operands, and is in no graph.  Raises AutogradError where gradients would be lost."""
-    written = [each for name in operator.mutates for each in bound[operator.index_of[name]]]
-    for each in written:
-        before_write(operator.called, each)
+    """Run a call that writes operands and is not recorded.  Raises AutogradError where gradients would be lost."""
+    written = [target for name in operator.mutates for target in bound[operator.index_of[name]]]
+    for target in written:
+        before_write(operator.called, target)
     if now.grad_enabled:
-        for each in written:
-            record.check_inplace(operator.called, each, False)
+        for target in written:
+            record.check_inplace(operator.called, target, False)
         if _joins(operator, bound):
             raise AutogradError("has no derivative", hint="call it under torch.no_grad()", operator=operator.called)
     key = _key(operator, bound)
     result = _entry(operator, bound, key, None).run(bound, None)
-    for each in written:
-        each.storage.version += 1
+    for target in written:
+        target.storage.version += 1
     return result
 
 
-def _call_out(now: Thread, operator: Operator, bound: list[Any], given: Any) -> Any:
+def _call_out(now: Thread, operator: Operator, bound: list[Any], out: Any) -> Any:
     """Run a call with out=.  Raises: ArgumentTypeError, AutogradError, and the errors of the call."""
     if not operator.takes_out:
         raise ArgumentTypeError(
-            f"got an unexpected keyword argument 'out': {shown(given)}", hint=operator.usage(), operator=operator.called
+            f"got an unexpected keyword argument 'out': {shown(out)}", hint=operator.usage(), operator=operator.called
         )
-    targets = list(given) if isinstance(given, (tuple, list)) else [given]
+    targets = list(out) if isinstance(out, (tuple, list)) else [out]
     recorded = operator.differentiable and (operator.kind is COMPOSITE or operator.backward is not None)
     joins = now.grad_enabled and recorded and _joins(operator, bound)
-    for each in targets:
-        _check_out(operator, each, joins or now.grad_enabled and isinstance(each, TensorBase) and in_graph(each))
-    if isinstance(given, TensorBase) and given.layout.numel and operator.kind is not COMPOSITE:
-        before_write(operator.called, given)
-        write(operator, bound, given)
-        given.storage.version += 1
-        return given
-    return _lowering.write_out(operator, bound, given, _run(now, operator, bound))
+    for target in targets:
+        _check_out(operator, target, joins or now.grad_enabled and isinstance(target, TensorBase) and in_graph(target))
+    if isinstance(out, TensorBase) and out.layout.numel and operator.kind is not COMPOSITE:
+        before_write(operator.called, out)
+        write(operator, bound, out)
+        out.storage.version += 1
+        return out
+    return _lowering.write_out(operator, bound, out, _run(now, operator, bound))
 
 
-def _check_out(operator: Operator, given: Any, joins: bool) -> None:
+def _check_out(operator: Operator, out: Any, joins: bool) -> None:
     """Raise ArgumentTypeError if out= is no tensor, AutogradError if the call would take part in a graph."""
-    if not isinstance(given, TensorBase):
+    if not isinstance(out, TensorBase):
         raise ArgumentTypeError(
-            f"out must be a Tensor, got {shown(given)}", hint="leave it out", operator=operator.called
+            f"out must be a Tensor, got {shown(out)}", hint="leave it out", operator=operator.called
         )
     if joins:
         raise AutogradError(
             "functions with out=... arguments don't support automatic differentiation, and one of "
-            f"the operands, or out ({given.describe()}), requires grad",
+            f"the operands, or out ({out.describe()}), requires grad",
             hint="call it under torch.no_grad(), or without out=",
             operator=operator.called,
         )
@@ -570,7 +573,7 @@ def _inplace_recorded(operator: Operator, bound: list[Any], target: TensorBase) 
 
 
 def write(operator: Operator, bound: list[Any], target: TensorBase) -> None:
-    """Run a call whose result goes to `target`; unknown to autograd, and no version is counted."""
+    """Run a call that stores its result in `target`.  Autograd does not see it, and no version is counted."""
     key = _key(operator, bound)
     key.append(INTO)
     key.append(target.layout)
@@ -595,7 +598,7 @@ def _is_same(one: TensorBase, other: TensorBase) -> bool:
 
 
 def _check_apart(operator: Operator, operand: TensorBase, target: TensorBase) -> None:
-    """Raise ShapeError if an operand and the tensor that is written share elements at other indexes."""
+    """Raise ShapeError if an operand partly overlaps the tensor that is written."""
     if tensor.overlap_of(operand, target) == "partial":
         raise ShapeError(
             f"the written-to tensor {target.describe()} partly overlaps an input, {operand.describe()}",
@@ -611,11 +614,11 @@ def assign(target: TensorBase, source: TensorBase) -> None:
     write(REGISTRY["convert"], [view, None, None], target)
 
 
-def fill_new(operator: Operator, made: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Let an operator write a new tensor, its first operand: unlike a write in place, no version is counted."""
-    bound = bind(operator, (made, *args), kwargs)
+def fill_new(operator: Operator, target: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Run an operator that writes a new tensor, its first operand.  Unlike a write in place, it counts no version."""
+    bound = bind(operator, (target, *args), kwargs)
     now = thread.here()
     if now.lowering is not None and _is_placed(bound):
-        now.lowering.inline(operator, bound, made)
+        now.lowering.inline(operator, bound, target)
     else:
-        write(operator, bound, made)
+        write(operator, bound, target)

@@ -23,7 +23,7 @@ cdef class Waiting:
     cdef public bint is_target
     cdef public bint leads
 
-@cython.locals(made=Waiting)
+@cython.locals(waiting=Waiting)
 cdef Waiting _waiting(Node node)
 
 @cython.final
@@ -41,13 +41,13 @@ cdef class GraphTask:
     cdef public dict leaf_streams
     cdef public dict moved
 
-    @cython.locals(now=Thread, recorded=bint, waiting=Waiting, grad=TensorBase, edge=tuple, place=Py_ssize_t)
+    @cython.locals(now=Thread, recorded=bint, waiting=Waiting, grad=TensorBase, edge=tuple, index=Py_ssize_t)
     cpdef list run(self, list roots, list grads)
     @cython.locals(waiting=Waiting)
     cpdef _captured_at(self, tuple edge)
-    @cython.locals(known=dict, found=list, each=Node, node=Node, edge=tuple, waiting=Waiting)
+    @cython.locals(known=dict, nodes=list, node=Node, successor=Node, edge=tuple, waiting=Waiting)
     cpdef _plan(self, roots)
-    @cython.locals(inner=list, node=Node, each=Waiting, target=Waiting, edge=tuple)
+    @cython.locals(inner=list, node=Node, waiting=Waiting, target=Waiting, edge=tuple)
     cpdef _narrow(self, list targets)
     @cython.locals(edge=tuple, waiting=Waiting)
     cdef bint _leads(self, Node node) except -1
@@ -62,11 +62,11 @@ cdef class GraphTask:
     @cython.locals(now=Thread, former=list, device=int)
     cpdef _add(self, Node node, have, more)
     @cython.locals(
-        node=Node, streams=dict, grads=list, edge=tuple, place=Py_ssize_t, above=Waiting, now=Thread, former=list, device=int
+        node=Node, streams=dict, grads=list, edge=tuple, index=Py_ssize_t, above=Waiting, now=Thread, former=list, device=int
     )
     cpdef _run_node(self, Waiting waiting)
-    @cython.locals(node=Node, is_leaf=bint)
-    cpdef _found(self, Waiting waiting, list grads)
+    @cython.locals(node=Node, goes_on=bint)
+    cpdef _input_grads(self, Waiting waiting, list grads)
     cpdef _ended(self, Node node, hooks, list grads)
     @cython.locals(stream=Queue)
     cpdef _call_leaf_hooks(self, AccumulateGrad node, list grads)
@@ -89,7 +89,7 @@ cdef bint _are_none(list grads) except -1
 cdef bint _are_current(dict streams) except -1
 @cython.locals(device=int)
 cpdef _enter(Thread now, dict streams)
-@cython.locals(result=list, place=Py_ssize_t)
+@cython.locals(result=list, index=Py_ssize_t)
 cpdef list initial_grads(name, list outputs, list grads)
 cpdef _check_given(name, grad, output)
 @cython.locals(fill=Operator)

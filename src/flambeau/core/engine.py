@@ -1,9 +1,9 @@
-"""The backward engine: a loop over ready nodes, no recursion, in the calling thread.
+"""Backward engine: a loop over ready nodes, without recursion, in the calling thread.
 
-- A node runs once all gradients of its outputs have come, highest number first.
-- Around a node, the streams of its forward are current.  A gradient that was made on another stream than its consumer's
-  is waited for there, and its memory is kept for that stream.
-- At the end, the streams that were current at the call wait for those of the leaves.
+- A node runs once it has all gradients of its outputs.  Of the ready nodes, the one with the highest number runs first.
+- A node runs on the streams of its forward call.  If a gradient was computed on another stream, the node's stream waits
+  for it, and the gradient's memory is kept for that stream.
+- At the end, the caller's current streams wait for the streams of the leaves.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from .tensor import TensorBase, alias_of, empty_tensor, in_graph, new_tensor
 from .thread import Thread
 
 NOTHING: tuple[Any, ...] = ()
-NOWHERE: dict[int, Stream] = {}  # no stream but the current ones
+NOWHERE: dict[int, Stream] = {}  # only the current streams
 _accumulating = Lock()  # several threads may run backward into one leaf
 
 
 class Waiting:
-    """A node of one backward pass: made by `_waiting`.
+    """State of a node during one backward pass; made by `_waiting`.
 
-    left: how many edges have still to be gone along;  grads: what came so far, one per output, or None if nothing did.
-    is_target: whether its `grads` are asked for, and kept in `captured`;  leads: whether to a target;
-    is_needed: one of these.
+    left: edges to this node that have not delivered yet.  grads: the sums so far, one per output, or None.
+    is_target: whether the pass returns its gradients, which `captured` keeps.  leads: whether it leads to a target.
+    is_needed: either of these.
     """
 
     __slots__ = ("captured", "grads", "is_needed", "is_target", "leads", "left", "node")
@@ -49,19 +49,19 @@ class Waiting:
 
 
 def _waiting(node: Node) -> Waiting:
-    made: Waiting = Waiting.__new__(Waiting)
-    made.node = node
-    made.left = 0
-    made.grads = made.captured = None
-    made.is_needed = made.leads = True
-    made.is_target = False
-    return made
+    waiting: Waiting = Waiting.__new__(Waiting)
+    waiting.node = node
+    waiting.left = 0
+    waiting.grads = waiting.captured = None
+    waiting.is_needed = waiting.leads = True
+    waiting.is_target = False
+    return waiting
 
 
 class GraphTask:
-    """One backward pass.  targets: whose gradients are asked for, instead of those of all leaves.
+    """One backward pass.  targets: the edges whose gradients are returned; None accumulates into all leaves.
 
-    accumulates: whether gradients are added to `grad` of leaves.  notes: see the function of that name.
+    accumulates: whether gradients are added to the leaves' `grad`.  notes: see the function of that name.
     """
 
     def __init__(self, targets: Sequence[Edge] | None, keep_graph: bool, create_graph: bool, accumulates: bool) -> None:
@@ -72,21 +72,21 @@ class GraphTask:
         self.notes: dict[Any, Any] | None = None
         self.watch = anomaly_mode.watch() if record.is_observed() else None  # anomaly detection observes new nodes
         self.waiting: dict[Node, Waiting] = {}
-        self.next: Waiting | None = None  # the ready node with the highest number, mostly the only one
+        self.next: Waiting | None = None  # the ready node with the highest number, usually the only one
         self.ready: list[tuple[int, Waiting]] = []  # the others, as a heap
-        self.shared: set[int] = set()  # ids of storages that someone else holds too
+        self.shared: set[int] = set()  # ids of storages that code outside the engine may hold
         self.leaf_streams: dict[int, Stream] = {}  # by handle
-        self.moved: dict[Node, dict[int, Stream]] = {}  # the streams of nodes that do not run on their own
+        self.moved: dict[Node, dict[int, Stream]] = {}  # streams of the nodes that do not run on their forward streams
 
     def run(self, roots: Sequence[Edge], grads: Sequence[Any]) -> list[Any]:
-        """Send `grads` in at `roots`, and run every node that is needed; the targets' gradients."""
+        """Run every needed node, starting with `grads` at `roots`; return the gradients of the targets."""
         self._plan([node for node, _ in roots])
         now = thread.here()
         recorded, now.grad_enabled = now.grad_enabled, self.create_graph
         outer, now.task = now.task, self
         try:
-            for place, edge in enumerate(roots):
-                grad = grads[place]
+            for index, edge in enumerate(roots):
+                grad = grads[index]
                 self.shared.add(identity(grad.storage))
                 self._deliver(self.waiting[edge[0]], edge[1], grad, NOWHERE)
             for waiting in [self.waiting[node] for node in {edge[0] for edge in roots}]:
@@ -101,7 +101,7 @@ class GraphTask:
         return [] if self.targets is None else [self._captured_at(edge) for edge in self.targets]
 
     def will_run(self, node: Node) -> bool:
-        """Whether the pass runs a node, or asks for its gradient."""
+        """Return whether the pass runs a node, or returns its gradient."""
         waiting = self.waiting.get(node)
         return waiting is not None and waiting.is_needed
 
@@ -110,38 +110,38 @@ class GraphTask:
         return None if waiting is None or waiting.captured is None else waiting.captured[edge[1]]
 
     def _plan(self, roots: Sequence[Node]) -> None:
-        """Count what each node waits for, and find the nodes that lead to a target."""
+        """Count the edges to each node, and find the nodes that lead to a target."""
         known = self.waiting
         for root in roots:
             known[root] = _waiting(root)
-        found = list(known)
-        for each in found:  # which grows meanwhile
-            for edge in each.edges:
+        nodes = list(known)
+        for node in nodes:  # the loop appends to it
+            for edge in node.edges:
                 if edge is not None:
-                    node = edge[0]
-                    waiting = known.get(node)
+                    successor = edge[0]
+                    waiting = known.get(successor)
                     if waiting is None:
-                        waiting = known[node] = _waiting(node)
-                        found.append(node)
+                        waiting = known[successor] = _waiting(successor)
+                        nodes.append(successor)
                     waiting.left += 1
         if self.targets is not None:
             self._narrow(self.targets)
 
     def _narrow(self, targets: Sequence[Edge]) -> None:
-        """Leave only what leads to a target.  Inputs' nodes have lower numbers, but for leaves, which lead nowhere."""
+        """Keep only nodes that lead to a target.  Except for leaves, inputs' nodes have lower numbers."""
         inner: list[tuple[int, Waiting]] = []
-        for node, each in self.waiting.items():
-            each.is_needed = each.leads = False
+        for node, waiting in self.waiting.items():
+            waiting.is_needed = waiting.leads = False
             if not isinstance(node, AccumulateGrad):
-                inner.append((node.number, each))
+                inner.append((node.number, waiting))
         for edge in targets:
             target = self.waiting.get(edge[0])
             if target is not None:
                 target.is_needed = target.is_target = True
         inner.sort()
-        for _, each in inner:
-            each.leads = self._leads(each.node)
-            each.is_needed = each.is_needed or each.leads
+        for _, waiting in inner:
+            waiting.leads = self._leads(waiting.node)
+            waiting.is_needed = waiting.is_needed or waiting.leads
 
     def _leads(self, node: Node) -> bool:
         for edge in node.edges:  # noqa: SIM110 (compiled, there are no closures)
@@ -161,7 +161,8 @@ class GraphTask:
     def _popped(self) -> Waiting:
         first = self.next
         self.next = heappop(self.ready)[1] if self.ready else None
-        return first  # type: ignore[return-value]
+        assert first is not None
+        return first
 
     def _deliver(self, waiting: Waiting, index: int, grad: Any, made_on: dict[int, Stream]) -> None:
         if not waiting.is_needed:
@@ -175,7 +176,7 @@ class GraphTask:
         waiting.grads[index] = grad if have is None else self._add(node, have, grad)
 
     def _order(self, node: Node, grad: Any, made_on: dict[int, Stream]) -> None:
-        """Let the consumer's stream wait for the one on which the gradient was made."""
+        """Make the consumer's stream wait for the stream on which the gradient was computed."""
         device = grad.layout.device.index
         consumer = self._streams(node).get(device)
         if consumer is None:
@@ -190,7 +191,7 @@ class GraphTask:
             grad.storage.record_stream(consumer)
 
     def _captured(self, node: Node, consumer: Stream, producer: Stream) -> Stream:
-        """The stream that takes part in the capture which the producer takes part in."""
+        """Return a stream that takes part in the producer's capture."""
         if not producer.is_capturing() or consumer.is_capturing():
             return consumer
         chosen = node_streams.captured(node.name, consumer, producer)
@@ -198,7 +199,7 @@ class GraphTask:
         return chosen
 
     def _streams(self, node: Node) -> dict[int, Stream]:
-        """The streams on which a node runs in this pass."""
+        """Return the streams on which a node runs in this pass."""
         return self.moved.get(node, node.streams) if self.moved else node.streams
 
     def _add(self, node: Node, have: Any, more: Any) -> Any:
@@ -217,32 +218,34 @@ class GraphTask:
             grads = [None] * node.outputs
         streams = self._streams(node)
         if _are_current(streams):
-            found = self._found(waiting, grads)
+            input_grads = self._input_grads(waiting, grads)
         else:
             now = thread.here()
             former, device = now.streams, now.device
             try:
                 _enter(now, streams)
-                found = self._found(waiting, grads)
+                input_grads = self._input_grads(waiting, grads)
             finally:  # no call: a signal handler could raise in it
                 now.streams, now.device = former, device
-        for place, edge in enumerate(node.edges):
+        for index, edge in enumerate(node.edges):
             if edge is not None:
                 above = self.waiting[edge[0]]
-                grad = found[place]
+                grad = input_grads[index]
                 if grad is not None:
                     self._deliver(above, edge[1], grad, streams)
                 above.left -= 1
                 if above.left == 0 and above.is_needed:
                     self._push(above)
 
-    def _found(self, waiting: Waiting, grads: list[Any]) -> Sequence[Any]:
-        """What a node answers, its hooks included."""
+    def _input_grads(self, waiting: Waiting, grads: list[Any]) -> Sequence[Any]:
+        """Run a node with its hooks; return the gradients of its inputs."""
         node = waiting.node
         hooks = node.hooks
-        is_leaf = isinstance(node, AccumulateGrad)
-        if is_leaf:
+        if isinstance(node, AccumulateGrad):
             self._call_leaf_hooks(node, grads)
+            goes_on = self.accumulates
+        else:
+            goes_on = waiting.leads
         if hooks is not None:
             if hooks.of_tensors:
                 on_tensors(hooks.of_tensors, grads)
@@ -250,14 +253,14 @@ class GraphTask:
             keep(hooks.kept, grads)
         if waiting.is_target:
             waiting.captured = grads
-        if not (self.accumulates if is_leaf else waiting.leads):
+        if not goes_on:
             return self._ended(node, hooks, grads)
         if self.watch is not None:
             return self._watched(node, grads)
         return self._apply(node, grads) if hooks is None else self._apply_hooked(node, hooks, grads)
 
     def _ended(self, node: Node, hooks: Any, grads: list[Any]) -> Sequence[Any]:
-        """What a node answers beyond which nothing is needed; with `inputs`, backward runs the nodes of these."""
+        """Return a node's input gradients where none is needed.  With `inputs=`, backward still runs inputs' nodes."""
         nothing = [None] * len(node.edges)
         if not self.accumulates:
             return nothing
@@ -284,29 +287,31 @@ class GraphTask:
         if hooks.before:
             grads = before_node(hooks.before, grads)
             self._share(grads)
-        found = self._apply(node, grads)
+        input_grads = self._apply(node, grads)
         if hooks.after:
-            found = after_node(hooks.after, found, grads)
-            self._share(found)
+            input_grads = after_node(hooks.after, input_grads, grads)
+            self._share(input_grads)
             self._share(grads)
-        return found
+        return input_grads
 
     def _share(self, grads: Sequence[Any]) -> None:
-        """Note gradients that a hook saw, and may keep: they do not become the `grad` of a leaf."""
-        self.shared.update([identity(each.storage) for each in grads if each is not None])
+        """Note gradients that a hook saw and may keep: they must not become the `grad` of a leaf."""
+        self.shared.update([identity(grad.storage) for grad in grads if grad is not None])
 
     def _watched(self, node: Node, grads: list[Any]) -> Sequence[Any]:
-        """As `_apply_hooked`, under anomaly detection."""
-        before = self.watch.enter(node)
+        """As `_apply_hooked`, with anomaly detection."""
+        watch = self.watch
+        assert watch is not None
+        before = watch.enter(node)
         try:
-            found = self._apply(node, grads) if node.hooks is None else self._apply_hooked(node, node.hooks, grads)
-            self.watch.check(node, found)
+            results = self._apply(node, grads) if node.hooks is None else self._apply_hooked(node, node.hooks, grads)
+            watch.check(node, results)
         except Exception:
-            self.watch.report(node)
+            watch.report(node)
             raise
         finally:
-            self.watch.leave(before)
-        return found
+            watch.leave(before)
+        return results
 
     def _apply(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         if isinstance(node, AccumulateGrad):
@@ -315,12 +320,12 @@ class GraphTask:
             return NOTHING
         if _are_none(grads) and not node.shares:
             return [None] * len(node.edges)
-        found = node.apply(grads)
+        input_grads = node.apply(grads)
         if node.shares:
-            self._share(found)
+            self._share(input_grads)
         if not self.keep_graph:
             node.release()
-        return found
+        return input_grads
 
     def _add_to_leaf(self, leaf: Any, grad: Any) -> None:
         if not leaf._requires_grad:  # any more
@@ -343,7 +348,7 @@ class GraphTask:
             leaf.grad.add_(grad)
 
     def _owned(self, leaf: Any, grad: Any) -> Any:
-        """The gradient, or a copy if another could see it.  Its strides are the leaf's, if that has no gaps."""
+        """Return the gradient, or a copy if others may hold it.  It has the leaf's strides, if the leaf has no gaps."""
         layout, wanted, storage = grad.layout, leaf.layout, grad.storage
         lies_so = layout.strides == wanted.strides if wanted.compact and not wanted.dense else layout.dense
         whole = grad.offset == 0 and lies_so and layout.nbytes == storage.nbytes
@@ -351,8 +356,9 @@ class GraphTask:
         if not whole or number in self.shared:
             if wanted.dense or not wanted.compact:
                 return grad.detach().clone(memory_format=contiguous_format)
-            made = empty_tensor(leaf.shape, leaf.dtype, leaf.device_index)
-            return alias_of(made, leaf.shape, wanted.strides, 0).copy_(grad.detach())  # type: ignore[attr-defined]
+            fresh = empty_tensor(leaf.shape, leaf.dtype, leaf.device_index)
+            laid_out: Any = alias_of(fresh, leaf.shape, wanted.strides, 0)
+            return laid_out.copy_(grad.detach())
         self.shared.add(number)
         return new_tensor(storage, layout)
 
@@ -371,7 +377,7 @@ def _are_none(grads: list[Any]) -> bool:
 
 
 def _are_current(streams: dict[int, Stream]) -> bool:
-    """Whether nothing need be done to work on these: what nearly every node finds."""
+    """Return whether the current streams and device are these already, as for nearly every node."""
     if streams is NO_STREAMS:
         return True
     device = thread.current_device()
@@ -382,7 +388,7 @@ def _are_current(streams: dict[int, Stream]) -> bool:
 
 
 def _enter(now: Thread, streams: dict[int, Stream]) -> None:
-    """Make streams current, and the device of the first of them, until the caller puts the former list back."""
+    """Make streams current, and the device of the first.  The caller restores the former list."""
     now.streams = list(now.streams)
     for stream in streams.values():
         thread.set_stream(stream)
@@ -392,12 +398,12 @@ def _enter(now: Thread, streams: dict[int, Stream]) -> None:
 
 
 def current_task() -> Any:
-    """The innermost backward pass that runs in this thread, None outside of any."""
+    """The innermost backward pass that runs in this thread, or None."""
     return thread.here().task
 
 
 def notes(owner: Any) -> Any:
-    """A dictionary of one owner's, a hook's for instance, that is kept during the pass that runs; None outside."""
+    """Return the owner's dictionary, kept for the running backward pass; None outside a pass."""
     task = current_task()
     if task is None:
         return None
@@ -407,31 +413,31 @@ def notes(owner: Any) -> Any:
 
 
 def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-    """The gradients that a pass starts with: ones for scalars.
+    """Return the gradients that a pass starts with; ones for scalars.
 
-    Raises: AutogradError; for a gradient that is given, ArgumentTypeError, ShapeError or DeviceMismatchError.
+    Raises: AutogradError; for a passed gradient, ArgumentTypeError, ShapeError or DeviceMismatchError.
     """
     if len(grads) != len(outputs):
         raise AutogradError(
             f"got {len(outputs)} tensors and {len(grads)} gradients",
-            hint="give one, or None, for each tensor",
+            hint="pass one gradient, or None, for each tensor",
             operator=name,
         )
     result = []
-    for place, output in enumerate(outputs):
-        grad = grads[place]
+    for index, output in enumerate(outputs):
+        grad = grads[index]
         if isinstance(output, GradientEdge):
             result.append(_grad_of_edge(name, grad, output))
             continue
         if not isinstance(output, TensorBase):
             raise ArgumentTypeError(
-                f"element {place} of tensors must be a Tensor, got {shown(output)}",
-                hint="give what was computed, such as a loss",
+                f"element {index} of tensors must be a Tensor, got {shown(output)}",
+                hint="pass a computed tensor, such as a loss",
                 operator=name,
             )
         if not in_graph(output):
             raise AutogradError(
-                f"element {place} of tensors does not require grad and does not have a grad_fn: {output.describe()}",
+                f"element {index} of tensors does not require grad and does not have a grad_fn: {output.describe()}",
                 hint="set requires_grad=True on an input, and do not compute it under no_grad()",
                 operator=name,
             )
@@ -448,7 +454,7 @@ def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> li
 
 
 def _grad_of_edge(name: str, grad: Any, edge: Any) -> Any:
-    """The gradient that a pass starts with at a gradient edge.  Raises: AutogradError."""
+    """Return the gradient that a pass starts with at a gradient edge.  Raises: AutogradError."""
     if grad is None:
         made_of = edge.made_of
         if made_of is None or made_of[0].numel != 1:
@@ -458,7 +464,8 @@ def _grad_of_edge(name: str, grad: Any, edge: Any) -> Any:
                 operator=name,
             )
         layout, device = made_of
-        return empty_tensor(layout.shape, layout.dtype, device).fill_(1)  # type: ignore[attr-defined]
+        ones: Any = empty_tensor(layout.shape, layout.dtype, device)
+        return ones.fill_(1)
     if not isinstance(grad, TensorBase):
         raise ArgumentTypeError(
             f"a gradient is a tensor or None, not {shown(grad)}", hint="as in torch.ones_like(output)", operator=name
@@ -487,4 +494,4 @@ def _check_given(name: str, grad: Any, output: Any) -> None:
 
 def _one_like(output: Any) -> Any:
     fill, like = REGISTRY["fill"], new_tensor(output.storage, output.layout, output.offset)
-    return fill.run((like, 1))  # as an operand it is not read
+    return fill.run((like, 1))  # fill does not read its operand

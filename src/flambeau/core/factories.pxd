@@ -7,9 +7,9 @@ cdef int _CPU, _CURRENT
 cdef dict _places
 cdef object _explainer
 
-@cython.locals(machine=thread.Machine, place=int, found=int)
+@cython.locals(machine=thread.Machine, device_index=int, current=int)
 cpdef int resolve(value) except? -2
 cdef int _resolved(value) except? -2
 cpdef tuple sizes(values, name)
-cpdef TensorBase unset(name, size, kind, where, pin_memory=*)
+cpdef TensorBase unset(name, size, dtype, where, pin_memory=*)
 cdef tuple _sizes(values)

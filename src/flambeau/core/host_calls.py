@@ -1,4 +1,4 @@
-"""Steps of plans on the CPU: a launch or a library call as a call of its NumPy reference (see plan.HostCall)."""
+"""Steps of plans on the CPU: runs a launch or a library call as a call of its NumPy reference (see plan.HostCall)."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from .tensor import TensorBase
 
 
 def host_call(step: Any) -> HostCall:
-    """A step as a call of its reference on arrays."""
+    """Return a call of the step's reference on arrays."""
     marks = bytearray(step.template)
-    for number, place in enumerate(step.addresses):
-        ADDRESS.pack_into(marks, place.at, number + 1)
+    for number, position in enumerate(step.addresses):
+        ADDRESS.pack_into(marks, position.at, number + 1)
     if isinstance(step, LibraryCall):
-        found = step.problem.accesses(unpack_addresses(marks))
-        return HostCall(step.problem.reference, [_argument(each, step) for each in found], step)
+        accesses = step.operation.accesses(unpack_addresses(marks))
+        return HostCall(step.operation.reference, [_argument(access, step) for access in accesses], step)
     kernel = step.kernel
     called = {at: number for at, _, number in step.numbers}
-    draws = {at: place for at, _, place in step.draws}
+    draws = {at: position for at, _, position in step.draws}
     varying = [param.name for param, at in zip(kernel.params, kernel.offsets) if at in called]
     if any(
         type(param) is Pointer and not isinstance(param.shape, str) and any(size in varying for size in param.shape)
@@ -52,9 +52,9 @@ def host_call(step: Any) -> HostCall:
             continue
         value = next(values)
         if at in called:
-            made = Argument(NUMBER, called[at].index, called[at])
-            made.start = at
-            arguments.append(made)
+            argument = Argument(NUMBER, called[at].index, called[at])
+            argument.start = at
+            arguments.append(argument)
         elif at in draws:
             arguments.append(Argument(FIXED) if type(param) is Pointer else Argument(DRAWN, draws[at]))
         else:
@@ -63,21 +63,21 @@ def host_call(step: Any) -> HostCall:
 
 
 def _argument(value: Any, step: Step) -> Argument:
-    """What a reference is given where `bind` says `value`, whose address is the number of one of the step's."""
+    """Return the argument for a value of `bind`, whose address is one more than its index in the step's addresses."""
     if isinstance(value, list):
-        return Argument(LISTED, 0, [_argument(each, step) for each in value])
+        return Argument(LISTED, 0, [_argument(item, step) for item in value])
     if not isinstance(value, Access):
         return Argument(FIXED, 0, value)
     if not value.address:
         return Argument(FIXED, 0, host.np.empty(tuple(value.shape), value.dtype.numpy))
-    place = step.addresses[value.address - 1]
-    made = Argument(SHAPED, place.operand)
-    made.start = place.start
-    made.plain = value.dtype.numpy
-    made.shape = tuple(value.shape)
+    address = step.addresses[value.address - 1]
+    argument = Argument(SHAPED, address.operand)
+    argument.start = address.start
+    argument.plain = value.dtype.numpy
+    argument.shape = tuple(value.shape)
     if value.strides is not None and not _is_row_major(value):
-        made.steps = tuple([step * value.dtype.itemsize for step in value.strides])
-    return made
+        argument.steps = tuple([step * value.dtype.itemsize for step in value.strides])
+    return argument
 
 
 def _is_row_major(access: Access) -> bool:
@@ -90,26 +90,26 @@ def _is_row_major(access: Access) -> bool:
 
 
 def direct_call(step: Any, layout: Layout) -> HostCall | None:
-    """A pointwise launch as a call of its body, which makes the result of `layout`, or None if it has to be written."""
+    """Return a call of a pointwise launch's body, making the result of `layout`; None if it must write a result."""
     kernel = step.kernel
     if kernel.body is None or step.draws or not layout.shape:
         return None
     arguments, same = [], True
-    for each, compute, at in zip(step.values[1:-1], kernel.computes, kernel.offsets[1:-1]):
-        if type(each) is Number:
-            made = Argument(WEAK, each.index, each)
-            made.plain, made.start = compute.numpy, at
-        elif isinstance(each, TensorBase):
-            if each.offset != 0:
+    for value, compute, at in zip(step.values[1:-1], kernel.computes, kernel.offsets[1:-1]):
+        if type(value) is Number:
+            argument = Argument(WEAK, value.index, value)
+            argument.plain, argument.start = compute.numpy, at
+        elif isinstance(value, TensorBase):
+            if value.offset != 0:
                 return None
-            made = Argument(WHOLE, each.storage.place)
-            same = same and each.layout.dense and each.layout.shape == layout.shape
+            argument = Argument(WHOLE, value.storage.place)
+            same = same and value.layout.dense and value.layout.shape == layout.shape
         else:
-            made = Argument(FIXED, 0, as_type(each, compute.numpy))
-        arguments.append(made)
+            argument = Argument(FIXED, 0, as_type(value, compute.numpy))
+        arguments.append(argument)
     return HostCall(kernel.body, arguments, step, not (same and layout.dense))
 
 
 def whole_call(function: Any, operands: Sequence[TensorBase], step: Any) -> HostCall:
-    """A call of a function on the arrays of whole operands, which makes the result in an array of its own."""
-    return HostCall(function, [Argument(WHOLE, each.storage.place) for each in operands], step)
+    """Return a call of a function on the arrays of whole operands; it returns the result as an array of its own."""
+    return HostCall(function, [Argument(WHOLE, operand.storage.place) for operand in operands], step)

@@ -19,8 +19,8 @@ cdef class Layout:
 
     cpdef prepare(self)
 
-@cython.locals(found=Layout)
+@cython.locals(layout=Layout)
 cpdef Layout layout_of(Device device, dtype, shape, strides, bint aligned=*)
-@cython.locals(found=Layout)
+@cython.locals(layout=Layout)
 cpdef Layout dense_layout(Device device, dtype, shape)
 cpdef Layout known_dense(Device device, dtype, shape)

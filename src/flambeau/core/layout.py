@@ -1,7 +1,7 @@
-"""How a tensor lies in its storage, as one object that stands for type, device, shape and strides together.
+"""Layouts: a tensor's dtype, device, shape and strides as one object.
 
-Equal layouts are the same object, so that the cache of calls finds them by identity.  A layout belongs to a device of
-one machine: a call that mixes devices or machines never finds another call's plan.
+Equal layouts are the same object, so the call cache finds them by identity.  A layout belongs to a device of one
+machine, so a call that mixes devices or machines never matches another call's plan.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from ..errors import ValueRangeError
 from ..strides import Shape, Size, contiguous, is_compact, is_contiguous
 from .thread import Device
 
-MAX_COUNT = 2**63 - 1  # bytes
-MAX_LAYOUTS = 1 << 16  # of one device that are kept; after that many, all are forgotten
-WIDEST_ACCESS = 16  # bytes that a GPU's thread reads or writes at once
+MAX_COUNT = 2**63 - 1  # bytes in one tensor
+MAX_LAYOUTS = 1 << 16  # kept per device; at this number, all are dropped
+WIDEST_ACCESS = 16  # bytes: the widest access of one GPU thread
 
 
 class Layout:
-    """dtype, device, shape and strides (in elements) of a tensor, and what follows from them.
+    """dtype, device, shape and strides (in elements) of a tensor, and the properties that follow from them.
 
     aligned: whether the first element lies at a multiple of WIDEST_ACCESS bytes.
     dense: whether the elements lie in row-major order without gaps;  compact: without gaps, in any order of dimensions.
-    plain: the numpy.dtype;  steps: the strides in bytes; both are None until a CPU call asks for them.
+    plain: the numpy.dtype;  steps: the strides in bytes; both are None until `prepare` sets them for a CPU call.
     """
 
     __slots__ = (
@@ -58,38 +58,38 @@ class Layout:
 
 
 def checked_numel(dtype: dtype, shape: Sequence[int]) -> int:
-    """How many elements a shape has.  Raises ValueRangeError if their bytes cannot be counted in 64 bits."""
+    """Return the number of elements of a shape.  Raises ValueRangeError if the bytes exceed 64 bits."""
     numel = prod(shape)
     if numel * dtype.itemsize > MAX_COUNT:
         raise ValueRangeError(
             f"{dtype.name}{list(shape)} has {numel} elements: integer multiplication overflow",
-            hint="no memory holds that: look for a size that was computed wrongly",
+            hint="no memory holds that: check how the size was computed",
         )
     return numel
 
 
 def layout_of(device: Device, dtype: dtype, shape: Size, strides: Shape, aligned: bool = True) -> Layout:
-    """The layout with these properties."""
+    """Return the layout with these properties; equal ones are the same object."""
     key = (dtype, shape, strides, aligned)
-    found = device.layouts.get(key)
-    if found is None:
+    layout = device.layouts.get(key)
+    if layout is None:
         if len(device.layouts) >= MAX_LAYOUTS:
             device.layouts.clear()
             device.dense.clear()
-        found = device.layouts[key] = Layout(device, dtype, shape, strides, aligned)
-    return found
+        layout = device.layouts[key] = Layout(device, dtype, shape, strides, aligned)
+    return layout
 
 
 def known_dense(device: Device, dtype: dtype, shape: Sequence[int]) -> Layout | None:
-    """The layout that `dense_layout` gives for these sizes, if it was asked before."""
+    """Return the layout of `dense_layout` for these sizes if it is cached, else None."""
     return device.dense.get((dtype, shape)) if isinstance(shape, tuple) else None
 
 
 def dense_layout(device: Device, dtype: dtype, shape: Size) -> Layout:
-    """The layout of a new tensor: row-major, without gaps, aligned."""
+    """Return the layout of a new tensor: row-major, without gaps, aligned."""
     key = (dtype, shape)
-    found = device.dense.get(key)
-    if found is None:
-        found = layout_of(device, dtype, shape, contiguous(shape))  # first: it may clear both tables
-        device.dense[key] = found
-    return found
+    layout = device.dense.get(key)
+    if layout is None:
+        layout = layout_of(device, dtype, shape, contiguous(shape))  # first, as it may clear both tables
+        device.dense[key] = layout
+    return layout

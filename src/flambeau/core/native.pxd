@@ -1,5 +1,5 @@
 cpdef unsigned long long thread_ident() noexcept
-cpdef object blank(kind)
+cpdef object blank(cls)
 cpdef void put_address(bytearray buffer, Py_ssize_t at, unsigned long long address) noexcept
 cpdef bytearray copied(bytearray buffer)
 cpdef bint is_unshared(buffer) noexcept

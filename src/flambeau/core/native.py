@@ -1,9 +1,9 @@
-"""What native.pyx does in C, for an interpreter alone.  Where that is compiled, it is imported instead of this file.
+"""Locks, critical sections and small helpers for uncompiled runs.  Where native.pyx is compiled, it replaces this file.
 
-Critical sections: while a thread is in one, it runs nothing of the program's.  Signal handlers are put off until the
-main thread has left its outermost section, and the garbage collector until every thread has left its own.  Every lock
-of the library is a section for as long as it is held.  Counting is safe without a lock of its own: CPython switches
-threads and runs handlers at calls and loops only, and each count changes between two calls.
+Critical sections: inside one, a thread runs no user code.  Signal handlers are deferred until the main thread has left
+its outermost section, and the garbage collector until every thread has left its own.  A thread that holds a lock of the
+library is in a section.  The counts need no lock: CPython switches threads and runs handlers only at calls and loops,
+and each count changes between two calls.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from collections.abc import Callable
 from functools import wraps
 from struct import Struct
 from threading import get_ident as thread_ident
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..errors import reentered
 
 F = TypeVar("F", bound=Callable[..., Any])
-SLICE = 0.1  # seconds: how often a wait for a lock looks for signals
+SLICE = 0.1  # seconds: how often a wait for a lock checks for signals
 
 put_address = Struct("@Q").pack_into
 copied = bytearray
@@ -30,20 +30,20 @@ identity = id
 next_number = itertools.count().__next__
 
 _main = threading.main_thread().ident  # only this thread runs signal handlers
-_main_depth = 0  # sections that the main thread is in
-_depth = 0  # sections that all threads are in
-_collects = False  # whether the collector was enabled before the first of them
+_main_depth = 0  # number of sections that the main thread is in
+_depth = 0  # number of sections that all threads together are in
+_collects = False  # whether the collector was enabled before the first section
 _is_collecting, _stop_collecting, _collect_again = gc.isenabled, gc.disable, gc.enable
-_put_off: list[tuple[int, Any]] = []  # signals, and what runs their handlers
+_put_off: list[tuple[int, Any]] = []  # deferred signals, with the functions that run their handlers
 
 
-def blank(kind: type) -> Any:
-    """A new object of a class; neither `__new__` nor `__init__` is called."""
-    return object.__new__(kind)
+def blank(cls: type) -> Any:
+    """Make an object of a class without calling `__new__` or `__init__`."""
+    return object.__new__(cls)
 
 
 def is_unshared(buffer: object) -> bool:
-    """False: only compiled callers know how many references they own."""
+    """Return False: only compiled callers know how many references they own."""
     return False
 
 
@@ -59,7 +59,7 @@ def enter_critical() -> None:
 
 
 def leave_critical() -> None:
-    """End a critical section; after the outermost one, run the signal handlers that were put off, which may raise."""
+    """End a critical section.  After the outermost one, run the deferred signal handlers, which may raise."""
     global _depth, _main_depth
     _depth -= 1
     if _depth == 0 and _collects:
@@ -71,24 +71,24 @@ def leave_critical() -> None:
 
 
 def is_critical(frame: Any) -> bool:
-    """Whether the main thread, which runs `frame`, is in a critical section or about to enter one."""
+    """Return whether the main thread, which runs `frame`, is in a critical section or about to enter one."""
     return _main_depth > 0 or frame.f_code in _entries
 
 
 def put_off(number: int, run: Any) -> None:
-    """Have `run(number, frame)` called when the main thread has left its critical sections."""
+    """Defer `run(number, frame)` until the main thread has left its critical sections."""
     _put_off.append((number, run))
 
 
 def run_handlers() -> None:
-    """Run what was put off, if this is the main thread.  A long wait calls it where everything is consistent."""
+    """Run the deferred handlers, if this is the main thread.  Long waits call it where the state is consistent."""
     while _put_off and thread_ident() == _main:
         number, run = _put_off.pop(0)
         run(number, sys._getframe(1))
 
 
 def _in_child() -> None:
-    """The thread that forked is the only one left, and the main one.  It was in no section."""
+    """Reset the counts in a forked child: its only thread is the one that forked, which was in no section."""
     global _main, _main_depth, _depth
     if _depth and _collects:
         gc.enable()
@@ -98,13 +98,12 @@ def _in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_in_child)
-_entries = {enter_critical.__code__}  # of functions that begin a section before they do anything else
+_entries = {enter_critical.__code__}  # code of functions that begin a section first
 
 
 def whole(function: F) -> F:
-    """Decorate a function so that all of it, its first instruction included, is a critical section."""
+    """Decorate a function so that all of it, including its first instruction, is a critical section."""
 
-    @wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:
         enter_critical()
         try:
@@ -113,14 +112,14 @@ def whole(function: F) -> F:
             leave_critical()
         return result
 
-    _entries.add(inside.__code__)  # type: ignore[attr-defined]
-    return inside  # type: ignore[return-value]
+    _entries.add(inside.__code__)
+    return cast("F", wraps(function)(inside))
 
 
 class Lock:
-    """A mutex, held in a critical section.
+    """A mutex.  Holding it is a critical section.
 
-    Raises ReentryError where its thread holds it already.
+    Raises ReentryError if its thread holds it already.
     """
 
     __slots__ = ("_lock", "_owner")
@@ -170,9 +169,9 @@ class Lock:
 
 
 class ReentrantLock:
-    """A mutex that its thread may acquire again, held in a critical section.
+    """A mutex that its thread may acquire again.  Holding it is a critical section.
 
-    inner: the mutex alone, for calls that are made within a critical section.
+    inner: the plain mutex, for calls within a critical section.
     """
 
     __slots__ = ("inner",)
@@ -206,7 +205,7 @@ class ReentrantLock:
 
 
 def _wait_for(lock: Any) -> None:
-    """Acquire a lock that another thread has.  Outside of other sections, signal handlers run meanwhile."""
+    """Acquire a lock that another thread holds.  Outside other sections, signal handlers run meanwhile."""
     while not lock.acquire(True, SLICE):
         if _main_depth == 1:
             try:

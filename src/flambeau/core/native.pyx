@@ -1,4 +1,4 @@
-"""What the core does in C where it is compiled.  native.py is the same for an interpreter alone."""
+"""Locks, critical sections and small helpers, in C.  native.py has the same for uncompiled runs."""
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize, PyByteArray_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -12,7 +12,7 @@ from functools import wraps
 
 from ..errors import reentered
 
-SLICE = 0.1  # seconds: how often a wait for a lock looks for signals
+SLICE = 0.1  # seconds: how often a wait for a lock checks for signals
 
 cdef extern from "Python.h":
     int PyGC_Enable()
@@ -60,13 +60,13 @@ cdef extern from *:
 
 
 cpdef unsigned long long thread_ident() noexcept:
-    """The number of the calling thread."""
+    """Return the calling thread's id."""
     return PyThread_get_thread_ident()
 
 
-cpdef object blank(kind):
-    """A new object of a class; neither `__new__` nor `__init__` is called."""
-    return flambeau_blank(kind)
+cpdef object blank(cls):
+    """Make an object of a class without calling `__new__` or `__init__`."""
+    return flambeau_blank(cls)
 
 
 cpdef void put_address(bytearray buffer, Py_ssize_t at, unsigned long long address) noexcept:
@@ -75,12 +75,12 @@ cpdef void put_address(bytearray buffer, Py_ssize_t at, unsigned long long addre
 
 
 cpdef bytearray copied(bytearray buffer):
-    """A copy of a buffer."""
+    """Return a copy of a buffer."""
     return PyByteArray_FromStringAndSize(PyByteArray_AS_STRING(buffer), PyByteArray_GET_SIZE(buffer))
 
 
 cpdef bint is_unshared(buffer) noexcept:
-    """Whether the caller's reference to an object is the only one.  Only compiled callers, which own one, may ask."""
+    """Return whether the caller's reference to an object is the only one.  Only compiled callers may ask: they own one."""
     return flambeau_owners(buffer) == 1
 
 
@@ -93,7 +93,7 @@ cdef long long _numbers = 0
 
 
 cpdef long long next_number() noexcept:
-    """A number that is higher than all before."""
+    """Return a number higher than all before."""
     global _numbers
     _numbers += 1
     return _numbers
@@ -120,7 +120,7 @@ cpdef void enter_critical() noexcept:
 
 
 cpdef leave_critical():
-    """End a critical section; after the outermost one, run the signal handlers that were put off, which may raise."""
+    """End a critical section.  After the outermost one, run the deferred signal handlers, which may raise."""
     global _depth, _main_depth
     _depth -= 1
     if _depth == 0 and _collects:
@@ -132,24 +132,24 @@ cpdef leave_critical():
 
 
 def is_critical(frame):
-    """Whether the main thread, which runs `frame`, is in a critical section or about to enter one."""
+    """Return whether the main thread, which runs `frame`, is in a critical section or about to enter one."""
     return _main_depth > 0 or frame.f_code in _entries
 
 
 def put_off(number, run):
-    """Have `run(number, frame)` called when the main thread has left its critical sections."""
+    """Defer `run(number, frame)` until the main thread has left its critical sections."""
     _put_off.append((number, run))
 
 
 cpdef run_handlers():
-    """Run what was put off, if this is the main thread.  A long wait calls it where everything is consistent."""
+    """Run the deferred handlers, if this is the main thread.  Long waits call it where the state is consistent."""
     while _put_off and PyThread_get_thread_ident() == _main:
         number, run = _put_off.pop(0)
         run(number, sys._getframe())
 
 
 def _in_child():
-    """The thread that forked is the only one left, and the main one.  It was in no section."""
+    """Reset the counts in a forked child: its only thread is the one that forked, which was in no section."""
     global _main, _main_depth, _depth
     if _depth and _collects:
         PyGC_Enable()
@@ -162,7 +162,7 @@ os.register_at_fork(after_in_child=_in_child)
 
 
 def whole(function):
-    """Decorate a function so that all of it, its first instruction included, is a critical section."""
+    """Decorate a function so that all of it, including its first instruction, is a critical section."""
 
     @wraps(function)
     def inside(*args, **kwargs):
@@ -177,9 +177,9 @@ def whole(function):
 
 
 cdef class Lock:
-    """A mutex, held in a critical section.  Nearly every acquire succeeds at once, and then takes no Python call.
+    """A mutex.  Holding it is a critical section.  An acquire that succeeds at once makes no Python call.
 
-    Raises ReentryError where its thread holds it already.
+    Raises ReentryError if its thread holds it already.
     """
 
     def __cinit__(self):
@@ -223,9 +223,9 @@ cdef class Lock:
 
 
 class ReentrantLock:
-    """A mutex that its thread may acquire again, held in a critical section.
+    """A mutex that its thread may acquire again.  Holding it is a critical section.
 
-    inner: the mutex alone, for calls that are made within a critical section.
+    inner: the plain mutex, for calls within a critical section.
     """
 
     __slots__ = ("inner",)
@@ -246,7 +246,7 @@ class ReentrantLock:
 
 
 def _wait_for(lock):
-    """Acquire a lock that another thread has.  Outside of other sections, signal handlers run meanwhile."""
+    """Acquire a lock that another thread holds.  Outside other sections, signal handlers run meanwhile."""
     while not lock.acquire(True, SLICE):
         if _main_depth == 1:
             try:

@@ -1,4 +1,4 @@
-"""Streams, events and functions of the nvidia driver as launches read them.  The compiled form also has the calls."""
+"""Streams, events and functions of the nvidia driver, for uncompiled runs.  nvidia.pyx also has the driver's calls."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Any
 
 NO_DEVICE = -1
 MAX_ARGUMENT_BYTES = 32_764  # of one launch, on every architecture since Volta
-MAX_ALIGNMENT = 256  # bytes: cublasLt asks for no more
+MAX_ALIGNMENT = 256  # bytes: cublasLt requires no more
 DESC_BIAS_POINTER = 8  # cublasLtMatmulDescAttributes_t
 
 
 class Stream:
-    """cu: the CUstream, as cuda.bindings wants it; raw: its number.  is_ours: this driver made it, and destroys it.
+    """A stream.
 
-    context: the number of its device's context, 0 while it is not known.
+    cu: the CUstream, as cuda.bindings takes it;  raw: its number.  is_ours: this driver made it, and destroys it.
+    context: the number of its device's context, 0 while unknown.
     """
 
     __slots__ = ("context", "cu", "device", "is_ours", "raw")
@@ -26,18 +27,21 @@ class Stream:
         self.context = 0
 
     def end(self) -> int:
-        """Its device, just before it is destroyed.  Compiled calls that still know it go the long way from now on."""
+        """Mark the stream as destroyed; return its device.  Compiled calls on it then take the slow path."""
         device, self.device, self.context = self.device, NO_DEVICE, 0
         return device
 
 
 class Event:
-    """cu: the CUevent, as cuda.bindings wants it; raw: its number.  interprocess: other processes may open it."""
+    """An event.
+
+    cu: the CUevent, as cuda.bindings takes it;  raw: its number.  interprocess: whether other processes may open it.
+    """
 
     __slots__ = ("cu", "device", "interprocess", "is_plain", "raw", "timing")
 
     def __init__(self, device: int, cu: Any, timing: bool, is_plain: bool = False, interprocess: bool = False) -> None:
-        """is_plain: it has nothing that an event can have, and may serve again after it was destroyed."""
+        """is_plain: it has no options, so that it may be reused after it was destroyed."""
         self.device = device
         self.cu = cu
         self.raw = int(cu)

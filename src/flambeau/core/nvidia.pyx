@@ -99,7 +99,7 @@ cdef void* found(void* library, bytes name) except NULL:
 
 
 cdef inline object entry(object table, object handle):
-    """What a handle stands for, or None."""
+    """Return the object of a handle, or None."""
     cdef PyObject* known = PyDict_GetItemWithError(table, handle)
     return None if known == NULL else <object>known
 
@@ -140,12 +140,12 @@ cdef class Native(HotCalls):
         self._slow_run, self._library_calls = driver.library_run, library_calls
 
     def is_current(self, unsigned long long context):
-        """Whether a context is the thread's."""
+        """Return whether a context is the thread's current one."""
         cdef void* now = NULL
         return self._cu_current(&now) == 0 and <uintptr_t>now == context
 
     cdef Stream _stream(self, handle):
-        """What a stream's handle stands for, or None.  Calls in a row are mostly on one stream."""
+        """Return the Stream of a handle, or None.  The last one is cached: successive calls mostly use one stream."""
         cdef Stream found
         if handle is self._last_handle:
             return self._last_stream
@@ -447,7 +447,7 @@ cdef class Execution(LibraryCall):
             self._lock.release()
 
     cdef bint _is_known(self, bytearray packed, unsigned long long workspace) except -1:
-        """Whether there is a pack of these; it is the last one then."""
+        """Return whether there is a pack for these operands, and make it the last one."""
         cdef size_t size = PyByteArray_GET_SIZE(packed)  # the same for all of a plan
         if self._last is not None and workspace == self._last_workspace:
             if memcmp(PyByteArray_AS_STRING(packed), PyByteArray_AS_STRING(self._last), size) == 0:

@@ -64,14 +64,14 @@ cdef class Operator:
 
     cpdef run(self, tuple args)
     cpdef derive(self, list bound)
-    @cython.locals(found=Signature)
+    @cython.locals(signature=Signature)
     cpdef Signature signature_of(self, tuple args, dict kwargs)
 
-@cython.locals(bound=list, place=Py_ssize_t)
+@cython.locals(bound=list, index=Py_ssize_t)
 cpdef list bind(Operator operator, tuple args, dict kwargs)
 @cython.locals(bound=list)
 cpdef list bind_two(Operator operator, first, second)
-@cython.locals(bound=list, place=Py_ssize_t, signature=Signature)
+@cython.locals(bound=list, index=Py_ssize_t, signature=Signature)
 cdef list _bind_named(Operator operator, tuple args, dict kwargs)
-@cython.locals(place=Py_ssize_t)
+@cython.locals(index=Py_ssize_t)
 cdef bint _is_like(Signature signature, Py_ssize_t count, dict kwargs) except -1

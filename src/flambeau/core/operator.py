@@ -1,11 +1,10 @@
-"""The operator record: what an operator is called with, how it is bound, and what is in the key of a call.
+"""The operator record: parameters, binding of arguments, derivative, and what belongs in the key of a call.
 
-Its parameters are those of the function that defines it: see parameters.py.
+An operator's parameters are those of the function that defines it: see parameters.py.
 
-A derivative names what it needs, and only that is saved: `grad` (or `grads`, a tuple, when there are several
+A derivative names its inputs, and only these are saved: `grad` (or `grads`, a tuple, where there are several
 results), `out` (the first result; `out1` is the second, and so on), any parameter, `<parameter>_shape` for the shape
-alone, and `needs`, one bool per tensor parameter.  It returns one gradient per tensor parameter, None where there is
-none.
+alone, and `needs`, one bool per tensor parameter.  It returns one gradient, or None, per tensor parameter.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..dtypes import dtype, meant
+from ..dtypes import dtype, from_type
 from ..errors import ArgumentTypeError, shown
 from .parameters import VALUE_ANNOTATIONS, Errors, Parameter, Samples, by_position, parameters_of, python_signature
 
@@ -26,9 +25,9 @@ REGISTRY: dict[str, Operator] = {}
 
 
 class Number:
-    """A Python number of a call while it is lowered: its type is known, its value comes with every call.
+    """A Python number in a call that is lowered: its type is known, its value comes with each call.
 
-    index: its place among the call's operands;  kind: bool, int or float;  conversions: what is done to each value.
+    index: its position among the operands;  kind: bool, int or float;  conversions: applied to each value in turn.
     """
 
     __slots__ = ("conversions", "index", "kind")
@@ -39,16 +38,16 @@ class Number:
         self.conversions = conversions
 
     def passed_as(self, conversion: Callable[[Any], Any], kind: type | None = None) -> Number:
-        """The number, converted; `kind` is its new type, if that changes."""
+        """Return the number with one more conversion; `kind` is its new type, if that changes."""
         return Number(self.index, kind or self.kind, (*self.conversions, conversion))
 
 
 def passed_as(value: Any, conversion: Callable[[Any], Any], kind: type | None = None) -> Any:
-    """A number, or a Number, converted."""
+    """Convert a number or a Number."""
     return value.passed_as(conversion, kind) if type(value) is Number else conversion(value)
 
 
-NODE_NAMES = {  # of operators that PyTorch calls otherwise, as `grad_fn` and errors of backward show them
+NODE_NAMES = {  # the names that `grad_fn` and backward errors show, where PyTorch's differ
     "convert": "CloneBackward0", "copy": "CopyBackwards", "deviation": "StdBackward0", "move": "ToCopyBackward0",
     "entropy_each": "NllLossBackward0", "entropy_total": "NllLossBackward0", "fused_dropout": "NativeDropoutBackward0",
     "linear": "AddmmBackward0", "matmul": "MmBackward0", "max_dim": "MaxBackward0", "min_dim": "MinBackward0",
@@ -56,15 +55,15 @@ NODE_NAMES = {  # of operators that PyTorch calls otherwise, as `grad_fn` and er
     "sort_rows": "SortBackward0", "variance": "VarBackward0", "vector_norm": "LinalgVectorNormBackward0",
 }  # fmt: skip
 VALUE, FACT = "value", "fact"
-OF_BACKWARD = GRAD, GRADS, NEEDS = "grad", "grads", "needs"  # beside results and the operator's own names
+OF_BACKWARD = GRAD, GRADS, NEEDS = "grad", "grads", "needs"  # beside the results and the operator's parameters
 OUT = "out"
 
 
 class Need:
-    """What is kept for one parameter of a derivative.
+    """One input of a derivative: where its value comes from.
 
-    kind: one of OF_BACKWARD, OUT (result `at`), VALUE (of argument `at`; if only_for is not -1, only where that one
-    needs a gradient) or FACT (`what`, such as its shape, of argument `at`).
+    kind: one of OF_BACKWARD, OUT (result `at`), VALUE (argument `at`; if only_for is not -1, saved only where argument
+    only_for needs a gradient) or FACT (`what`, such as the shape, of argument `at`).
     """
 
     __slots__ = ("at", "kind", "only_for", "what")
@@ -77,7 +76,7 @@ class Need:
 
 
 class Setting:
-    """Something that the user sets, by which lowerings decide too."""
+    """A user setting that lowerings depend on."""
 
     __slots__ = ("value",)
 
@@ -86,7 +85,10 @@ class Setting:
 
 
 class Signature:
-    """How a call names its arguments: `count` without a keyword, and those with, which go to `places`."""
+    """How a call passes its arguments: `count` by position, the others by keyword.
+
+    names: the keywords;  places: the index of each keyword's parameter.
+    """
 
     __slots__ = ("count", "names", "places")
 
@@ -97,7 +99,7 @@ class Signature:
 
 
 class Caller:
-    """What runs calls of operators: the core's own, once that is imported (call.py)."""
+    """Interface that runs calls of operators.  The core sets its implementation when it is imported (call.py)."""
 
     __slots__ = ()
 
@@ -113,7 +115,7 @@ _caller = Caller()
 
 
 def make_calls_by(caller: Caller) -> None:
-    """Have operators that are called as functions run by `caller`."""
+    """Set the object that runs operators called as functions."""
     global _caller
     _caller = caller
 
@@ -121,20 +123,20 @@ def make_calls_by(caller: Caller) -> None:
 class Operator:
     """One operator.
 
-    name: its key;  called: what users call it, with which its errors begin.
+    name: its key;  called: the name that users call it by, which starts its errors.
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
-    dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
+    dtypes: the types that the sweep tries.  setting: a user setting that its lowering depends on.
     mutates: parameters, sequences of tensors, that a call writes.
     takes_out: whether out= is accepted; no view does.
-    gives_views: whether a composite returns several views of its input, of which none may be written in a graph.
-    other_names: names that calls may use for parameters, beside those of the body and of NumPy.
-    quick: of a view, what serves its plain calls (views.py) without a body and a key, or None.
-    derivative_call: the derivative as a composite, which backward passes call; is_derivative: whether it is one.
-    travels: per parameter, whether a number for it comes with each call and only its type is in the key.
+    gives_views: whether a composite returns several views of its input; none of them may be written in a graph.
+    other_names: keywords that calls may use for parameters, beside those of the body and of NumPy.
+    quick: of a view, a function that serves plain calls (views.py) without a body and a key, or None.
+    derivative_call: the derivative as a composite, called by backward passes;  is_derivative: whether this is one.
+    travels: per parameter, whether its number is passed in each call, so that only its type is in the key.
     """
 
-    by_value = False  # whether a pointwise lowering decides by the values of numbers too
-    writes_one_value = False  # whether elements that share memory may be written: all get the same value
+    by_value = False  # whether a pointwise lowering also depends on the values of numbers
+    writes_one_value = False  # whether elements that share memory may be written, because all get one value
 
     def __init__(
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
@@ -170,14 +172,15 @@ class Operator:
         self.saves: tuple[Need, ...] = ()
         self.only_for: dict[str, str] = {}
         self.parameters = parameters_of(body, skip_call=kind == LOWERED)
-        self.positional = sum(not each.keyword_only for each in self.parameters)
-        self.tensor_indexes = tuple(index for index, each in enumerate(self.parameters) if each.is_tensor)
-        self.index_of = {each.name: index for index, each in enumerate(self.parameters)}
-        self.travels = tuple(self._travels(each) for each in self.parameters)
+        self.positional = sum(not parameter.keyword_only for parameter in self.parameters)
+        self.tensor_indexes = tuple(index for index, parameter in enumerate(self.parameters) if parameter.is_tensor)
+        self.index_of = {parameter.name: index for index, parameter in enumerate(self.parameters)}
+        self.travels = tuple(self._travels(parameter) for parameter in self.parameters)
         self.node_name = NODE_NAMES.get(self.name) or f"{self.name.title().replace('_', '')}Backward0"
-        self.defaults = [each.default for each in self.parameters]
-        self.needed = max((count for count, each in enumerate(self.parameters, 1) if each.is_needed), default=0)
-        self.twins: dict[str, Operator] = {}  # this operator under other names
+        self.defaults = [parameter.default for parameter in self.parameters]
+        needed = [count for count, parameter in enumerate(self.parameters, 1) if parameter.is_needed]
+        self.needed = max(needed, default=0)
+        self.twins: dict[str, Operator] = {}  # copies of this operator, by the name that they are called by
         self.signatures: dict[tuple[Any, ...], Signature] = {}
         self.last_signature: Signature | None = None
         REGISTRY[self.name] = self
@@ -188,7 +191,7 @@ class Operator:
         return self.kind != COMPOSITE and parameter.annotation == "Number"
 
     def called_as(self, called: str) -> Operator:
-        """This operator for those who call it by another name: `add_`, or `multiply`."""
+        """Return this operator under another name for users, such as `add_` or `multiply`."""
         twin = self.twins.get(called)
         if twin is None:
             twin = self.twins[called] = self._copied()
@@ -196,28 +199,28 @@ class Operator:
         return twin
 
     def _copied(self) -> Operator:
-        made: Operator = type(self).__new__(type(self))
+        twin: Operator = type(self).__new__(type(self))
         for name in (*vars(self), *COMPILED):
-            setattr(made, name, getattr(self, name))
-        return made
+            setattr(twin, name, getattr(self, name))
+        return twin
 
     def in_place(self) -> Operator:
-        """This operator for those who let it write its first operand."""
+        """Return this operator under the name of its in-place form."""
         return self.called_as(f"{self.called}_")
 
     def lower(self, call: Any, *arguments: Any) -> Any:
-        """Say what a call with these arguments takes and queues; its results."""
+        """Record a call's allocations and launches in `call`; return its results."""
         return self.body(call, *arguments)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return _caller.call(self, args, kwargs)
 
     def run(self, args: tuple[Any, ...]) -> Any:
-        """`self(*args)`, by a call in C where it is compiled."""
+        """Return `self(*args)`, through a C call where compiled."""
         return _caller.call(self, args, {})
 
     def derivative(self, body: Callable[..., Any] | None = None, *, only_for: dict[str, str] | None = None) -> Any:
-        """Attach the derivative, a function of the names that it needs (see the module).
+        """Attach the derivative, a function of the names that it needs (see the module's docstring).
 
         only_for: {"input": "other"} saves `input` only where `other` needs a gradient; it is None otherwise.
         """
@@ -226,28 +229,29 @@ class Operator:
 
     def derivative_body(self, body: Callable[..., Any]) -> Operator:
         self.backward = body
-        self.backward_needs = tuple([each.name for each in parameters_of(body)])
+        self.backward_needs = tuple([parameter.name for parameter in parameters_of(body)])
         self.saves = tuple([self._need(name) for name in self.backward_needs])
         self.derivative_call = self._as_composite(body, len(self.saves))
         return self
 
     def _as_composite(self, body: Callable[..., Any], count: int) -> Operator:
-        """The derivative, with `count` parameters, as an operator that is in no registry."""
-        made = self._copied()
-        made.body, made.kind, made.host, made.mutates, made.quick = body, COMPOSITE, "never", (), None
-        made.travels, made.tensor_indexes = (False,) * count, ()
-        made.gives_views, made.is_derivative = False, True
-        return made
+        """Return the derivative, with `count` parameters, as an operator outside the registry."""
+        composite = self._copied()
+        composite.body, composite.kind, composite.host = body, COMPOSITE, "never"
+        composite.mutates, composite.quick = (), None
+        composite.travels, composite.tensor_indexes = (False,) * count, ()
+        composite.gives_views, composite.is_derivative = False, True
+        return composite
 
     def derive(self, bound: list[Any]) -> Any:
-        """Run the derivative on what `saves` lists; nothing is recorded."""
+        """Run the derivative on the values that `saves` lists, without recording."""
         assert self.derivative_call is not None
         return _caller.derive(self.derivative_call, bound)
 
     def _need(self, name: str) -> Need:
-        """What a derivative's parameter stands for."""
-        if name in OF_BACKWARD:
-            return Need(OF_BACKWARD[OF_BACKWARD.index(name)], -1, "", -1)  # to be told by identity
+        """Return the Need that a parameter of the derivative stands for."""
+        if name in OF_BACKWARD:  # kinds are compared by identity: take the constant
+            return Need(OF_BACKWARD[OF_BACKWARD.index(name)], -1, "", -1)
         if name.startswith(OUT) and (name == OUT or name[len(OUT) :].isdigit()):
             return Need(OUT, int(name[len(OUT) :] or 0), "", -1)
         index = self.index_of.get(name)
@@ -258,31 +262,31 @@ class Operator:
         return Need(FACT, self.index_of[parameter], what, -1)
 
     def signature_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
-        """How a call names its arguments.  Raises ArgumentTypeError if it cannot be bound."""
-        found = self.signatures.get((len(args), *kwargs))
-        if found is None:
-            found = Signature(len(args), tuple(kwargs), self._places(args, kwargs))
-            self.signatures[found.count, *found.names] = found
-        return found
+        """Return the signature of a call, cached.  Raises ArgumentTypeError if the call cannot be bound."""
+        signature = self.signatures.get((len(args), *kwargs))
+        if signature is None:
+            signature = Signature(len(args), tuple(kwargs), self._places(args, kwargs))
+            self.signatures[signature.count, *signature.names] = signature
+        return signature
 
     def _places(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
-        """Which parameters the keywords are."""
+        """Return the index of each keyword's parameter."""
         if len(args) > self.positional:
             raise ArgumentTypeError(
                 f"takes {self.positional} positional arguments but {len(args)} were given",
                 hint=self.usage(),
                 operator=self.called,
             )
-        given = {self._own_name(name, kwargs): value for name, value in kwargs.items()}
+        passed = {self._own_name(name, kwargs): value for name, value in kwargs.items()}
         left = self.parameters[len(args) :]
         for parameter in left:
-            if parameter.is_needed and parameter.name not in given:
+            if parameter.is_needed and parameter.name not in passed:
                 raise ArgumentTypeError(
                     f"missing 1 required positional argument: '{parameter.name}'",
                     hint=self.usage(),
                     operator=self.called,
                 )
-        known = {each.name for each in left}
+        known = {parameter.name for parameter in left}
         for name, value in kwargs.items():
             if self._own_name(name, kwargs) not in known:
                 raise ArgumentTypeError(
@@ -290,16 +294,19 @@ class Operator:
                     hint=self.usage(),
                     operator=self.called,
                 )
-        return [self.index_of[name] for name in given]
+        return [self.index_of[name] for name in passed]
 
     def _own_name(self, name: str, others: dict[str, Any]) -> str:
-        """The parameter that a keyword names; the keyword itself if it names none, or that one is given too."""
+        """Return the parameter that a keyword means: another one only if that is not passed under its own name."""
         own = self.other_names.get(name) or OF_NUMPY.get(name, name)
         return name if name in self.index_of or own in others else own
 
     def usage(self) -> str:
-        """How it is called, as a hint."""
-        listed = [each.name if each.is_needed else f"{each.name}={each.default}" for each in self.parameters]
+        """Return the call's form, for a hint."""
+        listed = [
+            parameter.name if parameter.is_needed else f"{parameter.name}={parameter.default}"
+            for parameter in self.parameters
+        ]
         if self.positional < len(listed):
             listed.insert(self.positional, "*")
         return f"it is {self.called}({', '.join(listed)})"
@@ -322,28 +329,28 @@ class Operator:
 
 
 COMPILED = tuple([  # attributes of a compiled Operator, which vars() leaves out
-    name for name, found in vars(Operator).items() if inspect.isgetsetdescriptor(found) and not name.startswith("__")
+    name for name, value in vars(Operator).items() if inspect.isgetsetdescriptor(value) and not name.startswith("__")
 ])  # fmt: skip
 
 
 def registered(name: str, called: str) -> Operator:
-    """Look up an operator by its key and the name it is called by; pickle stores operators so."""
-    found = REGISTRY[name]
-    return found if found.called == called else found.called_as(called)
+    """Return an operator by its key and the name that it is called by.  Pickle calls it."""
+    operator = REGISTRY[name]
+    return operator if operator.called == called else operator.called_as(called)
 
 
 def bind(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Every parameter's value in order.  Raises ArgumentTypeError as a Python call would."""
+    """Return every parameter's value in order.  Raises ArgumentTypeError where a Python call would raise TypeError."""
     if kwargs or not operator.needed <= len(args) <= operator.positional:
         return _bind_named(operator, args, kwargs)
     bound = operator.defaults[:]
-    for place, value in enumerate(args):
-        bound[place] = value
+    for index, value in enumerate(args):
+        bound[index] = value
     return bound
 
 
 def bind_two(operator: Operator, first: Any, second: Any) -> list[Any]:
-    """As `bind`, for an operator that needs no more than two."""
+    """As `bind`, for an operator that needs at most two arguments."""
     bound = operator.defaults[:]
     bound[0], bound[1] = first, second
     return bound
@@ -354,18 +361,18 @@ def _bind_named(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any
     if signature is None or not _is_like(signature, len(args), kwargs):
         signature = operator.last_signature = operator.signature_of(args, kwargs)
     bound = operator.defaults[:]
-    for place, value in enumerate(args):
-        bound[place] = value
-    for place, value in enumerate(kwargs.values()):
-        bound[signature.places[place]] = meant(value) if isinstance(value, type) else value
+    for index, value in enumerate(args):
+        bound[index] = value
+    for index, value in enumerate(kwargs.values()):
+        bound[signature.places[index]] = from_type(value) if isinstance(value, type) else value
     return bound
 
 
 def _is_like(signature: Signature, count: int, kwargs: dict[str, Any]) -> bool:
-    """Whether a call names its arguments so; keywords in a program's text are the same objects each time."""
+    """Return whether a call has this signature.  Keywords in program text are interned, so identity suffices."""
     if signature.count != count or len(signature.names) != len(kwargs):
         return False
-    for place, name in enumerate(kwargs):  # noqa: SIM110 (compiled, there are no closures)
-        if name is not signature.names[place]:
+    for index, name in enumerate(kwargs):  # noqa: SIM110 (compiled, there are no closures)
+        if name is not signature.names[index]:
             return False
     return True

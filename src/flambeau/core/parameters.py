@@ -1,13 +1,13 @@
-"""Parameters of operators, read from the function that defines an operator, and samples of calls.
+"""Parameters of operators, read from the function that defines an operator, and sample calls.
 
-Parameters are told apart by their annotations:
+A parameter's annotation says what it takes:
 
     Operand            a tensor
     Operand | None     a tensor that may be absent
     Operands           a sequence of tensors
     Value              a tensor or a Python number
     Value | None       a tensor or a Python number that may be absent
-    Number             a Python number that the lowering only passes on: see operator.Number
+    Number             a Python number that the lowering passes on unread: see operator.Number
     anything else      an attribute
 """
 
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 VALUE_ANNOTATIONS = ("Value", "Value | None")
 TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", *VALUE_ANNOTATIONS)
 VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-NEEDED = inspect.Parameter.empty  # in place of a default
+NEEDED = inspect.Parameter.empty  # stands for a missing default
 
 
 class Sample(NamedTuple):
@@ -33,7 +33,7 @@ class Sample(NamedTuple):
 
 
 class ErrorSample(NamedTuple):
-    """Inputs that must fail, with the error's class and a regular expression that its text matches."""
+    """Inputs that must fail, with the error's class and a regular expression that matches its text."""
 
     args: tuple[Any, ...]
     error: type[Exception]
@@ -46,7 +46,7 @@ Errors = Callable[[], Iterable[ErrorSample]]
 
 
 class Parameter(NamedTuple):
-    """One parameter of an operator.  default: NEEDED if it must be given."""
+    """One parameter of an operator.  default: NEEDED if it must be passed."""
 
     name: str
     annotation: str
@@ -63,16 +63,19 @@ class Parameter(NamedTuple):
 
 
 def parameters_of(body: Callable[..., Any], skip_call: bool = False) -> tuple[Parameter, ...]:
-    """The parameters in a body's signature, without the first if that is the call."""
+    """Return the parameters in a body's signature, without the first if that is the Call."""
     return _read(body)[1 if skip_call else 0 :]
 
 
 def _read(body: Callable[..., Any]) -> tuple[Parameter, ...]:
     if type(body) is not FunctionType or hasattr(body, "__wrapped__") or body.__code__.co_flags & VARIADIC:
-        found = inspect.signature(body).parameters.values()
+        parameters = inspect.signature(body).parameters.values()
         named = inspect.Parameter.KEYWORD_ONLY
-        return tuple([Parameter(each.name, str(each.annotation), each.default, each.kind is named) for each in found])
-    # the usual case by hand: inspect.signature takes a third of the time of the import
+        return tuple([
+            Parameter(parameter.name, str(parameter.annotation), parameter.default, parameter.kind is named)
+            for parameter in parameters
+        ])  # fmt: skip
+    # read the usual case by hand: inspect.signature would take a third of the import time
     code, annotations = body.__code__, body.__annotations__
     count = code.co_argcount
     names = code.co_varnames[: count + code.co_kwonlyargcount]
@@ -84,21 +87,24 @@ def _read(body: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 
 def python_signature(parameters: Sequence[Parameter], takes_out: bool) -> inspect.Signature:
-    """The `inspect.Signature` of an operator's calls."""
+    """Return the `inspect.Signature` of an operator's calls."""
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    found = [inspect.Parameter(each.name, kinds[each.keyword_only], default=each.default) for each in parameters]
+    converted = [
+        inspect.Parameter(parameter.name, kinds[parameter.keyword_only], default=parameter.default)
+        for parameter in parameters
+    ]
     if takes_out:
-        found.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
-    return inspect.Signature(found)
+        converted.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    return inspect.Signature(converted)
 
 
 def by_position(body: Callable[..., Any]) -> Callable[..., Any]:
-    """The body, callable with the values of keyword-only parameters in their order, as calls have them."""
-    found = parameters_of(body)
-    named = [each.name for each in found if each.keyword_only]
+    """Return the body as a function that takes keyword-only parameters by position, as calls pass them."""
+    parameters = parameters_of(body)
+    named = [parameter.name for parameter in parameters if parameter.keyword_only]
     if not named:
         return body
-    count = len(found) - len(named)
+    count = len(parameters) - len(named)
 
     @wraps(body)
     def positional(*values: Any) -> Any:

@@ -29,7 +29,7 @@ cdef class Step:
     cdef public bytearray template
     cdef public object called
 
-    @cython.locals(buffer=bytearray, place=Place, operand=TensorBase, address=cython.ulonglong)
+    @cython.locals(buffer=bytearray, slot=Place, operand=TensorBase, address=cython.ulonglong)
     cpdef bytearray addressed(self, list used)
 
 @cython.final
@@ -47,7 +47,7 @@ cdef class Launch(Step):
 
 @cython.final
 cdef class LibraryCall(Step):
-    cdef public object problem
+    cdef public object operation
     cdef public object handle
     cdef public Py_ssize_t workspace_nbytes
 
@@ -73,7 +73,7 @@ cdef class HostCall:
     cpdef run(self, list used, drawn)
     cdef _run_by_address(self, list used, drawn)
 
-@cython.locals(each=Argument, how=int, values=list)
+@cython.locals(argument=Argument, how=int, values=list)
 cdef list _gathered(list arguments, list used, drawn, step)
 @cython.locals(memory=Storage, layout=Layout, start=Py_ssize_t)
 cdef _shaped(Argument argument, TensorBase operand)
@@ -95,19 +95,19 @@ cdef class Plan:
     cdef public list settings
 
     @cython.locals(stream=Queue, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
-    cpdef run(self, list bound, given)
+    cpdef run(self, list bound, target)
     cdef _draw_and_run(self, list bound, Queue stream)
     cpdef bint is_stale(self) except -1
     cdef _run_step(self, step, Queue stream, list bound, drawn)
-    @cython.locals(first=Py_ssize_t, place=Py_ssize_t, number=Py_ssize_t)
+    @cython.locals(first=Py_ssize_t, index=Py_ssize_t, number=Py_ssize_t)
     cdef _run_in_turn(self, Queue stream, list bound, drawn)
     @cython.locals(call=HostCall, layout=Layout, values=list)
     cdef _run_direct(self, list bound)
 
-cdef bint _is_one_of(made, list values)
+cdef bint _is_one_of(array, list values)
 @cython.locals(buffer=bytearray)
 cdef _launch(Launch step, Queue stream, list used, drawn)
 @cython.locals(packed=bytearray, workspace=Storage)
 cdef _run_library(LibraryCall step, Queue stream, list used)
-@cython.locals(place=Py_ssize_t, whole=TensorBase)
+@cython.locals(index=Py_ssize_t, whole=TensorBase)
 cdef _built(result, list used)

@@ -1,9 +1,9 @@
-"""Plans: what a warm call of an operator does, on the CPU, on virtual and on real GPUs.
+"""Plans: the work of a warm operator call, on the CPU, on virtual GPUs and on real GPUs.
 
-- A plan is made by a lowering (lowering.py) and run by every call with the same key (call.py).
-- On a GPU it takes memory, puts addresses and numbers into prepared argument buffers, and queues.
-- On the CPU each of its steps calls a function on NumPy arrays.  Where one step makes the one result, the array that
-  comes back is the result's memory; else the function writes arrays that were taken before.
+- A lowering makes a plan (lowering.py).  Every call with the same key runs it (call.py).
+- On a GPU, a plan allocates, writes addresses and numbers into prepared argument buffers, and queues the launches.
+- On the CPU, each step calls a function on NumPy arrays.  If one step makes the only result, the array that it returns
+  becomes the result's memory.  Otherwise the functions write arrays that were allocated before.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .thread import Device
 
 ADDRESS = Struct("@Q")
 
-# where an argument of a host function comes from
+# sources of a host function's argument
 FIXED, WHOLE, SHAPED, NUMBER, WEAK, DRAWN, LISTED = range(7)
-_FIXED, _WHOLE, _SHAPED, _NUMBER, _WEAK, _DRAWN = FIXED, WHOLE, SHAPED, NUMBER, WEAK, DRAWN  # compiled, C's numbers
+_FIXED, _WHOLE, _SHAPED, _NUMBER, _WEAK, _DRAWN = FIXED, WHOLE, SHAPED, NUMBER, WEAK, DRAWN  # C numbers where compiled
 
 
 class Drawn:
-    """The state's address, the seed or the first counter of a draw.  place: its index among what the plan draws."""
+    """The state's address, the seed or the first counter of a random draw.  place: its index among the plan's draws."""
 
     __slots__ = ("place",)
 
@@ -42,9 +42,9 @@ class Drawn:
 
 
 class Place:
-    """Where in an argument buffer an address goes.
+    """Position of an address in an argument buffer.
 
-    at: bytes from its start;  operand: its index among what the steps use;  start: bytes into it.
+    at: bytes from the buffer's start;  operand: its index among the operands;  start: bytes into the operand.
     """
 
     __slots__ = ("at", "operand", "start")
@@ -56,10 +56,10 @@ class Place:
 
 
 class Step:
-    """What a plan puts on a stream: its argument buffer, and where addresses go in it.
+    """One operation that a plan puts on a stream: its argument buffer, and the positions of addresses in it.
 
-    spare: a buffer of an earlier call that has no other owner.  All that calls differ in is overwritten.
-    called: the operator that it is of.
+    spare: a buffer of an earlier call that has no other owner.  A call overwrites all parts in which calls differ.
+    called: the operator's public name.
     """
 
     __slots__ = ("addresses", "called", "spare", "template")
@@ -69,21 +69,21 @@ class Step:
     called: str
 
     def addressed(self, used: list[Any]) -> bytearray:
-        """A buffer with addresses in their places."""
+        """Return a buffer with the addresses filled in."""
         buffer = self.spare
         if buffer is None:
             buffer = copied(self.template)
         else:
             self.spare = None
-        for place in self.addresses:
-            operand = used[place.operand]
-            address = operand.storage.address() + operand.offset * operand.layout.itemsize + place.start
-            put_address(buffer, place.at, address)
+        for slot in self.addresses:
+            operand = used[slot.operand]
+            address = operand.storage.address() + operand.offset * operand.layout.itemsize + slot.start
+            put_address(buffer, slot.at, address)
         return buffer
 
 
 class Launch(Step):
-    """One launch of a plan, and where numbers and draws go in its buffer."""
+    """One launch of a plan, and the positions of numbers and draws in its buffer."""
 
     __slots__ = ("draws", "grid", "handle", "kernel", "numbers", "values")
 
@@ -101,7 +101,7 @@ class Launch(Step):
         self.template = bytearray(kernel.pack(fixed))
 
     def _fixed(self, param: Any, at: int, value: Any) -> Any:
-        """The value to prepare; what only a call knows is noted, and is 0 until then."""
+        """Return the value to prepare.  What only a call knows is noted, and is 0 until then."""
         if type(param) is Pointer:
             if type(value) is Drawn:
                 self.draws.append((at, ADDRESS, value.place))
@@ -109,9 +109,9 @@ class Launch(Step):
                 self.addresses.append(Place(at, value))
             return 0
         if type(param) is Pointers:
-            for number, each in enumerate(value):
-                self.addresses.append(Place(at + number * Pointers.NBYTES, each))
-            return [(0, each.numel()) for each in value]
+            for number, item in enumerate(value):
+                self.addresses.append(Place(at + number * Pointers.NBYTES, item))
+            return [(0, item.numel()) for item in value]
         if type(value) is Number:
             self.numbers.append((at, param.struct, value))
             return 0
@@ -121,7 +121,7 @@ class Launch(Step):
         return value
 
     def filled(self, used: list[Any], drawn: Any) -> bytearray:
-        """The argument buffer of one call."""
+        """Return the argument buffer of one call."""
         buffer = self.addressed(used)
         if self.numbers or self.draws:
             self._put_numbers(buffer, used, drawn)
@@ -130,24 +130,24 @@ class Launch(Step):
     def _put_numbers(self, buffer: bytearray, used: Sequence[Any], drawn: Any) -> None:
         for at, struct, number in self.numbers:
             self._put_number(buffer, at, at, struct, number, used[number.index])
-        for at, struct, place in self.draws:
-            struct.pack_into(buffer, at, drawn[place])
+        for at, struct, index in self.draws:
+            struct.pack_into(buffer, at, drawn[index])
 
-    def _put_number(self, buffer: bytearray, place: int, at: int, struct: Any, number: Number, given: Any) -> None:
-        """Write a number `place` bytes into a buffer;  at: the offset of its parameter."""
-        value = given
+    def _put_number(self, buffer: bytearray, place: int, at: int, struct: Any, number: Number, passed: Any) -> None:
+        """Write a number `place` bytes into a buffer;  at: the offset of its parameter in the kernel's buffer."""
+        value = passed
         try:
             for conversion in number.conversions:
                 value = conversion(value)
             struct.pack_into(buffer, place, value)
         except (StructError, OverflowError) as error:
-            raise self._overflow(at, given) from error
+            raise self._overflow(at, passed) from error
 
-    def travelled(self, at: int, number: Number, given: Any) -> Any:
-        """A number as the kernel gets it.  Raises ValueRangeError if its parameter does not hold it."""
+    def travelled(self, at: int, number: Number, passed: Any) -> Any:
+        """Return a number as the kernel receives it.  Raises ValueRangeError if it does not fit its parameter."""
         _, struct = _scalar_at(self.kernel, at)
         buffer = bytearray(struct.size)
-        self._put_number(buffer, 0, at, struct, number, given)
+        self._put_number(buffer, 0, at, struct, number, passed)
         return struct.unpack(buffer)[0]
 
     def _overflow(self, at: int, value: Any) -> ValueRangeError:
@@ -159,7 +159,7 @@ class Launch(Step):
         )
 
     def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
-        """What a call touches, at its addresses: see Kernel.bind."""
+        """Return the memory that a call accesses: see Kernel.bind."""
         return self.kernel.bind(self.filled(used, drawn))
 
     @property
@@ -168,42 +168,44 @@ class Launch(Step):
 
 
 def _scalar_at(kernel: Kernel, at: int) -> tuple[str, Struct]:
-    """The C type and the struct of the scalar parameter at an offset."""
+    """Return the C type and the struct of the scalar parameter at an offset."""
     param = kernel.params[kernel.offsets.index(at)]
     assert isinstance(param, Scalar)
     return param.ctype, param.struct
 
 
 class LibraryCall(Step):
-    """One call of a vendor's library.  Where an operand is absent, its address stays 0."""
+    """One call of a vendor's library.  The address of an absent operand stays 0."""
 
-    __slots__ = ("handle", "problem", "workspace_nbytes")
+    __slots__ = ("handle", "operation", "workspace_nbytes")
 
     def __init__(
-        self, problem: LibraryOperation, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
+        self, operation: LibraryOperation, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
     ) -> None:
         self.called = called
-        self.problem = problem
+        self.operation = operation
         self.handle = handle
         self.workspace_nbytes = workspace_nbytes
         self.template = bytearray(ADDRESS.size * len(operands))
         self.spare = None
-        self.addresses = [Place(ADDRESS.size * at, each) for at, each in enumerate(operands) if each is not None]
+        self.addresses = [
+            Place(ADDRESS.size * index, operand) for index, operand in enumerate(operands) if operand is not None
+        ]
 
     def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
-        """What a call touches, at its addresses."""
-        return self.problem.accesses(unpack_addresses(self.addressed(used)))
+        """Return the memory that a call accesses."""
+        return self.operation.accesses(unpack_addresses(self.addressed(used)))
 
     @property
     def reference(self) -> Any:
-        return self.problem.reference
+        return self.operation.reference
 
 
 class Argument:
-    """Where an argument of a host function comes from.
+    """Source of one argument of a host function.
 
     how: FIXED, a value;  WHOLE, a whole operand;  SHAPED, an array over an operand, `start` bytes into it;
-    NUMBER, a number passed with the call, `start` bytes into the argument buffer;  WEAK, one as the type `plain`;
+    NUMBER, a number of the call, `start` bytes into the argument buffer;  WEAK, such a number as the type `plain`;
     DRAWN, a random draw;  LISTED, a list.
     """
 
@@ -217,15 +219,15 @@ class Argument:
         self.plain: Any = None
         self.shape: Any = None
         self.steps: Any = None
-        self.last: Any = None  # the number that was converted last, and what it became
+        self.last: Any = None  # the number that was converted last, whose conversion is `made`
         self.made: Any = None
 
 
 class HostCall:
-    """A step on the CPU: a function, and where its arguments come from.
+    """A step on the CPU: a function, and the sources of its arguments.
 
-    arguments: None where the function's arrays can be found by their addresses alone, from the argument buffer.
-    is_checked: whether the strides of what the function returns may be others than the result's.
+    arguments: None where the arrays have to be found by their addresses in the argument buffer.
+    is_checked: whether the returned array's strides may differ from the result's.
     """
 
     __slots__ = ("arguments", "function", "is_checked", "step")
@@ -237,56 +239,56 @@ class HostCall:
         self.is_checked = is_checked
 
     def run(self, used: list[Any], drawn: Any) -> Any:
-        """Call the function; what it returns."""
+        """Call the function; return its result."""
         try:
             if self.arguments is None or hooks.on_host_read is not None or hooks.on_host_write is not None:
                 return self._run_by_address(used, drawn)
             return thread.quietly(self.function, _gathered(self.arguments, used, drawn, self.step))
-        except Exception as error:  # noqa: BLE001  (it is raised, as what it means)
+        except Exception as error:  # noqa: BLE001  (it is raised, translated)
             _raise_failed(error)
 
     def _run_by_address(self, used: list[Any], drawn: Any) -> Any:
         accesses = self.step.accesses(used, drawn)
         _note_touched(accesses)
-        return thread.quietly(self.step.reference, [_array_at(each) for each in accesses])
+        return thread.quietly(self.step.reference, [_array_at(access) for access in accesses])
 
 
 def _note_touched(values: Sequence[Any]) -> None:
-    """Tell the hooks about every array among the arguments of a function that runs on the host."""
-    for each in values:
-        if isinstance(each, list):
-            _note_touched(each)
-        elif isinstance(each, Access):
-            hook = hooks.on_host_write if each.mode == "w" else hooks.on_host_read
+    """Call the hooks for every array among the arguments of a host function."""
+    for value in values:
+        if isinstance(value, list):
+            _note_touched(value)
+        elif isinstance(value, Access):
+            hook = hooks.on_host_write if value.mode == "w" else hooks.on_host_read
             if hook is not None:
-                hook(each)
+                hook(value)
 
 
 def _array_at(value: Any) -> Any:
     if isinstance(value, list):
-        return [_array_at(each) for each in value]
+        return [_array_at(item) for item in value]
     if isinstance(value, Access):
         return host.array_at(value.address, value.dtype, value.shape, value.strides)
     return value
 
 
 def _gathered(arguments: list[Argument], used: list[Any], drawn: Any, step: Any) -> list[Any]:
-    """The arguments of a host function in one call."""
+    """Return the arguments of a host function for one call."""
     values: list[Any] = []
-    for each in arguments:
-        how = each.how
+    for argument in arguments:
+        how = argument.how
         if how == _WHOLE:
-            values.append(tensor.array_of(used[each.place]))
+            values.append(tensor.array_of(used[argument.place]))
         elif how == _SHAPED:
-            values.append(_shaped(each, used[each.place]))
+            values.append(_shaped(argument, used[argument.place]))
         elif how == _FIXED:
-            values.append(each.value)
+            values.append(argument.value)
         elif how in (_WEAK, _NUMBER):
-            values.append(_number(each, used[each.place], step))
+            values.append(_number(argument, used[argument.place], step))
         elif how == _DRAWN:
-            values.append(drawn[each.place])
+            values.append(drawn[argument.place])
         else:
-            values.append(_gathered(each.value, used, drawn, step))
+            values.append(_gathered(argument.value, used, drawn, step))
     return values
 
 
@@ -302,23 +304,23 @@ def _shaped(argument: Argument, operand: TensorBase) -> Any:
 
 
 def _number(argument: Argument, value: Any, step: Launch) -> Any:
-    """A number as a host function takes it: what a kernel would get, as the type that the function computes in."""
+    """Return a number for a host function: as a kernel receives it, in the type that the function computes in."""
     if value is argument.last:
         return argument.made
-    made = step.travelled(argument.start, argument.value, value)
+    converted = step.travelled(argument.start, argument.value, value)
     if argument.how == _WEAK:
-        made = as_type(made, argument.plain)
-    argument.last, argument.made = value, made
-    return made
+        converted = as_type(converted, argument.plain)
+    argument.last, argument.made = value, converted
+    return converted
 
 
 def as_type(value: int | float, plain: Any) -> Any:
-    """A number as a kernel converts it, as C does: integers wrap."""
+    """Convert a number to a dtype as kernels do: integers wrap, as in C."""
     return thread.quietly((host.np.float64 if isinstance(value, float) else host.np.int64)(value).astype, [plain])
 
 
 class Part:
-    """A result that is a view of memory that a plan takes: the memory's place, and how the result lies in it."""
+    """A result that is a view of memory that a plan allocates.  place: the memory's index among the operands."""
 
     __slots__ = ("layout", "offset", "place")
 
@@ -329,15 +331,14 @@ class Part:
 
 
 class Plan:
-    """What a call takes and queues: run by every call with the same key.
+    """Allocations and steps of a call, run by every call with the same key.
 
-    Its steps use the bound arguments, and what `run` puts behind them: the members of lists, which are at (index of the
-    list, index in it), the tensor that is written, and what the call takes.
-    result: the place of the result among these, a Part, None, or a tuple of such.  used: when it was run last.
+    Steps refer to operands by index.  The operands are the bound arguments, followed by what `run` appends: the members
+    of lists, which are at (index of the list, index in it), the tensor that is written, and the allocated tensors.
+    result: the result's index among these, a Part, None, or a tuple of such.  used: the cache's clock at the last run.
     direct: on the CPU, the call that makes the only result.
-    settings: what the user had set that the plan depends on and its key does not have, as (setting, value); or None.
-    lifetimes: per step, what is taken before it and what is dropped after it, as indexes of `taken`; None where all is
-    taken at once.
+    settings: (setting, value) pairs of user settings that the plan depends on and its key does not have, or None.
+    lifetimes: per step, the indexes in `taken` to allocate before it and to drop after it; None allocates all at once.
     """
 
     __slots__ = (
@@ -368,8 +369,8 @@ class Plan:
         self.lifetimes: list[Any] | None = None
         self.settings: list[tuple[Any, Any]] | None = None
 
-    def run(self, bound: list[Any], given: Any) -> Any:
-        """Do the call; what it returns.  Raises: OutOfMemoryError, and what putting work on a stream can."""
+    def run(self, bound: list[Any], target: Any) -> Any:
+        """Run the call; return its results.  Raises: OutOfMemoryError, and errors of putting work on a stream."""
         if self.is_on_host:
             if self.direct is not None and hooks.on_host_read is None and hooks.on_host_write is None:
                 return self._run_direct(bound)
@@ -379,7 +380,7 @@ class Plan:
         for index, at in self.members:
             bound.append(bound[index][at])
         if self.has_given:
-            bound.append(given)
+            bound.append(target)
         if self.draws:
             self._draw_and_run(bound, stream)
         elif self.lifetimes is not None:
@@ -392,7 +393,7 @@ class Plan:
         return _built(self.result, bound)
 
     def _draw_and_run(self, bound: list[Any], stream: Any) -> None:
-        """Take counters of generators and run the steps in a critical section: every counter taken is used."""
+        """Reserve counters of generators and run the steps in a critical section: no reserved counter is lost."""
         if self.lifetimes is None:
             for layout in self.taken:
                 bound.append(tensor.taken(layout, stream))
@@ -408,7 +409,7 @@ class Plan:
             leave_critical()
 
     def is_stale(self) -> bool:
-        """Whether the user has set something since that the plan depends on."""
+        """Return whether a user setting that the plan depends on has changed."""
         if self.settings is not None:
             for setting, value in self.settings:
                 if setting.value is not value and setting.value != value:
@@ -424,44 +425,44 @@ class Plan:
             _run_library(step, stream, bound)
 
     def _run_in_turn(self, stream: Any, bound: list[Any], drawn: Any) -> None:
-        """Run the steps; memory is taken before its first use and dropped after its last."""
+        """Run the steps; each memory is allocated before its first use and dropped after its last."""
         first = len(bound)
         bound += [None] * len(self.taken)
         assert self.lifetimes is not None
         for number, step in enumerate(self.steps):
             takes, drops = self.lifetimes[number]
-            for place in takes:
-                bound[first + place] = tensor.taken(self.taken[place], stream)
+            for index in takes:
+                bound[first + index] = tensor.taken(self.taken[index], stream)
             self._run_step(step, stream, bound, drawn)
-            for place in drops:
-                bound[first + place] = None
+            for index in drops:
+                bound[first + index] = None
 
     def _run_direct(self, bound: list[Any]) -> Any:
         call, layout = self.direct, self.taken[0]
         assert call is not None and call.arguments is not None
         values = _gathered(call.arguments, bound, None, call.step)
         try:
-            made = thread.quietly(call.function, values)
-        except Exception as error:  # noqa: BLE001  (it is raised, as what it means)
+            array = thread.quietly(call.function, values)
+        except Exception as error:  # noqa: BLE001  (it is raised, translated)
             _raise_failed(error)
         if (
-            type(made) is not host.np.ndarray
-            or made.dtype is not layout.plain
-            or made.base is not None
-            or _is_one_of(made, values)
-            or (call.is_checked and made.strides != layout.steps)
+            type(array) is not host.np.ndarray
+            or array.dtype is not layout.plain
+            or array.base is not None
+            or _is_one_of(array, values)
+            or (call.is_checked and array.strides != layout.steps)
         ):
-            made = _own(made, layout)
-        return tensor.new_tensor(storage.of_array(made, layout), layout)
+            array = _own(array, layout)
+        return tensor.new_tensor(storage.of_array(array, layout), layout)
 
     def _drawn(self) -> list[int]:
-        """The state, the seed and the first counter of every draw."""
+        """Return the state, the seed and the first counter of every draw."""
         own = thread.machine().cpu_generator if self.is_on_host else self.device.generator
         return [number for count, source in self.draws for number in (own if source is None else source).reserve(count)]
 
 
 def _raise_failed(error: Exception) -> NoReturn:
-    """Raise what a function on the host raised: its own error, OutOfMemoryError or InternalError."""
+    """Raise an error for an exception of a host function: its own FlambeauError, OutOfMemoryError or InternalError."""
     public = thread.here().operator
     called = "" if public is None else public.called
     if isinstance(error, FlambeauError):
@@ -471,16 +472,16 @@ def _raise_failed(error: Exception) -> NoReturn:
     raise reference_failed(called, "", error) from error
 
 
-def _own(made: Any, layout: Layout) -> Any:
-    """What a body returned as an array of its own, in the layout of the result."""
+def _own(array: Any, layout: Layout) -> Any:
+    """Copy a body's result into a new array with the layout of the result."""
     own = tensor.array_of(tensor.new_on_host(layout))
-    own[...] = made
+    own[...] = array
     return own
 
 
-def _is_one_of(made: Any, values: list[Any]) -> bool:
-    for each in values:  # noqa: SIM110 (compiled, there are no closures)
-        if each is made:
+def _is_one_of(array: Any, values: list[Any]) -> bool:
+    for value in values:  # noqa: SIM110 (compiled, there are no closures)
+        if value is array:
             return True
     return False
 
@@ -504,13 +505,13 @@ def _run_library(step: LibraryCall, stream: Any, used: list[Any]) -> None:
 
 
 def _built(result: Any, used: list[Any]) -> Any:
-    """What the lowering returned, with tensors in the places."""
+    """Return the result with tensors in place of their indexes."""
     if type(result) is int:
-        place = result
-        return used[place]
+        index = result
+        return used[index]
     if isinstance(result, tuple):
-        made = [_built(each, used) for each in result]
-        return tuple(made) if type(result) is tuple else type(result)(*made)
+        parts = [_built(part, used) for part in result]
+        return tuple(parts) if type(result) is tuple else type(result)(*parts)
     if isinstance(result, Part):
         whole: TensorBase = used[result.place]
         return tensor.new_tensor(whole.storage, result.layout, whole.offset + result.offset)

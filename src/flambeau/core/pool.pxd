@@ -8,7 +8,7 @@ cdef class Flow:
     cdef long long _allocated_before
     cdef long long _freed_before
 
-    @cython.locals(made=Flow)
+    @cython.locals(copy=Flow)
     cpdef Flow copied(self)
     @cython.locals(current=cython.longlong)
     cpdef note(self)

@@ -1,4 +1,4 @@
-"""Segments and their blocks: how idle blocks are found, split and coalesced.
+"""Segments and their blocks: finding, splitting and coalescing idle blocks.
 
 - A segment is one allocation of the driver.  It and all of its blocks belong to one stream for its lifetime.
 - Blocks tile their segment in address order.  A block has an owner, waits for events, or is idle.
@@ -6,14 +6,14 @@
 - Two neighbours are never both idle: `put` coalesces them.  A block that waits for events is not idle.
 - A freed block goes to the free list of its size class, from which the next request of that size takes it (last in,
   first out).  It is not idle yet: `coalesce` moves all such blocks to the idle list, before statistics are read and
-  when a request finds no block.  The small pool tries the best fit first, so that loops keep their blocks apart.
+  when a request finds no block.  The small pool tries the best fit before that, so that the blocks of loops stay apart.
 - In a split and in a merge the lower Block object survives, so the first block of a segment never changes.
 - A pool has no lock: its allocator holds one.
 
 Counters
-- A flow only adds up what came and what went; everything else is derived when it is read.
-- A flow is highest just before something goes, so hot flows note their peak once before a batch of frees.
-- `active` differs from `allocation` only by the blocks that wait for events, so it costs nothing while none does.
+- A flow adds up allocations and frees; everything else is derived when it is read.
+- A flow peaks just before a free, so the hot flows note their peak once before each batch of frees.
+- `active` differs from `allocation` only by the blocks that wait for events, so it costs nothing while none waits.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ FIELDS = ("current", "peak", "allocated", "freed")
 SMALL_LIMIT = 1 << 20  # bytes: the largest block of the small pool
 SMALL_SEGMENT = 2 << 20  # bytes
 OWN_SEGMENT_GRAIN = 2 << 20  # bytes: segments made for one request are a multiple of this
-SMALL_REMAINDER = BLOCK_GRAIN  # bytes: the least that is split off in the small pool
+SMALL_REMAINDER = BLOCK_GRAIN  # bytes: the smallest remainder that is split off in the small pool
 INVALID_VALUE = 1  # the CUresult of an invalid pointer
-LARGE_REMAINDER = (1 << 20) + BLOCK_GRAIN  # bytes: the least that is split off in the large pool
+LARGE_REMAINDER = (1 << 20) + BLOCK_GRAIN  # bytes: the smallest remainder that is split off in the large pool
 
 
-_GRAIN, _LIMIT = BLOCK_GRAIN, SMALL_LIMIT  # compiled, numbers of C's
-SHARED = (0, 0)  # the id of the pools that are nobody's own
+_GRAIN, _LIMIT = BLOCK_GRAIN, SMALL_LIMIT  # C numbers where compiled
+SHARED = (0, 0)  # the id of the pools that are not private
 
 
 class Flow:
     """A counter of allocated and freed blocks or bytes, with its peak.
 
-    `allocated` and `freed` only grow; a reset remembers where they stood.
+    `allocated` and `freed` only grow.  A reset remembers their values.
     """
 
     __slots__ = ("_allocated_before", "_freed_before", "allocated", "freed", "peak")
@@ -62,11 +62,11 @@ class Flow:
         return self.allocated - self.freed
 
     def copied(self) -> Flow:
-        """The same figures, apart."""
-        made = Flow()
-        made.allocated, made.freed, made.peak = self.allocated, self.freed, self.peak
-        made._allocated_before, made._freed_before = self._allocated_before, self._freed_before
-        return made
+        """Return an independent copy."""
+        copy = Flow()
+        copy.allocated, copy.freed, copy.peak = self.allocated, self.freed, self.peak
+        copy._allocated_before, copy._freed_before = self._allocated_before, self._freed_before
+        return copy
 
     def add(self, amount: int) -> None:
         self.allocated += amount
@@ -76,7 +76,7 @@ class Flow:
         self.freed += amount
 
     def note(self) -> None:
-        """Take the current value into the peak."""
+        """Raise the peak to the current value."""
         current = self.allocated - self.freed
         if current > self.peak:
             self.peak = current
@@ -99,7 +99,7 @@ class Flow:
 class Counters:
     """The nine flows of one pool, or of both together; one slot for each of KINDS.
 
-    `awaiting` and `awaiting_bytes` count the blocks given back whose events are not done.
+    `awaiting` and `awaiting_bytes` count the freed blocks that wait for events.
     """
 
     __slots__ = (*KINDS, "awaiting", "awaiting_bytes")
@@ -121,18 +121,18 @@ class Counters:
         self.awaiting_bytes = 0
 
     def copied(self) -> Counters:
-        """The same figures, apart."""
-        made = Counters()
+        """Return an independent copy."""
+        copy = Counters()
         for kind, flow in self.flows():
-            setattr(made, kind, flow.copied())
-        made.awaiting, made.awaiting_bytes = self.awaiting, self.awaiting_bytes
-        return made
+            setattr(copy, kind, flow.copied())
+        copy.awaiting, copy.awaiting_bytes = self.awaiting, self.awaiting_bytes
+        return copy
 
     def flows(self) -> list[tuple[str, Flow]]:
         return [(kind, getattr(self, kind)) for kind in KINDS]
 
     def settle(self) -> None:
-        """Derive the active flows, and take every current value into its peak."""
+        """Derive the active flows, and update every peak."""
         _derive(self.active, self.allocation, self.awaiting)
         _derive(self.active_bytes, self.allocated_bytes, self.awaiting_bytes)
         for _, flow in self.flows():
@@ -143,12 +143,12 @@ def _derive(active: Flow, allocated: Flow, awaiting: int) -> None:
     active.allocated = allocated.allocated
     active.freed = allocated.freed - awaiting
     allocated.note()
-    # With nothing awaiting, the active flow is not kept up: it then equals the allocated one.
+    # While nothing waits, the active flow is not updated: it then equals the allocated one.
     active.peak = max(active.peak, allocated.peak)
 
 
 def note_peaks(small: Counters, large: Counters, total: Counters) -> None:
-    """Take the current values of the hot flows into their peaks; call before anything is freed."""
+    """Update the peaks of the hot flows; call before anything is freed."""
     _note(small.allocation, large.allocation, total.allocation)
     _note(small.allocated_bytes, large.allocated_bytes, total.allocated_bytes)
     _note(small.requested_bytes, large.requested_bytes, total.requested_bytes)
@@ -157,7 +157,7 @@ def note_peaks(small: Counters, large: Counters, total: Counters) -> None:
 
 
 def settle(small: Counters, large: Counters, total: Counters) -> None:
-    """Bring every flow up to date, so that all of them can be read or reset."""
+    """Update every flow, so that all can be read or reset."""
     for kind in ("allocation", "allocated_bytes", "requested_bytes"):
         one, other, both = getattr(small, kind), getattr(large, kind), getattr(total, kind)
         both.allocated = one.allocated + other.allocated
@@ -170,7 +170,7 @@ def settle(small: Counters, large: Counters, total: Counters) -> None:
 
 
 def change(flow: Flow, total: Flow, amount: int) -> None:
-    """Add a positive amount to a pool's flow and to that of both pools; remove a negative one."""
+    """Change a pool's flow and the flow of both pools together by an amount, which may be negative."""
     if amount > 0:
         flow.allocated += amount
         total.allocated += amount
@@ -195,10 +195,10 @@ def _note(small: Flow, large: Flow, total: Flow) -> None:
 
 
 class Segment:
-    """A segment: one allocation of the driver.  nbytes in bytes; `first` is the block at its start.
+    """One allocation of the driver.  nbytes in bytes;  first: the block at its start.
 
-    is_oversize: it is at least max_split_size big, by the settings it was made under.
-    pool: the one that it was added to.
+    is_oversize: whether it has at least max_split_size bytes, by the settings when it was made.
+    pool: the pool that has it.
     """
 
     __slots__ = ("address", "first", "is_oversize", "is_small", "nbytes", "pool", "stream")
@@ -221,14 +221,14 @@ class Segment:
 
 
 class Block:
-    """A block of a segment, owned or idle.
+    """A block of a segment: allocated, waiting for events, or idle.
 
-    nbytes:     its size, a multiple of 512;  requested: what the owner asked for, in bytes;  served: that, rounded.
-    streams:    recorded streams other than its own that have no event yet;  pending: events that are not done.
-    allocated:  its owner has not freed it yet;  is_idle: it is in its pool's list.
-    free_list:  the free list that it is in;  below: the next block of that list.
+    nbytes:     its size, a multiple of 512;  requested: the bytes that were asked for;  served: these, rounded.
+    streams:    recorded streams, other than its own, without an event yet;  pending: the number of unfinished events.
+    allocated:  whether it has an owner;  is_idle: whether it is in its pool's idle list.
+    free_list:  the free list of its size class, once it has been in one;  below: the next block of that list.
     idle_since: the pool's allocation count when its whole segment became idle.
-    is_oversize: it counts among the oversize allocations while it is allocated.
+    is_oversize: whether it counts among the oversize allocations.
     """
 
     __slots__ = (
@@ -279,25 +279,25 @@ class FreeLists:
 
     def add(self, nbytes: int) -> FreeList:
         """Add a free list for blocks that serve `nbytes`."""
-        made = FreeList()
+        free_list = FreeList()
         if nbytes <= _LIMIT:
-            self.small[nbytes // _GRAIN] = made
+            self.small[nbytes // _GRAIN] = free_list
         else:
-            self.large[nbytes] = made
-        return made
+            self.large[nbytes] = free_list
+        return free_list
 
     def all(self) -> list[FreeList]:
-        return [*[each for each in self.small if each is not None], *self.large.values()]
+        return [*[free_list for free_list in self.small if free_list is not None], *self.large.values()]
 
 
 Idle = tuple[int, int, Block]
 
 
 class Pool:
-    """The idle blocks of the small or of the large pool of one device, and the pool's counters.
+    """The idle blocks of the small or the large pool of one device, and the pool's counters.
 
-    `total` counts for both pools together.  A part is an idle block of a split segment.
-    counters: shared with other pools of its kind, if given;  id: of the private pool that it belongs to;
+    `total` counts both pools together.  A part is an idle block of a split segment.
+    counters: shared with other pools of the same size class, if passed;  id: of the private pool that it belongs to;
     segments: how many it has.
     """
 
@@ -325,18 +325,18 @@ class Pool:
         self._last_free_lists: FreeLists | None = None
 
     def take(self, nbytes: int, stream: StreamHandle) -> Block | None:
-        """A block from the free list of `nbytes` (a multiple of 512), else the best fit; None if `stream` has none."""
+        """Return a block from the free list of `nbytes` (a multiple of 512), else the best fit; None without either."""
         free_list = self._free_lists_of(stream).get(nbytes)
         if free_list is not None and free_list.top is not None:
             kept = free_list.top
             free_list.top = kept.below
             kept.below = None
             return kept
-        found = self._best_fit(nbytes, stream) if self.is_small else None
-        if found is None:
+        block = self._best_fit(nbytes, stream) if self.is_small else None
+        if block is None:
             self.coalesce()
-            found = self._best_fit(nbytes, stream)
-        return found
+            block = self._best_fit(nbytes, stream)
+        return block
 
     def keep(self, block: Block) -> None:
         """Push a freed block on the free list of its size class."""
@@ -415,7 +415,7 @@ class Pool:
                 change(self._parts, self._all_parts, -merged)
 
     def add(self, segment: Segment, nbytes: int) -> Block:
-        """Take a new segment in; its first `nbytes` bytes as a block, not idle."""
+        """Add a new segment; return its first `nbytes` bytes as a block that is not idle."""
         self.idle.setdefault(segment.stream, [])
         segment.pool = self
         self.segments += 1
@@ -425,7 +425,7 @@ class Pool:
         return self._carve(segment.first, nbytes)
 
     def remove(self, segment: Segment) -> None:
-        """Forget an idle segment, which went back to the driver."""
+        """Remove an idle segment, which has been returned to the driver."""
         blocks = self.idle[segment.stream]
         del blocks[bisect_left(blocks, (segment.nbytes, segment.address))]
         if not blocks:
@@ -436,14 +436,14 @@ class Pool:
             counters.reserved_bytes.remove(segment.nbytes)
 
     def idle_segments(self) -> Iterator[Segment]:
-        """The segments that are one idle block."""
+        """Yield the segments that are one idle block."""
         for blocks in self.idle.values():
             for _, _, block in blocks:
                 if block.prev is None and block.next is None:
                     yield block.segment
 
     def largest(self, stream: StreamHandle | None = None) -> int:
-        """Bytes of the largest idle block, of one stream or of all; 0 if there is none."""
+        """Return the bytes of the largest idle block, of one stream or of all; 0 without any."""
         lists = self.idle.values() if stream is None else [self.idle.get(stream, [])]
         return max((blocks[-1][0] for blocks in lists if blocks), default=0)
 
@@ -451,7 +451,7 @@ class Pool:
         return nbytes < self.max_split or block.nbytes >= nbytes + self.max_excess
 
     def _carve(self, block: Block, nbytes: int) -> Block:
-        """Cut a block that is in no list down to `nbytes`, if the rest is worth keeping apart."""
+        """Split a block that is in no list after `nbytes`, if the remainder is large enough."""
         rest = block.nbytes - nbytes
         was_split = block.prev is not None or block.next is not None
         if rest >= self.smallest_remainder and nbytes < self.max_split:
@@ -477,7 +477,7 @@ class Pool:
 
 
 def segment_size(nbytes: int, large_segment: int) -> int:
-    """The bytes of the segment that is made for a block of `nbytes`."""
+    """Return the bytes of the segment to make for a block of `nbytes`."""
     if nbytes <= SMALL_LIMIT:
         return SMALL_SEGMENT
     if nbytes < SMALLEST_OWN_SEGMENT:
@@ -486,7 +486,7 @@ def segment_size(nbytes: int, large_segment: int) -> int:
 
 
 def _absorb(block: Block, after: Block) -> None:
-    """Take the next block's bytes.  It is unlinked, so that reference counts alone free it."""
+    """Append the next block's bytes to a block.  The next block is unlinked, so that its reference count frees it."""
     block.nbytes += after.nbytes
     block.next = after.next
     if after.next is not None:
@@ -496,5 +496,5 @@ def _absorb(block: Block, after: Block) -> None:
 
 
 def invalid_pointer(operator: str, address: int) -> AcceleratorError:
-    """The error for a block that has no owner."""
+    """Return the error for a block that has no owner."""
     return AcceleratorError(f"invalid device pointer: {address:#x}", error_code=INVALID_VALUE, operator=operator)

@@ -1,7 +1,7 @@
-"""Queue: submits all work of a stream to the driver.  Hooks: the points where tools are told of it.
+"""Queue: submits all work of a stream to the driver.  Hooks: the points at which tools are notified.
 
-An attribute of `hooks` is None until a tool subscribes; the runtime tests it and calls it.  The hooks of `callers` are
-called after what they tell of.  Addresses are plain numbers here: to make each an Address is a call.
+An attribute of `hooks` is None until a tool subscribes.  The runtime tests it and calls it.  The hooks of `callers` are
+called after the events that they report.  Addresses are plain integers here, because an Address costs a call.
 
 on_submit(stream)                            work is about to be put on a stream; one of the next four follows
 on_launch(stream, kernel, arguments)         a kernel or library call was put on a stream
@@ -37,10 +37,10 @@ from .native import Lock, enter_critical, leave_critical
 
 
 class Queue:
-    """The driver's half of a Stream."""
+    """The part of a Stream that calls the driver."""
 
     __slots__ = ("alone", "device_index", "driver", "handle", "hot", "machine", "mark")
-    alone: dict[int, Queue]
+    alone: dict[int, Any]  # {device index: this Stream}
     machine: Any
     driver: Driver
     hot: HotCalls
@@ -49,14 +49,14 @@ class Queue:
     mark: EventHandle | None
 
     def begin(self, machine: Any, device_index: int, handle: StreamHandle) -> None:
-        """Stand for a driver's stream: `__init__` belongs to Stream."""
+        """Set the fields for a driver's stream.  `__init__` belongs to Stream."""
         self.machine = machine
         self.driver = machine.driver
         self.hot = machine.driver.hot
         self.device_index = device_index
         self.handle = handle
-        self.alone = {device_index: self}  # what work on this stream only has for its streams by device
-        self.mark = None  # the event by which others follow this stream: a wait means its latest record only
+        self.alone = {device_index: self}  # the streams by device of work on this stream alone
+        self.mark = None  # event that others wait for to follow this stream; a wait means its latest record
 
     def record(self, event: EventHandle, external: bool = False) -> None:
         """Record a driver's event on this stream.  external: at each launch of the graph that is being captured."""
@@ -65,13 +65,13 @@ class Queue:
             _hooks.on_record(event, self)
 
     def wait(self, event: EventHandle, external: bool = False) -> None:
-        """Make later work follow a driver's event.  external: at each launch of the graph that is being captured."""
+        """Make later work wait for a driver's event.  external: at each launch of the graph that is being captured."""
         self.hot.stream_wait_event(self.handle, event, external)
         if _hooks.on_wait is not None:
             _hooks.on_wait(self, event)
 
     def follow(self, other: Queue) -> None:
-        """Make later work follow everything submitted to `other` so far."""
+        """Make later work wait for everything submitted to `other` so far."""
         if other.mark is None:
             enter_critical()
             try:
@@ -88,7 +88,7 @@ class Queue:
         self.driver.stream_synchronize(self.handle)
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer) -> None:
-        """Queue a kernel whose arguments are packed."""
+        """Queue a kernel with packed arguments."""
         if _hooks.on_submit is not None:
             _hooks.on_submit(self)
         self.hot.launch(kernel, grid, arguments, self.handle)
@@ -98,9 +98,9 @@ class Queue:
             self.synchronize()
 
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int) -> None:
-        """Queue a library call on operands whose addresses are packed (see `library_operation.unpack_addresses`).
+        """Queue a library call.  packed: the operands' addresses (see `library_operation.unpack_addresses`).
 
-        While a stream is capturing, libraries may load what they need for it.
+        During a capture, libraries may load code and data for the call.
         """
         if _hooks.on_submit is not None:
             _hooks.on_submit(self)
@@ -125,17 +125,17 @@ class Queue:
             self.synchronize()
 
     def fill(self, dst: int, value: int, nbytes: int) -> None:
-        """Queue the setting of every byte to `value`."""
+        """Queue a fill of `nbytes` bytes with `value`."""
         if _hooks.on_submit is not None:
             _hooks.on_submit(self)
-        self.driver.fill(dst, value, nbytes, self.handle)  # type: ignore[arg-type]
+        self.driver.fill(Address(dst), value, nbytes, self.handle)
         if _hooks.on_fill is not None:
             _hooks.on_fill(self, dst, nbytes)
         if self.machine.launch_blocking:
             self.synchronize()
 
     def graph_launch(self, graph: GraphExecHandle) -> None:
-        """Queue all of a graph."""
+        """Queue a whole graph."""
         if _hooks.on_submit is not None:
             _hooks.on_submit(self)
         self.driver.graph_launch(graph, self.handle)
@@ -146,9 +146,9 @@ class Queue:
 
 
 class HotCalls:
-    """The driver's methods of the same names; operands' addresses come packed (`library_operation.unpack_addresses`).
+    """The driver's frequent methods; operands' addresses come packed (`library_operation.unpack_addresses`).
 
-    A driver with compiled ones derives from this.
+    A driver with compiled methods derives from this.
     """
 
     __slots__ = ("_driver",)
@@ -183,7 +183,7 @@ NAMES = (
 
 
 class Hooks:
-    """The hook points.  Each is None, the only subscriber's function, or one that calls all subscribers."""
+    """The hook points.  Each is None, the only subscriber's function, or a function that calls all subscribers."""
 
     __slots__ = NAMES
     on_submit: Hook | None
@@ -209,13 +209,13 @@ class Hooks:
 
 
 hooks = Hooks()
-_hooks = hooks  # compiled, of its C type
+_hooks = hooks  # typed where compiled
 _subscribed: dict[str, list[Hook]] = {name: [] for name in NAMES}
 _lock = Lock()
 
 
 def subscribe(**functions: Hook) -> None:
-    """Have each function called at the hook of its name, before those that subscribed earlier."""
+    """Add functions to the hooks of their names; the latest subscriber is called first."""
     with _lock:
         for name, function in functions.items():
             _subscribed[name].insert(0, function)
@@ -234,7 +234,7 @@ def _renew(name: str) -> None:
     listening = tuple(_subscribed[name])
 
     def call_all(*facts: Any) -> None:
-        for each in listening:
-            each(*facts)
+        for function in listening:
+            function(*facts)
 
     setattr(hooks, name, call_all if len(listening) > 1 else next(iter(listening), None))

@@ -21,7 +21,7 @@ cdef class Saved:
 
     cpdef unpack(self, name, own)
 
-@cython.locals(made=Saved)
+@cython.locals(saved=Saved)
 cpdef Saved save(TensorBase tensor, edge)
 
 cdef class Node:
@@ -51,12 +51,12 @@ cdef class OperatorNode(Node):
     cdef public bint released
     cdef public list saved
 
-    @cython.locals(found=list, place=Py_ssize_t)
+    @cython.locals(input_grads=list, index=Py_ssize_t)
     cpdef apply(self, grads)
-    @cython.locals(operator=Operator, values=list, need=Need, place=Py_ssize_t)
+    @cython.locals(operator=Operator, values=list, need=Need, index=Py_ssize_t)
     cpdef list flow(self, grads, own)
-    @cython.locals(flat=list, place=Py_ssize_t, grad=TensorBase, layout=Layout, device=int)
-    cpdef list _fitted(self, found)
+    @cython.locals(flat=list, index=Py_ssize_t, grad=TensorBase, layout=Layout, device=int)
+    cpdef list _fitted(self, result)
     @cython.locals(kept=Saved)
     cpdef _value(self, kind, saved, grads, own)
     cpdef release(self)

@@ -1,12 +1,12 @@
-"""The gradient graph: its nodes, and how calls are recorded as nodes.
+"""Gradient graph: its nodes, and the recording of calls as nodes.
 
-- An edge is (node, index): the gradient of that output of that node.  None where no gradient is wanted.
-- A node saves storages and metadata, never the tensor that it made: tensors own nodes, nodes never own their tensors.
-- Nodes are numbered as they are made.  A node has a higher number than the nodes of its inputs, so running by falling
-  number is running in order.
+- An edge is (node, index): the gradient of that output of that node.  None means that no gradient is wanted.
+- A node saves storages and metadata, never its own output tensors: tensors own nodes, so there is no cycle.
+- Nodes are numbered in the order in which they are made.  A node has a higher number than the nodes of its inputs, so
+  backward runs nodes in descending order.
 - A write in place gives the tensor a new node.  A write through a view gives its base a new node (`CopySlices`), which
   passes the written part of the gradient to the operator and the rest to the base's former node.  The view's own node
-  is made again when it is next needed.
+  is renewed when it is next needed.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ from .tensor import (
 )
 
 Edge = tuple["Node", int]
+SavedEdge = tuple["Node | None", int]  # without a node: an output of the node that saves it
 LAST_NUMBER = 1 << 62  # leaves run as soon as their gradient is complete
 NO_EDGES: tuple[Any, ...] = ()
 NO_STREAMS: dict[int, Stream] = {}
 
 
 def streams_of(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
-    """The current stream of every CUDA device that the tensors live on; not to be changed."""
+    """Return the current stream of every CUDA device that the tensors are on.  Callers must not change the dict."""
     first = -1
     for tensor in tensors:
         device = tensor.layout.device.index
@@ -57,18 +58,18 @@ def streams_of(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
     if first < 0:
         return NO_STREAMS
     stream = thread.current_stream(first)
-    return stream.alone  # type: ignore[return-value]
+    return stream.alone
 
 
 def _streams_of_several(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
-    devices = [each.layout.device.index for each in tensors if each.layout.device.index >= 0]
+    devices = [tensor.layout.device.index for tensor in tensors if tensor.layout.device.index >= 0]
     return {device: thread.current_stream(device) for device in dict.fromkeys(devices)}
 
 
 class Saved:
-    """A tensor kept for backward, with its version and its place in the graph.  Made by `save`.
+    """A tensor saved for backward, with its version and its edge.  Made by `save`.
 
-    packed: (hook, value) where saved-tensor hooks hold it, and `hook(value)` gives it back; storage is None then.
+    packed: (unpack hook, packed value) where saved-tensor hooks hold the tensor; storage is None then.
     """
 
     __slots__ = ("edge", "layout", "offset", "packed", "storage", "version")
@@ -77,34 +78,35 @@ class Saved:
     layout: Layout
     offset: int
     version: int
-    edge: Edge | None
+    edge: SavedEdge | None
 
     def unpack(self, name: str, own: Node | None) -> TensorBase:
-        """The tensor as it was, at its place in the graph unless `own`, the node that saved it, is None.
+        """Return the tensor.  It is attached to its edge unless `own`, the node that saved it, is None.
 
-        Raises: AutogradError if its memory was written since.
+        Raises: AutogradError if its memory was written since it was saved.
         """
         if self.storage is None:
             tensor = self._unpacked(name)
         else:
-            self._check_version(name)
+            self._check_version(name, self.storage)
             tensor = new_tensor(self.storage, self.layout, self.offset)
         if self.edge is not None and own is not None:
-            attach(tensor, own if self.edge[0] is None else self.edge[0], self.edge[1])
+            node, index = self.edge
+            attach(tensor, own if node is None else node, index)
         return tensor
 
-    def _check_version(self, name: str) -> None:
-        if self.storage.version != self.version:
+    def _check_version(self, name: str, storage: Storage) -> None:
+        if storage.version != self.version:
             raise AutogradError(
                 "one of the variables needed for gradient computation has been modified by an inplace "
-                f"operation: {self.layout.dtype.name}{list(self.layout.shape)} is at version {self.storage.version}; "
+                f"operation: {self.layout.dtype.name}{list(self.layout.shape)} is at version {storage.version}; "
                 f"expected version {self.version}",
                 hint="use the out-of-place form, or clone() the tensor before it is written",
                 operator=name,
             )
 
     def pack(self, pack: Any, unpack: Any) -> None:
-        """Hold what `pack` makes of the tensor instead of its memory.  Raises: AutogradError if `pack` writes it."""
+        """Save the result of the hook `pack` in place of the tensor.  Raises: AutogradError if the hook writes it."""
         if self.storage is None:
             raise AutogradError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set",
@@ -122,37 +124,38 @@ class Saved:
         self.storage, self.packed = None, (unpack, value)
 
     def _unpacked(self, name: str) -> TensorBase:
-        unpack, value = self.packed  # type: ignore[misc]
-        found = unpack(value)
-        if not isinstance(found, TensorBase):
+        assert self.packed is not None
+        unpack, value = self.packed
+        tensor = unpack(value)
+        if not isinstance(tensor, TensorBase):
             raise ArgumentTypeError(
-                f"a saved tensor unpack hook must return a Tensor, got {shown(found)}",
+                f"a saved tensor unpack hook must return a Tensor, got {shown(tensor)}",
                 hint="return the tensor that the pack hook was given, or one like it",
                 operator=name,
             )
-        return new_tensor(found.storage, found.layout, found.offset)
+        return new_tensor(tensor.storage, tensor.layout, tensor.offset)
 
 
-def save(tensor: TensorBase, edge: Edge | None) -> Saved:
-    """A tensor as it is now.  edge: its place in the graph.  Raises AutogradError for an inference tensor."""
+def save(tensor: TensorBase, edge: SavedEdge | None) -> Saved:
+    """Save a tensor as it is now.  Raises AutogradError for an inference tensor."""
     if tensor.storage.version < 0:
         raise AutogradError(
             f"Inference tensors cannot be saved for backward: {tensor.describe()}",
             hint="use a clone() of it, which is a normal tensor",
             operator="backward",
         )
-    made: Saved = Saved.__new__(Saved)
-    made.packed = None
-    made.storage = tensor.storage
-    made.layout = tensor.layout
-    made.offset = tensor.offset
-    made.version = tensor.storage.version
-    made.edge = edge
-    return made
+    saved: Saved = Saved.__new__(Saved)
+    saved.packed = None
+    saved.storage = tensor.storage
+    saved.layout = tensor.layout
+    saved.offset = tensor.offset
+    saved.version = tensor.storage.version
+    saved.edge = edge
+    return saved
 
 
 def attach(tensor: TensorBase, node: Node, index: int) -> None:
-    """Make `tensor` an output of `node`; where that is a leaf's accumulator, another name of the leaf."""
+    """Make `tensor` an output of `node`, or, if the node is a leaf's accumulator, an alias of the leaf."""
     if isinstance(node, AccumulateGrad):
         tensor._requires_grad = True
         tensor.accumulator = weakref.ref(node)
@@ -162,7 +165,7 @@ def attach(tensor: TensorBase, node: Node, index: int) -> None:
 
 
 def freed(name: str) -> AutogradError:
-    """What is raised where saved values are used that an earlier backward freed."""
+    """Return the error for saved values that an earlier backward has freed."""
     return AutogradError(
         "trying to backward through the graph a second time, or to read saved tensors that have been freed",
         hint="Specify retain_graph=True in the first backward",
@@ -171,11 +174,11 @@ def freed(name: str) -> AutogradError:
 
 
 class Node:
-    """Turns gradients of its outputs into gradients of its inputs.
+    """A node of the graph: computes the gradients of its inputs from those of its outputs.
 
     edges: one per input.  streams: per device, the stream that was current in forward; it is current again in `apply`.
-    shares: whether someone else, a user's code, may keep what `apply` returns; it also runs without any gradient.
-    hooks: a NodeHooks, None without any.  face: a weak reference to what users see of it (autograd/graph.py), or None.
+    shares: whether user code may keep gradients that `apply` returns; such a node also runs without any gradient.
+    hooks: a NodeHooks or None.  face: a weak reference to the node's public object (autograd/graph.py), or None.
     """
 
     __slots__ = ("__weakref__", "edges", "face", "hooks", "name", "number", "outputs", "shares", "streams")
@@ -184,7 +187,7 @@ class Node:
         self.begin(name, tuple(edges), streams, outputs)
 
     def begin(self, name: str, edges: tuple[Edge | None, ...], streams: dict[int, Stream], outputs: int) -> None:
-        """What `__init__` does."""
+        """Set the fields; `__init__` calls it."""
         self.name = name
         self.edges = edges
         self.streams = streams
@@ -195,31 +198,31 @@ class Node:
         self.shares = False
 
     def apply(self, grads: Sequence[Any]) -> Sequence[Any]:
-        """The gradients of the inputs, one per edge.  `grads` holds one per output; None stands for zero."""
-        raise AssertionError("subclasses say")
+        """Return the gradients of the inputs, one per edge.  `grads` holds one per output; None stands for zeros."""
+        raise AssertionError("subclasses implement it")
 
     def release(self) -> None:
-        """Drop what is saved: the graph will not be used again."""
+        """Drop the saved values; the graph will not be used again."""
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
 
 class AccumulateGrad(Node):
-    """The end of the graph at a leaf: adds to its `grad`.  Made by `accumulate_grad`."""
+    """Node of a leaf: adds the gradient to the leaf's `grad`.  Made by `accumulate_grad`."""
 
     __slots__ = ("leaf",)
     leaf: TensorBase
 
 
 def accumulate_grad(leaf: TensorBase) -> AccumulateGrad:
-    """The node of a leaf, on the stream that is current on its device."""
+    """Make the node of a leaf, on the current stream of its device."""
     node: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
     device = leaf.layout.device.index
     streams = NO_STREAMS
     if device >= 0:
         stream = thread.current_stream(device)
-        streams = stream.alone  # type: ignore[assignment]
+        streams = stream.alone
     node.begin("AccumulateGrad", NO_EDGES, streams, 1)
     node.number += LAST_NUMBER
     node.leaf = leaf
@@ -236,47 +239,47 @@ class OperatorNode(Node):
     released: bool
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
-        """See Node.  Where a derivative answers None for an input that has an edge, that is a gradient of zeros."""
-        found = self.flow(grads, self)
-        for place, edge in enumerate(self.edges):
-            if edge is not None and found[place] is None:
-                found[place] = _zeros(*self.inputs[place])
-        return found
+        """See Node.  If the derivative returns None for an input that has an edge, its gradient is zeros."""
+        input_grads = self.flow(grads, self)
+        for index, edge in enumerate(self.edges):
+            if edge is not None and input_grads[index] is None:
+                input_grads[index] = _zeros(*self.inputs[index])
+        return input_grads
 
     def flow(self, grads: Sequence[Any], own: Node) -> list[Any]:
-        """The gradients of the inputs as the derivative gives them: None may stand for zeros.
+        """Return the gradients of the inputs as the derivative computes them: None may stand for zeros.
 
-        own: the node that saved results belong to.
+        own: the node that saved outputs belong to.
         """
         if self.released:
             raise freed(self.name)
         operator = self.operator
         assert operator.backward is not None
         values: list[Any] = []
-        for place, saved in enumerate(self.saved):
-            need = operator.saves[place]
+        for index, saved in enumerate(self.saved):
+            need = operator.saves[index]
             values.append(self._value(need.kind, saved, grads, own))
         if thread.here().grad_enabled or _has_none(grads):
             return self._fitted(operator.backward(*values))
         return self._fitted(operator.derive(values))
 
-    def _fitted(self, found: Any) -> list[Any]:
-        """What a derivative returned, each in the shape, type and place of its input; None where there is no edge."""
-        flat: list[Any] = [found] if isinstance(found, TensorBase) else _flatten(found)
+    def _fitted(self, result: Any) -> list[Any]:
+        """Convert a derivative's results to the shape, type and device of its inputs; None where there is no edge."""
+        flat: list[Any] = [result] if isinstance(result, TensorBase) else _flatten(result)
         if len(flat) != len(self.edges):
             raise AutogradError(
                 f"got {len(flat)} gradients for {len(self.edges)} inputs",
                 hint="a derivative returns one for each operand, None where there is none",
                 operator=self.name,
             )
-        for place, edge in enumerate(self.edges):
-            grad = flat[place]
+        for index, edge in enumerate(self.edges):
+            grad = flat[index]
             if edge is None:
-                flat[place] = None
+                flat[index] = None
             elif grad is not None:
-                layout, device = self.inputs[place]
+                layout, device = self.inputs[index]
                 if grad.layout is not layout or grad.layout.device.index != device:
-                    flat[place] = fit(grad, layout, device)
+                    flat[index] = fit(grad, layout, device)
         return flat
 
     def _value(self, kind: str, saved: Any, grads: Sequence[Any], own: Node) -> Any:
@@ -290,13 +293,13 @@ class OperatorNode(Node):
         if kind is NEEDS:
             return tuple([edge is not None for edge in self.edges])
         if _holds_saved(saved):
-            return type(saved)([self._value(kind, each, grads, own) for each in saved])
+            return type(saved)([self._value(kind, item, grads, own) for item in saved])
         return saved
 
     def release(self) -> None:
-        """See Node.  A node that keeps no tensor has nothing to drop, and may run again."""
-        for each in self.saved:
-            if isinstance(each, Saved) or _holds_saved(each):
+        """See Node.  A node that saved no tensor drops nothing, and may run again."""
+        for value in self.saved:
+            if isinstance(value, Saved) or _holds_saved(value):
                 self.saved = []
                 self.released = True
                 return
@@ -309,7 +312,7 @@ def operator_node(
     inputs: Sequence[Any],
     outputs: int,
 ) -> OperatorNode:
-    """A node that has saved nothing yet."""
+    """Make a node that has saved nothing yet."""
     node: OperatorNode = OperatorNode.__new__(OperatorNode)
     node.begin(operator.node_name, edges, streams, outputs)
     node.operator = operator
@@ -320,30 +323,31 @@ def operator_node(
 
 
 def _has_none(values: Sequence[Any]) -> bool:
-    for each in values:  # noqa: SIM110 (compiled, there are no closures)
-        if each is None:
+    for value in values:  # noqa: SIM110 (compiled, there are no closures)
+        if value is None:
             return True
     return False
 
 
 def _holds_saved(values: Any) -> bool:
-    kind = type(values)
-    return (kind is list or kind is tuple) and any([isinstance(each, Saved) for each in values])
+    value_type = type(values)
+    return (value_type is list or value_type is tuple) and any([isinstance(value, Saved) for value in values])
 
 
 def _flatten(values: Any) -> list[Any]:
     flat: list[Any] = []
-    for each in values if type(values) is tuple else (values,):
-        flat.extend(each) if isinstance(each, list) else flat.append(each)
+    for value in values if type(values) is tuple else (values,):
+        flat.extend(value) if isinstance(value, list) else flat.append(value)
     return flat
 
 
 def _zeros(layout: Layout, device: int) -> Any:
-    return empty_tensor(layout.shape, layout.dtype, device).zero_()  # type: ignore[attr-defined]
+    zeros: Any = empty_tensor(layout.shape, layout.dtype, device)
+    return zeros.zero_()
 
 
 def fit(grad: Any, layout: Layout, device: int) -> Any:
-    """Bring a gradient to its input's shape (summing what was broadcast), type and device.
+    """Convert a gradient to its input's shape, type and device; dimensions that were broadcast are summed.
 
     Raises: AutogradError if the input does not broadcast to the gradient.
     """
@@ -358,7 +362,7 @@ def fit(grad: Any, layout: Layout, device: int) -> Any:
 
 
 def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
-    """Raise AutogradError, with a fact that begins so, for a gradient that its input's shape does not broadcast to."""
+    """Raise AutogradError, with `fact` as its operation, if `shape` does not broadcast to the gradient's shape."""
     have = grad.shape[len(grad.shape) - len(shape) :]
     if len(grad.shape) < len(shape) or any(size not in (1, other) for size, other in zip(shape, have)):
         raise AutogradError(
@@ -368,14 +372,14 @@ def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
         )
 
 
-_IN_NO_GRAD, _IN_INFERENCE = IN_NO_GRAD, IN_INFERENCE  # compiled, numbers of C's
-STALE = -1  # the version of a view that is made anew from its base when it is next asked for
+_IN_NO_GRAD, _IN_INFERENCE = IN_NO_GRAD, IN_INFERENCE  # C numbers where compiled
+STALE = -1  # version of a view whose node has to be renewed from its base
 _observers: list[Callable[[Any, Any], None]] = []
 _observing = Lock()
 
 
 def edge_of(tensor: Any) -> Edge | None:
-    """Where the gradient of a tensor goes, or None if it needs none."""
+    """Return the edge that a tensor's gradient goes to, or None if it needs no gradient."""
     is_stale = tensor.base is not None and tensor.view_version != tensor.storage.version
     if is_stale and (in_graph(tensor.base) or tensor._grad_fn is not None):
         _renew_view(tensor)
@@ -385,7 +389,7 @@ def edge_of(tensor: Any) -> Edge | None:
 
 
 def retain(tensor: TensorBase) -> None:
-    """Have a tensor that is not a leaf keep its gradient in `grad`; a leaf's is kept anyway."""
+    """Keep the gradient of a non-leaf tensor in its `grad`; a leaf's is always kept."""
     edge = edge_of(tensor)
     if edge is not None and tensor._grad_fn is not None and not tensor.retains_grad:
         tensor.retains_grad = True
@@ -393,20 +397,20 @@ def retain(tensor: TensorBase) -> None:
 
 
 def accumulator(leaf: TensorBase) -> AccumulateGrad:
-    """The node that adds to a leaf's gradient: one as long as any graph holds it."""
-    node = leaf.accumulator() if leaf.accumulator is not None else None
+    """Return the node that adds to a leaf's gradient.  There is one for as long as any graph holds it."""
+    node: AccumulateGrad | None = leaf.accumulator() if leaf.accumulator is not None else None
     if node is None:
         node = accumulate_grad(leaf)
         leaf.accumulator = ref(node)
-    return node  # type: ignore[no-any-return]
+    return node
 
 
 def _renew_view(view: TensorBase) -> None:
-    """Make a view, whose base was written since the view was made, a part of the new base.  Raises AutogradError."""
+    """Renew the node of a view whose base was written since the view was made.  Raises AutogradError."""
     if view.origin != ORDINARY:
-        made, hint = ORIGINS[view.origin]
+        origin, hint = ORIGINS[view.origin]
         raise AutogradError(
-            f"a view that {made} is used, and its base or another view of its base has been modified "
+            f"a view that {origin} is used, and its base or another view of its base has been modified "
             f"inplace since: {view.describe()} of {view.base.describe()}",
             hint=hint,
             operator=_called(view),
@@ -425,37 +429,37 @@ def _called(view: TensorBase) -> str:
 
 
 def _part_node(edge: Edge, base: TensorBase, view: TensorBase) -> OperatorNode:
-    """The node of `view` as a part of `base`, whose gradient goes to `edge`."""
+    """Make the node of `view` as a part of `base`, whose gradient goes to `edge`."""
     operator = REGISTRY["as_strided"]
     node = operator_node(operator, (edge,), streams_of([base]), [_meta(base)], 1)
-    given = {
+    known = {
         "size": tuple(view.shape),
         "stride": view.strides,
         "storage_offset": view.offset,
         "input_shape": base.shape,
     }
-    given |= {"input_strides": base.strides, "input_offset": base.offset}
-    node.saved = [given.get(name) for name in operator.backward_needs]
+    known |= {"input_strides": base.strides, "input_offset": base.offset}
+    node.saved = [known.get(name) for name in operator.backward_needs]
     return node
 
 
 def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
-    """Whether this call belongs in a graph."""
+    """Return whether this call is to be recorded."""
     for index in operator.tensor_indexes:
         value = bound[index]
         if isinstance(value, TensorBase):
             tensor = value
             if in_graph(tensor):
                 return thread.here().grad_enabled
-        elif (type(value) is list or type(value) is tuple) and any([_needs_grad(each) for each in value]):
+        elif (type(value) is list or type(value) is tuple) and any([_needs_grad(item) for item in value]):
             return thread.here().grad_enabled
     return False
 
 
 def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
-    """Have a function called with every new node and a list of what it saved, or end that.
+    """Add or remove an observer, a function that is called with each new node and a list of its saved values.
 
-    A node of a write in place is told twice: before the write, and after it with what it saved of the result.
+    For a write in place it is called twice: before the write, and after it with what was saved of the result.
     """
     with _observing:
         if observer in _observers:
@@ -465,18 +469,18 @@ def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
 
 
 def is_observed() -> bool:
-    """Whether anything is called with new nodes."""
+    """Return whether any observer is set."""
     return bool(_observers)
 
 
 def observed(node: Any, saved: Any) -> None:
-    """Tell the observers what a new node saved."""
+    """Call the observers with a new node and its saved values."""
     for observer in tuple(_observers):
         observer(node, saved)
 
 
 def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> None:
-    """Make the outputs of a call results of a new node.  Raises AutogradError if the operator has no derivative."""
+    """Attach the outputs of a call to a new node.  Raises AutogradError if the operator has no derivative."""
     if not operator.differentiable:
         return
     node = None
@@ -494,21 +498,21 @@ def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase
         )
     edges: list[Edge | None] = []
     metas: list[Any] = []
-    tensors = [each for each in outputs if each is not None]
+    tensors = [out for out in outputs if out is not None]
     for index in operator.tensor_indexes:
         value = bound[index]
         if isinstance(value, TensorBase) or not isinstance(value, (list, tuple)):
             _add_edge(value, edges, metas, tensors)
         else:
-            for each in value:
-                _add_edge(each, edges, metas, tensors)
+            for out in value:
+                _add_edge(out, edges, metas, tensors)
     node = operator_node(operator, tuple(edges), streams_of(tensors), metas, count)
     try:
         node.saved = [_save(need, bound, outputs) for need in operator.saves]
     except AutogradError as error:
         name_error(error, operator.called)
         raise
-    if _observers and len(outputs) == count:  # what a write in place saves is told later
+    if _observers and len(outputs) == count:  # a write in place reports later
         observed(node, node.saved)
     return node
 
@@ -537,14 +541,14 @@ def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> An
         return _fact(bound[need.at], need.what)
     if kind is OUT and outputs:  # of a write in place there is no result yet
         out = outputs[need.at]
-        return save(out, (None, need.at) if out.layout.is_floating else None)  # type: ignore[arg-type]
+        return save(out, (None, need.at) if out.layout.is_floating else None)
     return None
 
 
 def _fact(value: Any, what: str) -> Any:
     if isinstance(value, TensorBase) or not isinstance(value, (list, tuple)):
         return getattr(value, what, None)
-    return [getattr(each, what, None) for each in value]
+    return [getattr(item, what, None) for item in value]
 
 
 def _needs_grad(value: Any) -> bool:
@@ -557,15 +561,15 @@ def _needs_grad(value: Any) -> bool:
 def _keep(value: Any) -> Any:
     if isinstance(value, TensorBase):
         return save(value, edge_of(value))
-    kind = type(value)
-    if (kind is list or kind is tuple) and any([isinstance(each, TensorBase) for each in value]):
-        return kind([_keep(each) for each in value])
+    value_type = type(value)
+    if (value_type is list or value_type is tuple) and any([isinstance(item, TensorBase) for item in value]):
+        return value_type([_keep(item) for item in value])
     return value
 
 
 # writes in place
 
-ORIGINS = {  # what a view that may not be written is, and what to do
+ORIGINS = {  # why a view may not be written, and a hint
     FROM_FUNCTION: ("was returned by the forward of a custom Function", "clone() the result inside the Function"),
     ONE_OF_SEVERAL: (
         "is the output of a function that returns multiple views",
@@ -602,9 +606,9 @@ def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
             operator=name,
         )
     if base is not None and target.origin != ORDINARY:
-        made, hint = ORIGINS[target.origin]
+        origin, hint = ORIGINS[target.origin]
         raise AutogradError(
-            f"a view that {made} is being modified inplace with gradients enabled: {target.describe()} of "
+            f"a view that {origin} is being modified inplace with gradients enabled: {target.describe()} of "
             f"{base.describe()}",
             hint=hint,
             operator=name,
@@ -612,7 +616,7 @@ def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
 
 
 def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
-    """`target` was written by a call; `recorded` is the call's node, made before the write, if it needs one."""
+    """Record a write in place of `target`.  recorded: the call's node, made before the write, or None."""
     target.storage.version += 1
     if recorded is not None:
         _save_results(recorded, target)
@@ -622,9 +626,9 @@ def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
 
 
 def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
-    """Make a tensor that was written in place output `index` of `node`, of which it was edge `operand` before.
+    """Make a tensor that was written in place output `index` of `node`.  It was the node's edge `operand` before.
 
-    Where it is a view, its base is changed, and the view is made anew from the base when it is next asked for.
+    If the tensor is a view, its base gets the node, and the view's node is renewed when it is next needed.
     """
     base = target.base
     if base is not None:
@@ -637,23 +641,23 @@ def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
 
 
 def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBase) -> OperatorNode:
-    """The node of a call that is about to write `target`: what it needs is saved before the write.
+    """Make the node of a call that is about to write `target`; save the values that its derivative needs.
 
-    Where the derivative needs the values that the call overwrites, a copy of them is kept.
+    If the derivative needs the values that the call overwrites, it saves a copy.
     Raises: AutogradError.
     """
     check_base(operator.called, target)
     node = _node(operator, bound, (), 1)
-    for place, name in enumerate(operator.backward_needs):
-        if operator.index_of.get(name) == 0 and isinstance(node.saved[place], Saved):
-            node.saved[place] = save(_copy(target), node.saved[place].edge)
+    for index, name in enumerate(operator.backward_needs):
+        if operator.index_of.get(name) == 0 and isinstance(node.saved[index], Saved):
+            node.saved[index] = save(_copy(target), node.saved[index].edge)
     if _observers:
         observed(node, node.saved)
     return node
 
 
 def check_base(called: str, target: TensorBase) -> None:
-    """Raise AutogradError if a write of a view cannot be recorded, because elements of its base overlap."""
+    """Raise AutogradError if a write of a view cannot be recorded because elements of its base overlap."""
     if target.base is not None and st.overlaps_itself(target.base.shape, target.base.strides):
         raise AutogradError(
             f"writing a view of {target.base.describe()}, whose elements overlap (strides "
@@ -665,31 +669,32 @@ def check_base(called: str, target: TensorBase) -> None:
 
 def _copy(tensor: TensorBase) -> TensorBase:
     with GradMode(False):
-        return REGISTRY["convert"](tensor)  # type: ignore[no-any-return]
+        copy: TensorBase = REGISTRY["convert"](tensor)
+        return copy
 
 
 def _save_results(node: OperatorNode, target: TensorBase) -> None:
-    """Save the result of a write in place where the derivative needs it."""
+    """Save the result of a write in place, if the derivative needs it."""
     saved = []
-    for place, name in enumerate(node.operator.backward_needs):
+    for index, name in enumerate(node.operator.backward_needs):
         if name == OUT:
-            node.saved[place] = save(target, (None, 0))  # type: ignore[arg-type]
-            saved.append(node.saved[place])
+            node.saved[index] = save(target, (None, 0))
+            saved.append(node.saved[index])
     if _observers:
         observed(node, saved)
 
 
 class CopySlices(Node):
-    """A write in place to a part of `base`, done by `inner` on a view of it, which is its edge `operand`.
+    """A write in place to a part of `base`, done by the node `inner` on a view of it, which is its edge `operand`.
 
-    The first edge of this node is the base's former place; the others are those of `inner` but for the view's.
+    This node's first edge is the base's former edge.  The others are those of `inner`, without the view's.
     """
 
     __slots__ = ("inner", "operand", "part", "shape", "strides")
 
     def __init__(self, inner: Any, operand: int, base_edge: Edge | None, base: TensorBase, view: TensorBase) -> None:
         streams: dict[int, Stream] = inner.streams
-        others = [edge for place, edge in enumerate(inner.edges) if place != operand]
+        others = [edge for index, edge in enumerate(inner.edges) if index != operand]
         super().__init__("CopySlices", (base_edge, *others), streams)
         self.inner = inner
         self.operand = operand
@@ -699,7 +704,7 @@ class CopySlices(Node):
         self.part = view.shape, view.strides, view.offset - base.offset
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
-        """See Node.  The calls are ordinary ones, so that a second derivative goes through them too."""
+        """See Node.  It calls recorded operators, so that a second derivative passes through them."""
         as_strided = REGISTRY["as_strided"]
         dense = st.is_contiguous(self.shape, self.strides)
         flat = grads[0].clone(memory_format=contiguous_format) if dense else self._laid_out(grads[0])
@@ -711,10 +716,10 @@ class CopySlices(Node):
             part.zero_()
         else:
             part.copy_(of_view)
-        return [whole, *[each for place, each in enumerate(flowed) if place != self.operand]]
+        return [whole, *[grad for index, grad in enumerate(flowed) if index != self.operand]]
 
     def _laid_out(self, grad: Any) -> Any:
-        """The gradient as the base lies, gaps included, in one dimension."""
+        """Return the gradient, one-dimensional, in the memory layout of the base, gaps included."""
         return REGISTRY["embed"](grad, (st.extent(self.shape, self.strides),), self.shape, self.strides, 0)
 
     def release(self) -> None:
@@ -722,14 +727,14 @@ class CopySlices(Node):
 
 
 def disown(result: Any, operands: Sequence[Any]) -> None:
-    """Make a composite's result that is a view of what only the composite saw a tensor of its own."""
+    """Detach a composite's result from a base that only the composite's body has seen."""
     for operand in operands:
         if isinstance(operand, TensorBase):
             tensors: Sequence[Any] = (operand,)
         else:
             tensors = operand if isinstance(operand, (list, tuple)) else ()
-        for each in tensors:
-            if isinstance(each, TensorBase) and (result.base is each or result.base is each.base):
+        for tensor in tensors:
+            if isinstance(tensor, TensorBase) and (result.base is tensor or result.base is tensor.base):
                 return
     edge_of(result)
     result.base = None
@@ -737,7 +742,7 @@ def disown(result: Any, operands: Sequence[Any]) -> None:
 
 
 def part_views(views: Any) -> Any:
-    """Views of one tensor that an operator returns together: none may be written where gradients are recorded."""
+    """Mark views of one tensor that are returned together: none may be written where gradients are recorded."""
     for view in views:
         if view.origin == ORDINARY:
             view.origin = ONE_OF_SEVERAL
@@ -745,10 +750,10 @@ def part_views(views: Any) -> Any:
 
 
 def link_view(operator: Operator, bound: Sequence[Any], view: TensorBase) -> None:
-    """Record a view: its base, and its node where a gradient is wanted."""
+    """Record a view: its base, and its node if a gradient is wanted."""
     source = bound[0]
     now = thread.here()
-    if source.storage.version >= 0:  # a view of an inference tensor is just another one
+    if source.storage.version >= 0:  # a view of an inference tensor is an inference tensor
         view.base = source if source.base is None else source.base
         view.view_version = view.storage.version
         if now.grad_enabled:

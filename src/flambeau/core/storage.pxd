@@ -28,13 +28,13 @@ cdef class Storage:
     cpdef unsigned long long address(self) except? 0
     cdef _find_address(self)
 
-@cython.locals(made=Storage)
+@cython.locals(storage=Storage)
 cdef Storage _new(Device device, Py_ssize_t nbytes)
-@cython.locals(made=Storage)
+@cython.locals(storage=Storage)
 cpdef Storage owning(Device device, Py_ssize_t nbytes, unsigned long long address, block, owner)
-@cython.locals(made=Storage)
+@cython.locals(storage=Storage)
 cpdef Storage placeholder(Device device, Py_ssize_t nbytes, Py_ssize_t place)
-@cython.locals(allocator=CachingAllocator, block=Block, made=Storage)
+@cython.locals(allocator=CachingAllocator, block=Block, storage=Storage)
 cpdef Storage on_device(Device device, Py_ssize_t nbytes, stream)
-@cython.locals(made=Storage)
+@cython.locals(storage=Storage)
 cpdef Storage of_array(array, Layout layout)

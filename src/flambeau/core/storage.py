@@ -1,9 +1,9 @@
-"""Storage: the bytes of a tensor, on the host or on a device.
+"""Storage: the memory of a tensor, on the host or on a device.
 
-- `address` is the only way to a storage's memory.
-- Dropping the last reference gives device and pinned memory back to its cache without waiting for anything.
-- Memory on the CPU is a NumPy array's, whose address is found when it is asked for.
-- A placeholder stands for memory of a call that is being lowered: it has a place in the call's plan, and no address.
+- `Storage.address` is the only source of a storage's address.
+- Dropping the last reference returns device and pinned memory to its cache; nothing waits.
+- Memory on the CPU belongs to a NumPy array, whose address is looked up on demand.
+- A placeholder stands for memory of a call that is being lowered.  It has an index in the call's plan, and no address.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from ..runtime.stream import Stream
 
 INVALID_HANDLE = 400  # CUresult
-INFERENCE = -(1 << 60)  # version of memory that was made in inference mode, which no write brings up to 0
+INFERENCE = -(1 << 60)  # version of inference memory; no number of writes brings it up to 0
 NO_PLACE = -1
-_WIDEST = WIDEST_ACCESS  # compiled, a number of C's
+_WIDEST = WIDEST_ACCESS  # a C number where compiled
 _INFERENCE = INFERENCE
 
 
 class NotLowerable(Exception):
-    """What is being lowered needs a value or an address: it has to be run instead."""
+    """The call that is being lowered needs a value or an address: its body has to run in every call."""
 
 
 class Storage:
     """`nbytes` of memory on a device.
 
-    version counts writes in place, so that autograd sees when a saved value was overwritten.  It is negative for memory
-    made in inference mode, which autograd does not save.
-    aligned: whether it begins where a GPU may use its widest access; host memory always counts as if.
-    whole: the array of a tensor that has all of the memory, in the layout `whole_layout`.
-    place: of a placeholder, its index among what the plan uses, else NO_PLACE.
+    version: counts writes in place, so that autograd detects overwritten saved values.  It is negative for memory made
+    in inference mode, which autograd does not save.
+    aligned: whether its address suits a GPU's widest access; True for host memory.
+    whole: the array of the tensor that spans all of the memory, in the layout `whole_layout`.
+    place: of a placeholder, its index among the plan's operands; else NO_PLACE.
     """
 
     __slots__ = (
@@ -59,11 +59,11 @@ class Storage:
     _has_address: bool
     _array: Any
     _block: Any
-    _allocator: CachingAllocator | None  # that the block is given back to, or
-    _owner: Any  # what else it is given back to
+    _allocator: CachingAllocator | None  # the block returns to this allocator, or
+    _owner: Any  # to this other owner
 
     def address(self) -> int:
-        """Where the first byte lies: in the device's address space, or in this process."""
+        """Return the address of the first byte, in the device's address space or in this process."""
         if not self._has_address:
             self._find_address()
         return self._address
@@ -76,7 +76,7 @@ class Storage:
 
     @property
     def block(self) -> Any:
-        """What a cache gave for it, None for memory that no cache owns."""
+        """The block of a cache, None for memory that no cache owns."""
         return self._block
 
     @property
@@ -86,15 +86,15 @@ class Storage:
         return thread.has_machine() and thread.machine().registered.holds(self.address(), self.nbytes)
 
     def array(self) -> Any:
-        """A uint8 NumPy array over host memory; it keeps the storage's memory alive."""
+        """Return a uint8 NumPy array over host memory; it keeps the memory alive."""
         if self._array is None:
-            if self.whole is None:  # pinned: not kept, or storage and array would hold each other
+            if self.whole is None:  # pinned: not cached, since storage and array would hold each other
                 return host.array_at(self.address(), uint8, (self.nbytes,), None, self)
             self._array = self.whole.reshape(-1).view(host.np.uint8)
         return self._array
 
     def move_to(self, array: Any) -> None:
-        """Let host memory be that of a uint8 NumPy array, which holds the bytes already."""
+        """Replace host memory by that of a uint8 NumPy array, which holds the bytes already."""
         if self._owner is not None:
             self._owner.free(self._block)
         self._block = self._owner = None
@@ -104,7 +104,7 @@ class Storage:
         self.whole = self.whole_layout = None
 
     def record_stream(self, stream: Stream) -> None:
-        """Keep the block from reuse until the work that `stream` has when it is freed is done."""
+        """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done."""
         if self._allocator is not None:
             self._allocator.record_stream(self._block, stream.handle)
         elif self._owner is not None:
@@ -122,101 +122,101 @@ class Storage:
 
 
 def _new(device: Device, nbytes: int) -> Storage:
-    """A storage without memory."""
-    made: Storage = Storage.__new__(Storage)
-    made._block = made._owner = made._allocator = None
-    made.device = device
-    made.nbytes = nbytes
-    made.version = _INFERENCE if thread.here().inference else 0
-    made.aligned = True
-    made.place = NO_PLACE
-    made._address = 0
-    made._has_address = True
-    made._array = made.whole = made.whole_layout = None
-    return made
+    """Make a storage without memory."""
+    storage: Storage = Storage.__new__(Storage)
+    storage._block = storage._owner = storage._allocator = None
+    storage.device = device
+    storage.nbytes = nbytes
+    storage.version = _INFERENCE if thread.here().inference else 0
+    storage.aligned = True
+    storage.place = NO_PLACE
+    storage._address = 0
+    storage._has_address = True
+    storage._array = storage.whole = storage.whole_layout = None
+    return storage
 
 
 def owning(device: Device, nbytes: int, address: int, block: Any, owner: Any) -> Storage:
-    """A storage over memory at an address.  owner: what `block` is given back to, or None."""
-    made = _new(device, nbytes)
-    made._address = address
-    made._block = block
-    made._owner = owner
-    made.aligned = device.index < 0 or address % _WIDEST == 0
-    return made
+    """Make a storage over memory at an address.  owner: the object whose `free` gets the block, or None."""
+    storage = _new(device, nbytes)
+    storage._address = address
+    storage._block = block
+    storage._owner = owner
+    storage.aligned = device.index < 0 or address % _WIDEST == 0
+    return storage
 
 
 def placeholder(device: Device, nbytes: int, place: int) -> Storage:
-    """A storage of a call that is being lowered."""
-    made = _new(device, nbytes)
-    made.place = place
-    made._has_address = False
-    return made
+    """Make a storage of a call that is being lowered."""
+    storage = _new(device, nbytes)
+    storage.place = place
+    storage._has_address = False
+    return storage
 
 
 def on_device(device: Device, nbytes: int, stream: StreamHandle) -> Storage:
-    """Device memory whose first use is on `stream`.  Raises OutOfMemoryError."""
-    made = _new(device, nbytes)
+    """Allocate device memory whose first use is on `stream`.  Raises OutOfMemoryError."""
+    storage = _new(device, nbytes)
     if nbytes:
         allocator = device.allocator
         allocator.lock.acquire()
         try:
             block = allocator.take(nbytes, stream)
-            made._address = block.address
-            made._block = block
-            made._allocator = allocator
+            storage._address = block.address
+            storage._block = block
+            storage._allocator = allocator
         finally:
             allocator.lock.release()
-        made.aligned = made._address % _WIDEST == 0
-    return made
+        storage.aligned = storage._address % _WIDEST == 0
+    return storage
 
 
 def of_array(array: Any, layout: Layout) -> Storage:
-    """The memory of a NumPy array that is a tensor's of `layout`, which leaves no gaps."""
-    made = _new(CPU, layout.nbytes)
-    made._has_address = False
-    made.whole = array
-    made.whole_layout = layout
-    return made
+    """Make a storage of a NumPy array that is a tensor of `layout`, which has no gaps."""
+    storage = _new(CPU, layout.nbytes)
+    storage._has_address = False
+    storage.whole = array
+    storage.whole_layout = layout
+    return storage
 
 
-def new_array(shape: tuple[int, ...], kind: Any) -> Any:
-    """A NumPy array of unset values.  Raises OutOfMemoryError."""
+def new_array(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Make a NumPy array of unset values.  Raises OutOfMemoryError."""
     try:
-        return host.np.empty(shape, kind)
+        return host.np.empty(shape, dtype)
     except MemoryError as error:
-        nbytes = prod(shape) * host.np.dtype(kind).itemsize
+        nbytes = prod(shape) * host.np.dtype(dtype).itemsize
         raise OutOfMemoryError(
-            f"CPU out of memory. Tried to allocate {nbytes} bytes", hint="look for a size that was computed wrongly"
+            f"CPU out of memory. Tried to allocate {nbytes} bytes", hint="check how the size was computed"
         ) from error
 
 
 def on_host(nbytes: int) -> Storage:
-    """Pageable host memory, 64-byte aligned.  Raises OutOfMemoryError."""
+    """Allocate pageable host memory, aligned to 64 bytes.  Raises OutOfMemoryError."""
     raw = new_array((nbytes + 64,), host.np.uint8)
     skip = -host.address_of(raw) % 64
     return from_array(raw[skip : skip + nbytes])
 
 
 def from_array(array: Any) -> Storage:
-    """The memory of a contiguous uint8 NumPy array, shared with it."""
-    made = _new(CPU, array.nbytes)
-    made._address = host.address_of(array)
-    made._array = array
-    return made
+    """Make a storage that shares the memory of a contiguous uint8 NumPy array."""
+    storage = _new(CPU, array.nbytes)
+    storage._address = host.address_of(array)
+    storage._array = array
+    return storage
 
 
 def pinned(machine: Any, nbytes: int) -> Storage:
-    """Page-locked host memory from the machine's cache."""
+    """Allocate page-locked host memory from the machine's cache."""
     machine.start()
     with machine.pinned.lock:
         block = machine.pinned.take(max(nbytes, 1))
-        made = owning(CPU, nbytes, Address(block.address), block, machine.pinned)
-    return made
+        storage = owning(CPU, nbytes, Address(block.address), block, machine.pinned)
+    return storage
 
 
 def former_machine(name: str, storage: Storage) -> AcceleratorError:
-    """What a call raises for device memory that was not made on the present machine, as before `testing.machine`."""
+    """Return the error for device memory of another machine, such as one of an earlier `testing.machine`."""
     refusal = thread.machine().forked
     if refusal is not None:
         return refusal.error()

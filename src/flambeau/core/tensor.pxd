@@ -43,8 +43,8 @@ cpdef bint in_graph(TensorBase tensor) except -1
 cpdef before_write(called, TensorBase tensor)
 cpdef unsigned long long address_of(TensorBase tensor) except? 0
 cpdef TensorBase new_tensor(Storage storage, Layout layout, Py_ssize_t offset=*)
-@cython.locals(made=TensorBase)
-cpdef TensorBase new_tensor_of(kind, Storage storage, Layout layout, Py_ssize_t offset)
+@cython.locals(tensor=TensorBase)
+cpdef TensorBase new_tensor_of(cls, Storage storage, Layout layout, Py_ssize_t offset)
 cpdef TensorBase taken(Layout layout, stream)
 cpdef TensorBase new_on_host(Layout layout)
 @cython.locals(layout=Layout, device=Device)

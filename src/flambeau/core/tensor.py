@@ -1,4 +1,4 @@
-"""TensorBase: a storage seen through a layout, and what autograd hangs on it."""
+"""TensorBase: a storage, a layout, and the tensor's autograd state."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from .storage import Storage
 from .thread import Device
 
 MAX_NBYTES = 1 << 60
-MAX_OVERLAP_WORK = 10_000  # candidates that are tried to tell whether two views share a byte
-SOMEWHERE = 1 << 20  # an address of arrays that are compared and never read
+MAX_OVERLAP_WORK = 10_000  # NumPy's limit of work to find out whether two views share a byte
+SOMEWHERE = 1 << 20  # a made-up address for arrays that are compared and never read
 _watchers: list[Callable[[Any], None]] = []  # called before writes in place
-# how a view was made, which says whether it may be written where gradients are recorded
+# how a view was made, which decides whether it may be written where gradients are recorded
 ORDINARY, FROM_FUNCTION, ONE_OF_SEVERAL, IN_NO_GRAD, IN_INFERENCE = range(5)
 
 
 class TensorBase:
-    """A storage seen through a layout, `offset` elements from its start, and what autograd hangs on it.
+    """A tensor: a storage, a layout, an offset (in elements) and autograd state.
 
-    grad_fn: the node that made it, None for a leaf;  output_index: which of the node's outputs it is.
+    grad_fn: the node that computed it, None for a leaf;  output_index: which of the node's outputs it is.
     accumulator: a weak reference to the node that adds to `grad`, for a leaf that was used.
     base: for a view, the tensor that it views;  view_version: the storage's version when grad_fn was made.
     origin: for a view, how it was made, ORDINARY or one of the other constants.
     retains_grad: whether a tensor that is not a leaf keeps its gradient in `grad`.
-    hooks: of a leaf, what is called with its gradient (autograd/node_hooks.py), None without any.
+    hooks: of a leaf, the functions called with its gradient (autograd/node_hooks.py), or None.
     """
 
     storage: Storage
@@ -68,7 +68,7 @@ class TensorBase:
 
     @property
     def strides(self) -> st.Shape:
-        """Steps between neighbours, in elements."""
+        """Steps between neighbours along each dimension, in elements."""
         return self.layout.strides
 
     @property
@@ -102,7 +102,7 @@ class TensorBase:
         return self.layout.numel
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie without gaps in row-major order, or in another memory format.
+        """Return whether the elements lie without gaps in row-major order, or in another memory format.
 
         Example:
             >>> torch.zeros(2, 3).is_contiguous(), torch.zeros(2, 3).t().is_contiguous()
@@ -114,26 +114,26 @@ class TensorBase:
         return formats.lies_in(memory_format, self.layout.shape, self.layout.strides)
 
     def is_aligned(self) -> bool:
-        """Whether the first element lies at a multiple of 16 bytes, the widest access of a GPU."""
+        """Return whether the first element lies at a multiple of 16 bytes, the widest access of a GPU."""
         return self.layout.aligned
 
     def address(self) -> int:
-        """Where the first element lies."""
+        """Return the address of the first element."""
         return address_of(self)
 
     def array(self) -> Any:
-        """A NumPy array over the same host memory, which it keeps alive."""
+        """Return a NumPy array over the same host memory, which it keeps alive."""
         if hooks.on_host_read is not None:
             hooks.on_host_read(Access(self.address(), self.dtype, "r", self.shape, self.strides))
         return array_of(self)
 
     def describe(self) -> str:
-        """As errors name a tensor: `float32[4, 4] on cuda:0`."""
+        """Return the form in which errors name a tensor: `float32[4, 4] on cuda:0`."""
         return f"{self.layout.dtype.name}{list(self.layout.shape)} on {self.layout.device}"
 
 
 def array_of(tensor: TensorBase) -> Any:
-    """A NumPy array over a CPU tensor's memory, not to be kept where the tensor's may move."""
+    """Return a NumPy array over a CPU tensor's memory.  Do not keep it where the tensor's memory may move."""
     memory, layout = tensor.storage, tensor.layout
     if memory.whole_layout is layout and tensor.offset == 0:
         return memory.whole
@@ -145,7 +145,7 @@ def array_of(tensor: TensorBase) -> Any:
 
 
 def in_graph(tensor: TensorBase) -> bool:
-    """Whether a tensor takes part in a graph."""
+    """Return whether a tensor takes part in a graph."""
     if tensor._requires_grad or tensor._grad_fn is not None:
         return True
     base = tensor.base  # a view joins the graph that its base joined
@@ -153,7 +153,7 @@ def in_graph(tensor: TensorBase) -> bool:
 
 
 def watch_writes(watcher: Callable[[TensorBase], None], is_wanted: bool) -> None:
-    """Have a function called with every tensor that is about to be written in place, or end that."""
+    """Add or remove a function that is called with every tensor about to be written in place."""
     if is_wanted:
         _watchers.append(watcher)
     elif watcher in _watchers:
@@ -161,7 +161,7 @@ def watch_writes(watcher: Callable[[TensorBase], None], is_wanted: bool) -> None
 
 
 def before_write(called: str, tensor: TensorBase) -> None:
-    """Tell the watchers of writes.  Raises AutogradError for an inference tensor outside inference mode."""
+    """Call the watchers of writes.  Raises AutogradError for an inference tensor outside inference mode."""
     if _watchers:
         for watcher in tuple(_watchers):
             watcher(tensor)
@@ -174,12 +174,12 @@ def before_write(called: str, tensor: TensorBase) -> None:
 
 
 def address_of(tensor: TensorBase) -> int:
-    """Where a tensor's first element lies."""
+    """Return the address of a tensor's first element."""
     return tensor.storage.address() + tensor.offset * tensor.layout.itemsize
 
 
 class Result:
-    """The class of the tensors that operators make."""
+    """Holder of the class of the tensors that operators make."""
 
     __slots__ = ("kind",)
 
@@ -190,31 +190,31 @@ class Result:
 _result = Result()
 
 
-def make_results(kind: type[TensorBase]) -> None:
-    """Let operators make tensors of this class."""
-    _result.kind = kind
+def make_results(cls: type[TensorBase]) -> None:
+    """Set the class of the tensors that operators make."""
+    _result.kind = cls
 
 
 def new_tensor(storage: Storage, layout: Layout, offset: int = 0) -> TensorBase:
-    """A leaf over a storage: `layout`, `offset` elements from its start."""
+    """Make a leaf over a storage; `offset` in elements."""
     return new_tensor_of(_result.kind, storage, layout, offset)
 
 
-def new_tensor_of(kind: type[TensorBase], storage: Storage, layout: Layout, offset: int) -> TensorBase:
-    """As `new`, of a class."""
-    made: TensorBase = blank(kind)
-    made.storage = storage
-    made.layout = layout
-    made.offset = offset
-    made._requires_grad = False
-    made._grad_fn = made.grad = made.accumulator = made.base = made.hooks = None
-    made.output_index = made.view_version = made.origin = 0
-    made.retains_grad = False
-    return made
+def new_tensor_of(cls: type[TensorBase], storage: Storage, layout: Layout, offset: int) -> TensorBase:
+    """As `new_tensor`, of a given class."""
+    tensor: TensorBase = blank(cls)
+    tensor.storage = storage
+    tensor.layout = layout
+    tensor.offset = offset
+    tensor._requires_grad = False
+    tensor._grad_fn = tensor.grad = tensor.accumulator = tensor.base = tensor.hooks = None
+    tensor.output_index = tensor.view_version = tensor.origin = 0
+    tensor.retains_grad = False
+    return tensor
 
 
 def taken(layout: Layout, stream: Any) -> TensorBase:
-    """A new tensor of a layout without gaps, with unset values; on a GPU its first use is on `stream`.
+    """Make a tensor of a layout without gaps, with unset values; on a GPU its first use is on `stream`.
 
     Raises: OutOfMemoryError.
     """
@@ -224,7 +224,7 @@ def taken(layout: Layout, stream: Any) -> TensorBase:
 
 
 def new_on_host(layout: Layout) -> TensorBase:
-    """A new CPU tensor of a layout without gaps, with unset values, in memory that NumPy took."""
+    """Make a CPU tensor of a layout without gaps, with unset values, in memory from NumPy."""
     if layout.plain is None:
         layout.prepare()
     if layout.dense:
@@ -235,7 +235,7 @@ def new_on_host(layout: Layout) -> TensorBase:
 def empty_tensor(
     shape: Sequence[int], dtype: dtype, index: int, pin_memory: bool = False, name: str = "empty"
 ) -> TensorBase:
-    """A contiguous tensor with unset values, on CUDA device `index` or, if negative, on the CPU.
+    """Make a contiguous tensor with unset values, on CUDA device `index` or, if negative, on the CPU.
 
     On a GPU its first use is on the current stream.  Raises: ValueRangeError, OutOfMemoryError.
     """
@@ -243,7 +243,8 @@ def empty_tensor(
     layout = known_dense(device, dtype, shape) or _checked_layout(device, shape, dtype, name)
     lowering = thread.here().lowering
     if lowering is not None:
-        return lowering.take(layout)  # type: ignore[no-any-return]
+        placeholder: TensorBase = lowering.take(layout)
+        return placeholder
     if pin_memory:
         return new_tensor(storage.pinned(thread.machine(), layout.nbytes), layout)
     return taken(layout, thread.current_stream(index) if index >= 0 else None)
@@ -255,14 +256,14 @@ def _checked_layout(device: Device, shape: Sequence[int], dtype: dtype, name: st
     if nbytes >= MAX_NBYTES:
         raise OutOfMemoryError(
             f"{dtype.name}{list(size)} needs {nbytes} bytes, more than 1EB memory",
-            hint="no device holds that: look for a size that was computed wrongly",
+            hint="no device holds that: check how the size was computed",
             operator=name,
         )
     return dense_layout(device, dtype, size)
 
 
 def checked_size(shape: Sequence[int], name: str) -> Size:
-    """A shape as a Size.  Raises ValueRangeError for a negative dimension."""
+    """Return a shape as a Size.  Raises ValueRangeError for a negative dimension."""
     if any(size < 0 for size in shape):
         raise ValueRangeError(
             f"trying to create a tensor with negative dimension: {list(shape)}",
@@ -275,18 +276,18 @@ def checked_size(shape: Sequence[int], name: str) -> Size:
 def tensor_over(
     storage: Storage, dtype: dtype, shape: Sequence[int], strides: Sequence[int], offset: int = 0
 ) -> TensorBase:
-    """A tensor over a storage, by its type, shape, strides and offset (in elements)."""
+    """Make a tensor over a storage from its type, shape, strides and offset (in elements)."""
     aligned = storage.aligned and offset * dtype.itemsize % WIDEST_ACCESS == 0
     return new_tensor(storage, layout_of(storage.device, dtype, Size(shape), tuple(strides), aligned), offset)
 
 
 def alias_of(source: TensorBase, shape: Sequence[int], strides: Sequence[int], offset: int) -> TensorBase:
-    """Another tensor over the same storage, unknown to autograd."""
+    """Make another tensor over the same storage, unknown to autograd."""
     return tensor_over(source.storage, source.layout.dtype, shape, strides, offset)
 
 
 def overlap_of(a: TensorBase, b: TensorBase) -> str:
-    """How two tensors of one storage lie: "none", "same" (element for element) or "partial"."""
+    """Return how two tensors overlap: "none", "same" (element for element) or "partial"."""
     one, other = a.layout, b.layout
     if a.storage is not b.storage or not one.numel or not other.numel:
         return "none"
@@ -300,10 +301,10 @@ def overlap_of(a: TensorBase, b: TensorBase) -> str:
 
 
 def _share_bytes(a: TensorBase, b: TensorBase) -> bool:
-    """Whether views with gaps, whose ranges overlap, have a byte in common; also if that is too hard to tell."""
+    """Return whether views with gaps, whose ranges overlap, share a byte; True if that is too hard to compute."""
     arrays = [
-        host.array_at(SOMEWHERE + _start(each), each.layout.dtype, each.layout.shape, each.layout.strides)
-        for each in (a, b)
+        host.array_at(SOMEWHERE + _start(tensor), tensor.layout.dtype, tensor.layout.shape, tensor.layout.strides)
+        for tensor in (a, b)
     ]
     try:
         return bool(host.np.shares_memory(*arrays, max_work=MAX_OVERLAP_WORK))
@@ -312,7 +313,7 @@ def _share_bytes(a: TensorBase, b: TensorBase) -> bool:
 
 
 def check_own_overlap(called: str, target: TensorBase) -> None:
-    """Raise ShapeError if elements of the tensor to write share memory."""
+    """Raise ShapeError if elements of the tensor to write share memory with each other."""
     layout = target.layout
     if not layout.compact and st.overlaps_itself(layout.shape, layout.strides):
         raise ShapeError(

@@ -50,7 +50,7 @@ cdef object _machine
 cdef object _local
 
 cpdef machine()
-@cython.locals(found=Thread, ident=cython.ulonglong)
+@cython.locals(now=Thread, ident=cython.ulonglong)
 cpdef Thread here()
 @cython.locals(now=Machine)
 cpdef Device device_at(int index)
@@ -63,7 +63,7 @@ cpdef current_stream(int index)
 cpdef _put_stream(Thread now, stream)
 @cython.locals(now=Thread)
 cpdef set_stream(stream)
-@cython.locals(found=list, device=Py_ssize_t)
+@cython.locals(chosen=list, device=Py_ssize_t)
 cpdef list streams_with(stream)
 @cython.locals(now=Thread)
 cpdef quietly(function, list arguments)

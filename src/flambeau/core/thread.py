@@ -1,6 +1,6 @@
-"""The machine that the process works on, its devices, and what each thread has chosen.
+"""Per-thread state, and the process's machine and devices.
 
-Nothing else is ambient: what a call reads without being told is here.
+All implicit state is here: a call reads any that it is not passed from this module.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ MAX_ENTRIES = 4096  # of the call cache of one machine
 
 
 class Device:
-    """One device of one machine, or the CPU: what a warm call reads of it.
+    """One device of one machine, or the CPU: the state that warm calls read.
 
     index: the CUDA device's number, CPU_INDEX for the CPU.  public: its torch.device.
-    layouts: the layouts of its tensors, each once;  dense: those of new tensors, by (dtype, shape).
+    layouts: the layouts of its tensors;  dense: the layouts of new tensors, by (dtype, shape).
     """
 
     machine: Any
@@ -57,7 +57,9 @@ class Device:
         self.machine = machine
         self.layouts = {}
         self.dense = {}
-        self.allocator = self.default_stream = self.generator = self.public = None  # type: ignore[assignment]
+        # the machine sets these three when it starts
+        self.allocator = self.default_stream = self.generator = None  # type: ignore[assignment]
+        self.public = None
 
     def __str__(self) -> str:
         return "cpu" if self.index < 0 else f"cuda:{self.index}"
@@ -69,7 +71,7 @@ CPU = Device(CPU_INDEX)
 class Plans:
     """The call cache of one machine: plans and other entries by the key of a call.
 
-    With `limit` entries, the quarter that was used least recently is dropped.
+    At `limit` entries, the least recently used quarter is dropped.
     """
 
     __slots__ = ("_lock", "clock", "entries", "limit")
@@ -81,7 +83,7 @@ class Plans:
         self._lock = Lock()
 
     def add(self, key: Any, entry: Any) -> None:
-        """Keep an entry."""
+        """Add an entry."""
         if len(self.entries) >= self.limit:
             with self._lock:
                 self._evict()
@@ -100,9 +102,9 @@ def _last_use(item: tuple[Any, Any]) -> Any:
 
 
 class Machine:
-    """The GPUs of a process: what a warm call reads of them.
+    """The GPUs of a process: the state that warm calls read.
 
-    devices: once it has started, and is_started is True.  capture: the CUDAGraph that is being captured.
+    devices: empty until the machine has started and is_started is True.  capture: the CUDAGraph that is being captured.
     """
 
     is_started: bool
@@ -124,14 +126,14 @@ class Machine:
 
 
 class Thread:
-    """What one host thread has chosen.  A new thread starts at device 0 and on default streams.
+    """State of one host thread.  A new thread starts at device 0 and on default streams.
 
-    streams: by device, those that were chosen and those that were asked for; None for others.
-    chosen: whether it has made a device or a stream current itself.
-    operator: the public operator that the thread is serving, None between calls.
-    task: the backward pass that runs, None outside of any.
-    inference: whether tensors are made for inference only, without version counters.
-    lowering: the Call that operators are being lowered into (see lowering.py), None otherwise.
+    streams: the current stream by device index, None for a device whose stream was neither set nor read yet.
+    chosen: whether the thread has set a device or a stream.
+    operator: the public operator that the thread is running, None between calls.
+    task: the running backward pass, or None.
+    inference: whether new tensors are inference tensors, without version counters.
+    lowering: the Call that operators are being lowered into (see lowering.py), or None.
     """
 
     __slots__ = (
@@ -168,20 +170,20 @@ class _End:
 
 
 _local = _Local()
-_last = Thread(0)  # of the thread that asked last: finding it is much cheaper than asking _local
+_last = Thread(0)  # state of the thread that called `here` last: reading it is much cheaper than _local
 _lock = ReentrantLock()
 _machine: RunningMachine | None = None
 _make_machine: Callable[[], RunningMachine] | None = None
 
 
 def make_machines_by(function: Callable[[], RunningMachine]) -> None:
-    """Have the process's machine made by `function` at its first use."""
+    """Set the function that makes the process's machine at its first use."""
     global _make_machine
     _make_machine = function
 
 
 def machine() -> RunningMachine:
-    """The process's machine, made at first use from the environment, and not started yet."""
+    """Return the process's machine; it is made from the environment at first use, and not started."""
     global _machine
     if _machine is None:
         with _lock:
@@ -196,7 +198,7 @@ def has_machine() -> bool:
 
 
 def swap_machine(new: RunningMachine | None) -> RunningMachine | None:
-    """Make `new` the process's machine; the previous one.  Tensors of the previous one stay bound to it."""
+    """Replace the process's machine; return the previous one.  Tensors of the previous one stay bound to it."""
     global _machine
     with _lock:
         previous, _machine = _machine, new
@@ -204,7 +206,7 @@ def swap_machine(new: RunningMachine | None) -> RunningMachine | None:
 
 
 def replace_after_fork(new: RunningMachine) -> None:
-    """In a forked child: as `swap_machine`, whatever the parent's other threads held."""
+    """As `swap_machine`, in a forked child, regardless of locks that the parent's other threads held."""
     global _lock, _machine
     _lock = ReentrantLock()
     _machine = new
@@ -216,27 +218,27 @@ def _forget_last() -> None:
 
 
 def here() -> Thread:
-    """What this thread has chosen."""
+    """Return the state of the calling thread."""
     global _last
-    found = _last
+    now = _last
     ident = thread_ident()
-    if found.ident != ident:
-        found = _last = _local.thread
-    if found.machine is not _machine:
-        found.machine = _machine
-        found.device = 0
-        found.chosen = False
-        found.streams = []
-    return found
+    if now.ident != ident:
+        now = _last = _local.thread
+    if now.machine is not _machine:
+        now.machine = _machine
+        now.device = 0
+        now.chosen = False
+        now.streams = []
+    return now
 
 
 def device_at(index: int) -> Device:
-    """CUDA device `index` of the process's machine, which has started, or the CPU if it is negative."""
+    """Return CUDA device `index` of the process's machine, which has started, or the CPU if the index is negative."""
     return CPU if index < 0 else machine().devices[index]
 
 
 def current_device() -> int:
-    """The index of this thread's current device."""
+    """Return the index of this thread's current device."""
     return here().device
 
 
@@ -247,7 +249,7 @@ def set_device(index: int) -> None:
 
 
 def choose(index: int, streams: Iterable[Stream], chosen: bool) -> None:
-    """Make a device and streams current; devices that are missing are on their default stream."""
+    """Make a device and streams current.  Devices without a stream in `streams` use their default stream."""
     now = here()
     now.device = index
     now.streams = []
@@ -257,16 +259,16 @@ def choose(index: int, streams: Iterable[Stream], chosen: bool) -> None:
 
 
 def has_chosen() -> bool:
-    """Whether this thread has made a device or a stream current itself."""
+    """Return whether this thread has set a device or a stream."""
     return here().chosen
 
 
 def current_stream(index: int) -> Stream:
-    """This thread's current stream on device `index` of a started machine."""
+    """Return this thread's current stream on device `index` of a started machine."""
     now = here()
     streams = now.streams
-    found: Stream | None = streams[index] if index < len(streams) else None
-    return _put_stream(now, machine().devices[index].default_stream) if found is None else found
+    stream: Stream | None = streams[index] if index < len(streams) else None
+    return _put_stream(now, machine().devices[index].default_stream) if stream is None else stream
 
 
 def _put_stream(now: Thread, stream: Stream) -> Stream:
@@ -277,33 +279,33 @@ def _put_stream(now: Thread, stream: Stream) -> Stream:
 
 
 def set_stream(stream: Stream) -> None:
-    """Make `stream` the current one of its device; the current device does not change."""
+    """Make `stream` the current stream of its device; the current device does not change."""
     now = here()
     _put_stream(now, stream)
     now.chosen = True
 
 
 def streams_with(stream: Stream) -> list[Any]:
-    """A copy of this thread's list of streams in which `stream` is its device's."""
-    device, found = stream.device_index, list(here().streams)
-    found.extend([None] * (device + 1 - len(found)))
-    found[device] = stream
-    return found
+    """Return a copy of this thread's list of streams, with `stream` in it as its device's stream."""
+    device, chosen = stream.device_index, list(here().streams)
+    chosen.extend([None] * (device + 1 - len(chosen)))
+    chosen[device] = stream
+    return chosen
 
 
 def streams() -> dict[int, Stream]:
-    """This thread's streams by device, as a copy; devices that it has not used are missing."""
-    return {device: each for device, each in enumerate(here().streams) if each is not None}
+    """Return this thread's streams by device, as a copy.  Devices that it has not used are missing."""
+    return {device: stream for device, stream in enumerate(here().streams) if stream is not None}
 
 
 def default_device() -> Any:
-    """The device that factories use, or None for the CPU."""
+    """Return the device that factories use, or None for the CPU."""
     chosen = _local.thread.default_devices
     return chosen[-1] if chosen else None
 
 
 def quietly(function: Any, arguments: list[Any]) -> Any:
-    """Call a function of NumPy's without warnings about floating point values, which GPUs do not give either."""
+    """Call a NumPy function without floating point warnings, since GPUs give none either."""
     now = here()
     quiet = now._quiet
     if quiet is None:

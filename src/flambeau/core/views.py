@@ -1,8 +1,8 @@
-"""Views whose sizes, strides and offset are computed here: no plan, no key, no body of an operator.
+"""Fast path of views: computes sizes, strides and offset without a plan, a key or an operator's body.
 
 A function takes the bound arguments of its operator.  It returns None for a call that it does not serve: an operand in
-a graph, another machine's memory, an argument of another type or out of range, a copy.  The operator then takes its
-ordinary path, which records the call or raises.
+a graph, memory of another machine, an argument of another type or out of range, or a call that needs a copy.  The
+operator then takes its ordinary path, which records the call or raises.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from . import tensor, thread
 from .layout import WIDEST_ACCESS, layout_of
 from .tensor import IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
 
-_WIDEST, _NO_GRAD, _INFERENCE = WIDEST_ACCESS, IN_NO_GRAD, IN_INFERENCE  # compiled, numbers of C's
+_WIDEST, _NO_GRAD, _INFERENCE = WIDEST_ACCESS, IN_NO_GRAD, IN_INFERENCE  # C numbers where compiled
 _ORDINARY, _ONE_OF_SEVERAL = ORDINARY, ONE_OF_SEVERAL
 
 
 def _is_served(operand: Any) -> bool:
-    """Whether a view of an operand is another tensor over its memory and nothing more."""
+    """Return whether a view of an operand needs nothing but another tensor over its memory."""
     if not isinstance(operand, TensorBase):
         return False
     now = thread.here()
@@ -31,19 +31,19 @@ def _is_served(operand: Any) -> bool:
 
 
 def _made(source: TensorBase, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> TensorBase:
-    """A view of a tensor; offset in elements from the start of the storage."""
+    """Make a view of a tensor; offset in elements from the start of the storage."""
     memory, layout = source.storage, source.layout
     aligned = memory.aligned and offset * layout.itemsize % _WIDEST == 0
-    device, kind = layout.device, layout.dtype
-    known = device.layouts.get((kind, shape, strides, aligned))
+    device, dtype = layout.device, layout.dtype
+    known = device.layouts.get((dtype, shape, strides, aligned))
     if known is None:
-        known = layout_of(device, kind, st.Size(shape), strides, aligned)
+        known = layout_of(device, dtype, st.Size(shape), strides, aligned)
     return _linked(source, tensor.new_tensor(memory, known, offset))
 
 
 def _linked(source: TensorBase, view: TensorBase) -> TensorBase:
-    """A view that knows its base, and the mode in which it was made."""
-    if view.storage.version >= 0:  # a view of an inference tensor is just another one
+    """Set a view's base and origin; return the view."""
+    if view.storage.version >= 0:  # a view of an inference tensor is an inference tensor
         now = thread.here()
         view.base = source if source.base is None else source.base
         view.view_version = view.storage.version
@@ -55,7 +55,7 @@ def _linked(source: TensorBase, view: TensorBase) -> TensorBase:
 
 
 def _wrapped(dim: Any, ndim: int) -> int:
-    """A dimension counted from the front, -1 if it is none."""
+    """Return a dimension counted from the front, or -1 if it is out of range or not an int."""
     if type(dim) is not int:
         return -1
     at: int = dim
@@ -69,7 +69,7 @@ def _without(values: tuple[int, ...], at: int) -> tuple[int, ...]:
 
 
 def _with(values: tuple[int, ...], at: int, value: int) -> tuple[int, ...]:
-    """A tuple with another value at one place."""
+    """Return a tuple with another value at one index."""
     return values[:at] + (value,) + values[at + 1 :]
 
 
@@ -77,14 +77,14 @@ def _with(values: tuple[int, ...], at: int, value: int) -> tuple[int, ...]:
 
 
 def get_item(source: Any, index: Any) -> TensorBase | None:
-    """`source[index]` for integers and slices."""
-    kind = type(index)
-    if not (kind is int or kind is slice or kind is tuple) or not _is_served(source):
+    """Return `source[index]` for integers and slices."""
+    index_type = type(index)
+    if not (index_type is int or index_type is slice or index_type is tuple) or not _is_served(source):
         return None
     operand: TensorBase = source
     layout = operand.layout
     sizes, steps = tuple(layout.shape), layout.strides
-    items = index if kind is tuple else (index,)
+    items = index if index_type is tuple else (index,)
     if len(items) > len(sizes):
         return None
     offset, dim = operand.offset, 0
@@ -113,27 +113,27 @@ def get_item(source: Any, index: Any) -> TensorBase | None:
 
 
 def getter(otherwise: Callable[[Any, Any], Any]) -> Any:
-    """Make the method for `x[index]`;  otherwise: called for an index that `get_item` does not serve."""
+    """Make the method of `x[index]`;  otherwise: called for an index that `get_item` does not serve."""
 
     def __getitem__(self: Any, index: Any) -> Any:
         try:
-            found = get_item(self, index)
-        except OverflowError:  # an index that no dimension has
-            found = None
-        return otherwise(self, index) if found is None else found
+            view = get_item(self, index)
+        except OverflowError:  # an index beyond 64 bits
+            view = None
+        return otherwise(self, index) if view is None else view
 
     return __getitem__
 
 
 def _is_plain(item: slice) -> bool:
-    """Whether a slice has only integers and a step above 0."""
+    """Return whether a slice has only integers and a positive step."""
     if item.start is not None and type(item.start) is not int or item.stop is not None and type(item.stop) is not int:
         return False
     return item.step is None or type(item.step) is int and item.step > 0
 
 
 def _bounded(bound: int, size: int) -> int:
-    """A bound of a slice, counted from the front, within the dimension."""
+    """Return a bound of a slice, counted from the front and clamped to the dimension."""
     if bound < 0:
         bound += size
         return bound if bound > 0 else 0
@@ -203,7 +203,7 @@ def chunk(bound: list[Any]) -> tuple[TensorBase, ...] | None:
 
 
 def _pieces(operand: TensorBase, at: int, width: int) -> tuple[TensorBase, ...] | None:
-    """Views of `width` indexes of a dimension each, the last perhaps of fewer."""
+    """Return views of `width` indexes of a dimension each; the last may have fewer."""
     layout = operand.layout
     size, stride, start = layout.shape[at], layout.strides[at], operand.offset
     if size == 0:
@@ -232,7 +232,7 @@ def unbind(bound: list[Any]) -> tuple[TensorBase, ...] | None:
 
 
 def _part(view: TensorBase) -> TensorBase:
-    """One of several views that are returned together: none may be written where gradients are recorded."""
+    """Mark one of several views that are returned together: none may be written where gradients are recorded."""
     if view.origin == _ORDINARY:
         view.origin = _ONE_OF_SEVERAL
     return view

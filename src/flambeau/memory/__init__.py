@@ -1,1 +1,1 @@
-"""The caching allocators of device memory and of pinned host memory."""
+"""Caching allocators of device memory and of pinned host memory."""

@@ -1,7 +1,7 @@
-"""The text of an out-of-memory error: sizes and the state of the device's memory.
+"""Texts of out-of-memory errors: sizes and the state of the device's memory.
 
-- The text has, in order: size asked, GPU, capacity, free, processes, limit, allocated, reserved but unallocated.
-- The hint names the cause that the numbers prove: live bytes, a segment's rounding, a capture, or fragmentation.
+- The text has, in order: size requested, GPU, capacity, free, processes, limit, allocated, reserved but unallocated.
+- The hint names the cause that follows from the numbers: live bytes, a segment's rounding, a capture, or fragmentation.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ TOO_LARGE_TO_TRY = 1 << 60  # bytes
 
 @dataclass(frozen=True)
 class Shortage:
-    """A device's memory when a request could not be served.  All sizes in bytes.
+    """State of a device's memory when a request failed.  All sizes in bytes.
 
-    block, segment:  what the request is rounded to, and the driver segment that would be made for it.
+    block, segment:  the rounded request, and the driver segment that it needs.
     total, free:     as the driver reports them;  limit: what this process may reserve, or None.
     processes:       (process id, bytes) where known.
-    allocated:       in blocks that have an owner;  active: those and the ones that wait for events.
+    allocated:       in blocks that have an owner;  active: these and the blocks that wait for events.
     reserved:        in all segments;  largest: the largest idle block, of any stream and pool.
-    reachable:       the largest idle block that the request's own stream and pool have.
-    capturing:       a capture kept idle segments from being handed back.
+    reachable:       the largest idle block of the request's stream and pool.
+    capturing:       whether a capture kept idle segments from being handed back.
     """
 
     device: int
@@ -61,7 +61,7 @@ class Shortage:
         return " ".join(parts)
 
     def hint(self) -> str:
-        """The hint: the likely cause and a remedy."""
+        """Return the hint: the likely cause and a remedy."""
         if self.missing > 0:
             return (
                 f"fragmentation is not the cause: live bytes exceed capacity by {size(self.missing)}; "
@@ -84,7 +84,7 @@ class Shortage:
 
     @property
     def missing(self) -> int:
-        """By how much live bytes and the request exceed everything there is; negative if they do not."""
+        """Bytes by which live bytes and the request exceed all memory; negative if they do not."""
         return self.active + self.block - (self.reserved + self.room)
 
     @property
@@ -103,7 +103,7 @@ def too_large() -> OutOfMemoryError:
 
 
 def size(nbytes: int) -> str:
-    """Format a number of bytes: bytes, KiB, MiB or GiB with two decimals."""
+    """Format a number of bytes as bytes, KiB, MiB or GiB, with two decimals."""
     for unit, name in UNITS:
         if nbytes >= unit:
             return f"{nbytes / unit:.2f} {name}"

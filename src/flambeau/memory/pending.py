@@ -1,11 +1,11 @@
 """Freed blocks that other streams may still use, and the events that they wait for.
 
-- One event per recorded stream, and those that were recorded before for the block; it is done when all of them are.
-- One queue per stream, first in first out: the events of a stream complete in order, so one query answers for a queue,
-  and a slow stream never holds up the blocks of another.  An event that was recorded before is done no later.
-- Nothing is asked of the driver while no queue exists.  What it answers lets blocks be reused and orders nothing else:
-  the program did not ask, and has to order its own work.
-- While a capture is underway nothing is recorded, asked or waited for; the events are recorded when the last one ends.
+- A block waits for one event per recorded stream, and for earlier events that `follow` added.
+- There is one first-in-first-out queue per stream.  Events of a stream complete in order, so one query answers for a
+  queue, and a slow stream never delays the blocks of another.  An event added by `follow` completes no later.
+- While no queue exists, the driver is not queried.  A query only lets blocks be reused; it orders no work of the
+  program, which has to order its own work.
+- During a capture nothing is recorded, queried or waited for.  The events are recorded when the last capture ends.
 - The owner holds its lock around every call.
 """
 
@@ -21,7 +21,10 @@ RecordEvent = Callable[[StreamHandle], EventHandle]
 
 
 class Awaitable(Protocol):
-    """`streams`: recorded, without an event yet; `pending`: events, recorded or to be recorded, that are not done."""
+    """A block that waits for events.
+
+    streams: recorded streams without an event yet;  pending: the number of unfinished events, recorded or not.
+    """
 
     address: Address
     streams: list[StreamHandle]
@@ -32,7 +35,7 @@ B = TypeVar("B", bound=Awaitable)
 
 
 def is_done(driver: Driver, event: EventHandle) -> bool:
-    """Whether an event is done, for internal use: the query orders nothing of the program."""
+    """Return whether an event is done, for internal use: the query orders no work of the program."""
     return driver.event_query(event, False) if driver.capabilities.finds_races else driver.event_query(event)
 
 
@@ -45,7 +48,7 @@ def wait_for(driver: Driver, event: EventHandle) -> None:
 
 
 class Pending(Generic[B]):
-    """The events that blocks wait for."""
+    """Queues of events, and the blocks that wait for them."""
 
     __slots__ = ("_captures", "_deferred", "_driver", "_record_event", "queues")
 
@@ -68,7 +71,7 @@ class Pending(Generic[B]):
         self._record_deferred()
 
     def add(self, block: B) -> None:
-        """Record events on a block's streams and hold the block until they are done.  After an error, call again."""
+        """Record events on a block's streams, and hold the block until they are done.  After an error, call again."""
         block.pending = block.pending or len(block.streams)
         if self._captures:
             self._deferred.append(block)
@@ -76,7 +79,7 @@ class Pending(Generic[B]):
             self._record(block)
 
     def put_off(self, block: B) -> None:
-        """As `add`, but its events are recorded by the next `poll` or `wait`: no driver call is made."""
+        """As `add`, without a driver call: the next `poll` or `wait` records the events."""
         block.pending = block.pending or len(block.streams)
         self._deferred.append(block)
         self.queues.setdefault(block.streams[0], deque())
@@ -94,12 +97,12 @@ class Pending(Generic[B]):
             del block.streams[0]
 
     def follow(self, block: B, stream: StreamHandle, event: EventHandle, owner: object) -> None:
-        """Let a block wait for an event too, which was recorded on a stream and is its owner's to destroy."""
+        """Make a block wait for another event, recorded on a stream.  The event's owner destroys it."""
         block.pending += 1
         self.queues.setdefault(stream, deque()).append((event, block, owner))
 
     def poll(self, finish: Callable[[B], None]) -> None:
-        """Forget the events that are done; call `finish` with each block that now waits for nothing."""
+        """Remove the events that are done; call `finish` with each block that waits for no more events."""
         if self._captures:
             return
         self._record_deferred()
@@ -110,7 +113,7 @@ class Pending(Generic[B]):
                 del self.queues[stream]
 
     def wait(self, finish: Callable[[B], None]) -> None:
-        """As `poll`, after blocking the host until every event is done.  Never during a capture."""
+        """Wait until every event is done, then do as `poll`.  Must not be called during a capture."""
         self._record_deferred()
         for stream, queue in list(self.queues.items()):
             while queue:

@@ -1,18 +1,18 @@
-"""The caching allocator of pinned host memory.
+"""Caching allocator of pinned host memory.
 
 Policy
-- Sizes are rounded to 4 KiB, never to powers of two.  A block is reused as a whole: the smallest idle one that is big
-  enough, if it wastes at most an eighth of the request, or 4 KiB.
-- A block comes back once the events of all streams recorded on it are done.  They are recorded when its free is
-  drained, and asked at the next allocation; a slow stream holds up its own blocks only.  Copies that write a block
-  bring their events along.
-- Idle blocks are kept up to a cap in bytes; above it, those idle longest go back to the driver first.
-- If the driver has no more: wait for all events, search again, hand back everything idle, ask once more.
+- Sizes are rounded to 4 KiB, never to powers of two.  Blocks are not split.  The smallest idle block that is large
+  enough is reused, if it wastes at most an eighth of the request, or 4 KiB.
+- A freed block is reusable once the events of all its recorded streams are done.  The events are recorded when the
+  block is drained, and queried at the next allocation.  A slow stream delays only its own blocks.  Copies that write a
+  block bring their own events.
+- Idle blocks are kept up to a limit in bytes.  Above it, those idle longest go back to the driver first.
+- If the driver has no more: wait for all events, search again, hand back everything idle, and ask the driver again.
 
 Invariants
 - `free` takes no lock: it appends to a deque, which the next call that takes the lock drains.
-- Under the lock: driver calls and `record_event`.  They must not call this cache, `free` excepted.
-- During a capture no event is recorded or asked for, and nothing is handed back.
+- Driver calls and `record_event` run under the lock.  Of this cache, they may call only `free`.
+- During a capture no event is recorded or queried, and nothing is handed back.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from .settings import UNLIMITED
 from .statistics import Times
 
 HOST_GRAIN = 4 << 10  # bytes: every block is a multiple of this
-WASTE_SHIFT = 3  # a reused block may be bigger than the request by 1 / 2**3 of it
-LEAST_WASTE = 4 << 10  # bytes: what a reused block may always be bigger by
+WASTE_SHIFT = 3  # a reused block may exceed the request by 1 / 2**3 of it
+LEAST_WASTE = 4 << 10  # bytes: by which a reused block may always exceed the request
 INVALID_VALUE = 1  # the CUresult of an invalid pointer
 
 
@@ -43,16 +43,16 @@ class PendingCopy(Protocol):
 
     @property
     def place(self) -> tuple[StreamHandle, EventHandle]:
-        """Its stream, and the event behind it."""
+        """The copy's stream, and the event recorded behind it."""
 
 
 class HostBlock:
-    """A block of pinned memory, owned or idle.
+    """A block of pinned memory: allocated, waiting for events, or idle.
 
-    nbytes:    its size, a multiple of 4 KiB;  requested: what the owner asked for, in bytes.
-    streams:   recorded streams that have no event yet;  pending: events that are not done.
-    pending_copies: copies that write it, not yet waited for; runtime/pending_copies.py replaces the list.
-    allocated: its owner has not freed it yet.
+    nbytes:    its size, a multiple of 4 KiB;  requested: the bytes that were asked for.
+    streams:   recorded streams that have no event yet;  pending: the number of unfinished events.
+    pending_copies: copies that write it and were not waited for yet; runtime/pending_copies.py replaces the list.
+    allocated: whether it has an owner.
     """
 
     __slots__ = ("address", "allocated", "pending_copies", "nbytes", "pending", "requested", "streams")
@@ -68,20 +68,20 @@ class HostBlock:
 
 
 class PinnedCache:
-    """Hands out blocks of pinned host memory, for all devices.
+    """Allocates blocks of pinned host memory, for all devices, and reuses them.
 
     record_event(stream): creates an event without timing, records it on the stream and returns it.
-    max_cached:           bytes of idle blocks that are kept.
+    max_cached:           bytes of idle blocks to keep at most.
     """
 
     def __init__(self, driver: Driver, record_event: RecordEvent, max_cached: int = UNLIMITED) -> None:
         self.max_cached = max_cached
         self._driver = driver
         self.lock = Lock()
-        self._given: deque[HostBlock] = deque()
+        self._freed: deque[HostBlock] = deque()
         self._pending: Pending[HostBlock] = Pending(driver, record_event)
         self._by_size: list[tuple[int, int]] = []
-        self._idle: dict[int, HostBlock] = {}  # by address, the one idle longest first
+        self._idle: dict[int, HostBlock] = {}  # by address; the block idle longest is first
         self._idle_bytes = 0
         self._allocations = Flow()
         self._allocated_bytes = Flow()
@@ -92,7 +92,7 @@ class PinnedCache:
         self._frees = self._allocs = 0
 
     def allocate(self, nbytes: int) -> HostBlock:
-        """A block of at least `nbytes` bytes.
+        """Return a block of at least `nbytes` bytes.
 
         Host:   returns at once, unless the driver has no more: then it may wait for work that uses freed blocks.
         Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
@@ -101,7 +101,7 @@ class PinnedCache:
             return self.take(nbytes)
 
     def take(self, nbytes: int) -> HostBlock:
-        """As `allocate`, under `lock`, which the caller holds until the block has its owner: else it could be lost."""
+        """As `allocate`.  The caller holds `lock` until the block has an owner; else an interrupt could lose it."""
         if nbytes <= 0:
             raise ArgumentError(f"pinned allocate: {nbytes} bytes were asked for; a block has at least 1")
         signals.look()
@@ -125,7 +125,7 @@ class PinnedCache:
             raise
 
     def free(self, block: HostBlock) -> None:
-        """Give a block back.  Safe in finalizers and under any lock; takes effect when the next call drains it.
+        """Free a block.  Safe in finalizers and under any lock; takes effect when the next call drains it.
 
         Host:   returns at once.
         Raises: AcceleratorError if the block was freed already.
@@ -133,12 +133,13 @@ class PinnedCache:
         if not block.allocated:
             raise _invalid_pointer("pinned free", block)
         block.allocated = False
-        self._given.append(block)
+        self._freed.append(block)
 
     def record_stream(self, block: HostBlock, stream: StreamHandle) -> None:
-        """Keep the block, once freed, from reuse until the work that `stream` has by then is done.
+        """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done.
 
-        Host: returns at once.  Raises: AcceleratorError if the block was freed.
+        Host:   returns at once.
+        Raises: AcceleratorError if the block was freed.
         """
         if not block.allocated:
             raise _invalid_pointer("pinned record_stream", block)
@@ -147,17 +148,19 @@ class PinnedCache:
                 block.streams.append(stream)
 
     def capture_started(self) -> None:
-        """A capture begins: until it ends, nothing here asks the driver about events or hands memory back."""
+        """Begin a capture: until it ends, no event is queried and no memory is handed back."""
         with self.lock:
             self._pending.capture_started()
 
     def capture_ended(self) -> None:
-        """A capture ended.  After the last one, blocks that were freed meanwhile get their events."""
+        """End a capture.  After the last one, blocks freed during captures get their events."""
         with self.lock:
             self._pending.capture_ended()
 
     def empty_cache(self) -> None:
-        """Hand every idle block back to the driver; blocks whose events are not done stay.  Nothing during a capture.
+        """Hand every idle block back to the driver.  Does nothing during a capture.
+
+        Blocks whose events are not done stay.
 
         Host: returns at once.
         """
@@ -168,26 +171,26 @@ class PinnedCache:
                 self._shrink(0)
 
     def statistics(self) -> dict[str, int]:
-        """Every counter, by the flat names of torch.cuda.host_memory_stats; times in microseconds.
+        """Return every counter, by the flat names of torch.cuda.host_memory_stats; times in microseconds.
 
-        Waits for nothing: while another call holds the lock, what was freed since the last call still counts.
+        Takes no lock while another call holds it: blocks freed since the last call then still count.
         """
         if self.lock.try_acquire():
             try:
                 self._drain(records_later=True)
             finally:
                 self.lock.release()
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for name, flow in self._flows():
-            flow.report(name, found)
-        found["num_host_alloc"] = self._allocs
-        found["num_host_free"] = self._frees
-        self._alloc_time.report("host_alloc_time", found)
-        self._free_time.report("host_free_time", found)
-        return dict(sorted(found.items()))
+            flow.report(name, counts)
+        counts["num_host_alloc"] = self._allocs
+        counts["num_host_free"] = self._frees
+        self._alloc_time.report("host_alloc_time", counts)
+        self._free_time.report("host_free_time", counts)
+        return dict(sorted(counts.items()))
 
     def reset_peak_statistics(self) -> None:
-        """Let every peak be the current value, and forget the longest and shortest times."""
+        """Set every peak to the current value, and reset the longest and shortest times."""
         with self.lock:
             self._drain()
             for _, flow in self._flows():
@@ -196,7 +199,7 @@ class PinnedCache:
             self._free_time.reset_peak()
 
     def reset_accumulated_statistics(self) -> None:
-        """Let everything that only grows start at 0 again."""
+        """Set every accumulated count to 0."""
         with self.lock:
             self._drain()
             for _, flow in self._flows():
@@ -205,17 +208,17 @@ class PinnedCache:
             self._free_time.reset()
             self._frees = self._allocs = 0
 
-    # the lock is held from here on
+    # methods that need the lock held
     def _drain(self, records_later: bool = False) -> None:
-        """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
-        while self._given:
-            block = self._given[0]
+        """Process the blocks freed since the last call.  A block whose processing fails stays in the list."""
+        while self._freed:
+            block = self._freed[0]
             if block.streams:
                 (self._pending.put_off if records_later else self._pending.add)(block)
-            for each in block.pending_copies:
-                self._pending.follow(block, *each.place, owner=each)
+            for copy in block.pending_copies:
+                self._pending.follow(block, *copy.place, owner=copy)
             block.pending_copies = []
-            self._given.popleft()
+            self._freed.popleft()
             if block.pending:
                 continue
             self._make_idle(block)
@@ -227,7 +230,7 @@ class PinnedCache:
             self._pending.poll(self._finish)
 
     def _finish(self, block: HostBlock) -> None:
-        """Make a freed block idle once nothing uses it."""
+        """Make a freed block idle: its events are all done."""
         self._make_idle(block)
         self._keep_within_cap()
 
@@ -246,7 +249,7 @@ class PinnedCache:
         self._idle_bytes += block.nbytes
 
     def _take(self, size: int) -> HostBlock | None:
-        """The smallest idle block that fits without too much waste, no longer idle; None if there is none."""
+        """Remove and return the smallest idle block that fits without too much waste, or None."""
         at = bisect_left(self._by_size, (size,))
         if at == len(self._by_size):
             return None

@@ -1,10 +1,10 @@
-"""Private pools: memory of CUDA graphs, kept apart from all other while the graph lives.
+"""Private pools: memory of CUDA graphs, kept apart while the graphs live.
 
-- A capture names one pool.  Blocks for its streams come from that pool, and freed ones go back to it, so that the next
-  captures of the pool reuse them, and nobody else.
-- A pool counts the graphs that use it.  After the last one, its idle segments go back to the driver with those of the
-  shared pools; what tensors still hold stays until they go.
-- Counters are those of the small and the large pool: a statistic tells nothing apart.
+- A capture names one pool.  Blocks for its streams come from that pool, and return to it when freed.  Only later
+  captures of the same pool reuse them.
+- A pool counts the graphs that use it.  After the last one, its idle segments return to the driver with those of the
+  shared pools.  Memory of live tensors stays until they are freed.
+- Statistics count private pools together with the shared small and large pools.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PoolId = tuple[int, int]
 
 
 class PrivatePool:
-    """The two pools of one id.  uses: graphs, finished or being captured, that need it."""
+    """The small and the large pool of one id.  uses: the number of graphs, finished or in capture, that need them."""
 
     __slots__ = ("large", "small", "uses")
 
@@ -34,7 +34,7 @@ class PrivatePool:
         return self.small, self.large
 
     def instead_of(self, pool: Pool, stream: StreamHandle, driver: Driver) -> Pool:
-        """The pool for a request of a stream: one of these if the stream is capturing, else the shared `pool`."""
+        """Return the pool for a stream's request: a private one if the stream is capturing, else the shared `pool`."""
         if driver.capture_status(stream) is CaptureStatus.NONE:
             return pool
         return self.small if pool.is_small else self.large
@@ -51,36 +51,36 @@ class PrivatePools:
         self._by_id: dict[PoolId, PrivatePool] = {}
 
     def use(self, pool_id: PoolId, small: Pool, large: Pool) -> PrivatePool:
-        """Add a graph to a private pool, created if missing."""
-        found = self._by_id.get(pool_id)
-        if found is None:
-            found = self._by_id[pool_id] = PrivatePool(pool_id, small, large)
-        found.uses += 1
-        return found
+        """Count one graph more for a private pool, which is created if missing; return the pool."""
+        private = self._by_id.get(pool_id)
+        if private is None:
+            private = self._by_id[pool_id] = PrivatePool(pool_id, small, large)
+        private.uses += 1
+        return private
 
     def release(self, pool_id: PoolId) -> None:
-        """One graph less uses a pool."""
+        """Count one graph less for a pool."""
         self._by_id[pool_id].uses -= 1
         self.forget_empty()
 
     def forget_empty(self) -> None:
-        """Drop the pools that no graph uses and that hold nothing."""
-        for pool_id, each in list(self._by_id.items()):
-            if not each.uses and each.is_empty:
+        """Drop the pools that no graph uses and that have no segments."""
+        for pool_id, private in list(self._by_id.items()):
+            if not private.uses and private.is_empty:
                 del self._by_id[pool_id]
 
     def pools(self) -> Iterable[Pool]:
-        """Every small and large pool."""
-        return [pool for each in self._by_id.values() for pool in each.both]
+        """Return every small and large pool."""
+        return [pool for private in self._by_id.values() for pool in private.both]
 
     def unused(self) -> Iterable[Pool]:
-        """The pools that no graph uses."""
-        return [pool for each in self._by_id.values() if not each.uses for pool in each.both]
+        """Return the pools that no graph uses."""
+        return [pool for private in self._by_id.values() if not private.uses for pool in private.both]
 
 
 @contextmanager
 def relaxed(driver: Driver) -> Iterator[None]:
-    """Let this thread allocate and load, which concerns no stream, while a stream is capturing."""
+    """Let this thread allocate and load during a capture; neither is stream work."""
     previous = driver.capture_mode_exchange(CaptureMode.RELAXED)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Raw allocations: blocks identified by their address only, for other libraries."""
+"""Raw allocations: blocks identified by their address alone, for other libraries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class RawBlocks:
         self._blocks: dict[int, Block] = {}
 
     def allocate(self, nbytes: int, stream: StreamHandle) -> Address:
-        """As the allocator's `allocate`; 0 for 0 bytes."""
+        """Allocate `nbytes` bytes as the allocator does; return 0 for 0 bytes."""
         if nbytes == 0:
             return Address(0)
         with self._allocator.lock:

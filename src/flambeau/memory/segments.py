@@ -1,8 +1,8 @@
 """Segments of the caching allocator: allocation from the driver, look-up by address, and release.
 
 - A segment is made only within the limit of this process.
-- It is handed back only when it is one idle block, and after the host has waited for the stream it belongs to: the
-  blocks of other streams' work were idle only after their events.
+- It is handed back only when it is one idle block, and after the host has waited for its stream.  Blocks used on other
+  streams become idle only after their events, so these streams need no wait.
 - The allocator's lock is held around every call.
 """
 
@@ -35,7 +35,7 @@ class Segments:
         self._addresses: list[int] = []
 
     def counts(self) -> dict[str, int]:
-        """The driver calls so far, and the size from which segments are oversize."""
+        """Return the number of driver calls, and the size from which segments are oversize."""
         limit = self.settings.max_split_size
         return {
             "num_device_alloc": self.allocations,
@@ -47,9 +47,9 @@ class Segments:
         self.allocations = self.frees = 0
 
     def grow(self, pool: Pool, nbytes: int, stream: StreamHandle) -> Block | None:
-        """A block of `nbytes` in a new segment; None if the limit or the driver refuses.
+        """Return a block of `nbytes` in a new segment, or None if the limit or the driver refuses.
 
-        A block of exact size is handed back when it was freed: it waits for its own stream too.
+        With exact settings, a freed block is handed back to the driver, so it also waits for its own stream.
         """
         signals.look()
         size = self.size_for(nbytes)
@@ -68,19 +68,19 @@ class Segments:
             self.oversize.add(1)
         block = pool.add(segment, nbytes)
         if self.settings.exact:
-            pool.smallest_remainder = UNLIMITED  # a graph's pool keeps blocks; the rest of one would begin anywhere
+            pool.smallest_remainder = UNLIMITED  # a graph's pool reuses blocks; a split could leave one unaligned
             if pool.id == SHARED:
                 block.streams.append(stream)
         return block
 
     def size_for(self, nbytes: int) -> int:
-        """The bytes of the segment that is made for a block of `nbytes`."""
+        """Return the bytes of the segment to make for a block of `nbytes`."""
         return nbytes if self.settings.exact else segment_size(nbytes, self.settings.large_segment)
 
     def hand_back(self, pool: Pool, segments: Iterable[Segment]) -> None:
-        """Give idle segments of a pool to the driver, after waiting for their streams.
+        """Return idle segments of a pool to the driver, after waiting for their streams.
 
-        Launches of a graph ran on any stream; a driver's own `mem_free` waits for those.
+        Launches of a graph may have run on any stream; the driver's `mem_free` waits for those.
         """
         leaving = list(segments)
         self._wait_for({segment.stream: None for segment in leaving})
@@ -95,11 +95,11 @@ class Segments:
                 self.oversize.remove(1)
 
     def hand_back_oversize(self, pool: Pool, nbytes: int, stream: StreamHandle) -> bool:
-        """Hand back just enough idle oversize segments of a stream to make room; False if there is not enough."""
+        """Hand back just enough idle oversize segments of a stream to make room; return whether there are enough."""
         need = max(self.size_for(nbytes), self.settings.max_split_size)
-        idle = [each for each in pool.idle_segments() if each.stream == stream and each.is_oversize]
+        idle = [segment for segment in pool.idle_segments() if segment.stream == stream and segment.is_oversize]
         idle.sort(key=_size)
-        enough = [each for each in idle if each.nbytes >= need][:1]
+        enough = [segment for segment in idle if segment.nbytes >= need][:1]
         while not enough or sum(map(_size, enough)) < need:
             if not idle:
                 return False
@@ -108,20 +108,20 @@ class Segments:
         return True
 
     def collect_garbage(self, pool: Pool) -> None:
-        """Hand back the longest idle segments of the large pool, if more than the threshold is reserved."""
+        """Hand back the segments of the large pool that are idle longest, if more than the threshold is reserved."""
         if self.limit is None or not self.settings.garbage_collection_threshold:
             return
         surplus = self.reserved - int(self.settings.garbage_collection_threshold * self.limit)
         idle = list(pool.idle_segments())
         while surplus > 0 and idle:
-            mean = sum(each.first.idle_since for each in idle) / len(idle)
-            oldest = [each for each in idle if each.first.idle_since <= mean]
-            idle = [each for each in idle if each.first.idle_since > mean]
+            mean = sum(segment.first.idle_since for segment in idle) / len(idle)
+            oldest = [segment for segment in idle if segment.first.idle_since <= mean]
+            idle = [segment for segment in idle if segment.first.idle_since > mean]
             surplus -= sum(map(_size, oldest))
             self.hand_back(pool, oldest)
 
     def owns(self, address: int) -> bool:
-        """Whether the address lies in a segment."""
+        """Return whether the address lies in a segment."""
         at = bisect_right(self._addresses, address) - 1
         if at < 0:
             return False
@@ -129,7 +129,7 @@ class Segments:
         return address < segment.address + segment.nbytes
 
     def snapshot(self) -> list[dict[str, object]]:
-        """Every segment with its blocks, in address order."""
+        """Return every segment with its blocks, in address order."""
         return [self._describe(self._by_address[address]) for address in self._addresses]
 
     def _describe(self, segment: Segment) -> dict[str, object]:

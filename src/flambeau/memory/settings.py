@@ -1,7 +1,7 @@
-"""Allocator settings: the syntax of PYTORCH_ALLOC_CONF, checked.
+"""Allocator settings: parses and checks the syntax of PYTORCH_ALLOC_CONF.
 
-- `key:value,key:[size:value,>:value]`; white space means nothing, a later key wins, what is left out has its default.
-- A key or a value that cannot be honoured is an error: no setting is accepted and then ignored.
+- `key:value,key:[size:value,>:value]`.  White space is ignored, a later key wins, and omitted keys have defaults.
+- A key or a value that is not supported is an error: no setting is accepted and then ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEFAULT_NON_SPLIT_ROUNDING = 20 * MIB  # bytes
 SMALLEST_OWN_SEGMENT = 10 * MIB  # bytes: from here on, a request gets a segment of its own
 SIZE_CLASSES = 16  # roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB and above
 FIRST_CLASS_BITS = 21  # bit length of 1 MiB, the first size class
-EXACT = (-1,)  # in the place of roundup_divisions: nothing is rounded, and nothing cached
+EXACT = (-1,)  # as roundup_divisions: no rounding and no caching
 
 NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 NOT_SUPPORTED = frozenset({
@@ -36,16 +36,16 @@ NOT_SUPPORTED = frozenset({
 
 @dataclass(frozen=True)
 class Settings:
-    """How the allocators behave.  Sizes in bytes.
+    """Settings of the allocators.  Sizes in bytes.
 
     max_split_size:              blocks of at least this size are never split, nor given to smaller requests
     roundup_divisions:           equal steps between powers of two, per size class of 1 MiB << index; 0 or 1 for none;
-                                 EXACT to ask the driver for each block, and for no byte more
-    max_non_split_rounding:      how much bigger than the request a block that is not split may be
-    large_segment:               the segment that requests between 1 MiB and 10 MiB share
-    memory_fraction:             the part of the device that this process may reserve, or None
-    garbage_collection_threshold:  the part of that limit above which idle segments are handed back; 0 for never
-    pinned_max_cached:           bytes of idle pinned memory that are kept
+                                 EXACT allocates each block from the driver, without rounding
+    max_non_split_rounding:      largest excess over the request of a block that is not split
+    large_segment:               size of the segments that requests between 1 MiB and 10 MiB share
+    memory_fraction:             fraction of the device's memory that this process may reserve, or None
+    garbage_collection_threshold:  fraction of that limit above which idle segments are handed back; 0 for never
+    pinned_max_cached:           bytes of idle pinned memory to keep at most
     """
 
     max_split_size: int = UNLIMITED
@@ -64,31 +64,31 @@ class Settings:
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
     """Parse PYTORCH_ALLOC_CONF, or its old name if only that is set.  Raises ConfigError.
 
-    EXACT if caching is switched off.
+    If caching is switched off, roundup_divisions is EXACT.
     """
-    name = next((each for each in NAMES if each in environment), NAMES[0])
-    found = parse(environment.get(name, ""), name)
-    return replace(found, roundup_divisions=EXACT) if config.no_memory_caching(environment) else found
+    name = next((name for name in NAMES if name in environment), NAMES[0])
+    settings = parse(environment.get(name, ""), name)
+    return replace(settings, roundup_divisions=EXACT) if config.no_memory_caching(environment) else settings
 
 
 def parse(text: str, source: str = NAMES[0]) -> Settings:
-    """Read a settings string; `source` is the name that errors give it.  Raises ConfigError."""
-    given: dict[str, Any] = {}
+    """Parse a settings string; errors name it by `source`.  Raises ConfigError."""
+    fields: dict[str, Any] = {}
     for entry in re.split(r",(?![^\[]*\])", re.sub(r"\s", "", text)):
         if not entry:
             continue
         key, _, value = entry.partition(":")
         field, read = _reader(key, source)
-        given[field] = read(value, f"{source}: {entry!r}")
-    settings = Settings(**given)
-    _check_together(settings, given, source)
+        fields[field] = read(value, f"{source}: {entry!r}")
+    settings = Settings(**fields)
+    _check_together(settings, fields, source)
     return settings
 
 
 def rounded(nbytes: int, divisions: tuple[int, ...]) -> int:
-    """The bytes of a block that serves a request: a multiple of 512, or one of n steps between powers of two.
+    """Return the bytes of a block for a request: a multiple of 512, or one of n steps between powers of two.
 
-    With EXACT, as many as were asked for.
+    With EXACT, it is the request.
     """
     if divisions == EXACT:
         return nbytes
@@ -107,9 +107,9 @@ def _reader(key: str, source: str) -> tuple[str, Callable[[str, str], object]]:
     raise ConfigError(f"{source}: setting {key!r} {why}", hint=f"the settings are {', '.join(sorted(READERS))}")
 
 
-def _check_together(settings: Settings, given: Mapping[str, Any], source: str) -> None:
+def _check_together(settings: Settings, fields: Mapping[str, Any], source: str) -> None:
     for field in ("max_split_size", "max_non_split_rounding"):
-        if field in given and getattr(settings, field) < settings.large_segment:
+        if field in fields and getattr(settings, field) < settings.large_segment:
             raise ConfigError(
                 f"{source}: {field}_mb is {getattr(settings, field) // MIB}, less than a large segment, "
                 f"which has {settings.large_segment // MIB} MiB",
@@ -167,7 +167,7 @@ def _divisions(text: str, where: str) -> tuple[int, ...]:
 
 
 def _division_list(text: str, where: str) -> tuple[int, ...]:
-    """One count per size class.  The first size also covers all smaller ones, `>` all that follow the last size."""
+    """Return one count per size class.  The first size also covers all smaller ones, `>` all above the last size."""
     table = [0] * SIZE_CLASSES
     last = 0
     first = True
@@ -201,7 +201,7 @@ READERS: dict[str, tuple[str, Callable[[str, str], object]]] = {
 
 
 def check_fraction(fraction: float) -> None:
-    """Raise ArgumentTypeError or ArgumentError unless it is a float from 0 to 1."""
+    """Raise ArgumentTypeError or ArgumentError unless the fraction is a float from 0 to 1."""
     if not isinstance(fraction, float):
         raise ArgumentTypeError(
             f"fraction must be a float, got {type(fraction).__name__}",

@@ -8,16 +8,16 @@ NS_PER_US = 1_000
 
 
 def report(total: Counters, small: Counters, large: Counters) -> dict[str, int]:
-    """Every flow of both pools together and of each, by its name."""
-    found: dict[str, int] = {}
+    """Return every counter of both pools together and of each, by name."""
+    counts: dict[str, int] = {}
     for name, counters in (("all", total), ("small_pool", small), ("large_pool", large)):
         for kind, flow in counters.flows():
-            flow.report(f"{kind}.{name}", found)
-    return found
+            flow.report(f"{kind}.{name}", counts)
+    return counts
 
 
 class Incidents:
-    """How often an allocation had to retry, to give up, or to wait for all streams."""
+    """Number of allocations that had to retry, that failed, or that waited for all streams."""
 
     __slots__ = ("out_of_memories", "retries", "waits")
 
@@ -57,7 +57,7 @@ class Times:
         self.count += 1
 
     def reset_peak(self) -> None:
-        """Forget the extremes; the next duration sets both, the total and the count stay."""
+        """Reset the extremes: the next duration sets both.  The total and the count stay."""
         self.longest = 0
         self.shortest = 0
 

@@ -1,4 +1,4 @@
-"""The user's object: Tensor, and the ways to make, print, index and exchange one."""
+"""Tensor, and functions that make, print, index and exchange tensors."""
 
 from ..ops.views import broadcast_tensors
 from .factories import (

@@ -1,4 +1,4 @@
-"""What a wrong argument is told as.  Where time counts, a call asks here only after it has failed.
+"""Argument validation and its error messages.  Hot paths call it only after a failure.
 
 `name` is the operation as the user called it, `what` the argument.
 """
@@ -30,11 +30,11 @@ from ..host import is_numpy_loaded, np
 from ..runtime.device import as_device
 from ..strides import wrap_dim
 
-OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # what a wrong device is
+OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # the errors of a wrong device
 
 
 def tensor(name: str, what: str, value: object) -> None:
-    """Raise ArgumentTypeError unless it is a tensor."""
+    """Raise ArgumentTypeError unless the value is a tensor."""
     if not isinstance(value, TensorBase):
         raise ArgumentTypeError(
             f"{what} must be a Tensor, got {shown(value)}", hint="make one with torch.tensor(...)", operator=name
@@ -42,16 +42,16 @@ def tensor(name: str, what: str, value: object) -> None:
 
 
 def number(name: str, what: str, value: Any) -> None:
-    """Raise ArgumentTypeError unless it is a real number, or a tensor of one element."""
+    """Raise ArgumentTypeError unless the value is a real number, or a tensor of one element."""
     if isinstance(value, numbers.Real) or hasattr(value, "__float__") and getattr(value, "shape", None) == ():
         return
     raise ArgumentTypeError(
-        f"{what} must be a number, got {shown(value)}", hint="give an int or a float", operator=name
+        f"{what} must be a number, got {shown(value)}", hint="pass an int or a float", operator=name
     )
 
 
 def integer(name: str, what: str, value: Any) -> None:
-    """Raise ArgumentTypeError unless it is an integer, Python's or NumPy's, or a tensor with one."""
+    """Raise ArgumentTypeError unless the value is an integer, of Python or NumPy, or a tensor of one integer."""
     is_one = hasattr(value, "__index__") and not isinstance(value, bool)
     if is_one and isinstance(value, TensorBase):
         is_one = value.numel() == 1 and not value.dtype.is_floating_point
@@ -62,37 +62,37 @@ def integer(name: str, what: str, value: Any) -> None:
 
 
 def count(name: str, what: str, value: Any) -> None:
-    """Raise ArgumentTypeError unless it is an integer, ValueRangeError if it is negative."""
+    """Raise ArgumentTypeError unless the value is an integer, ValueRangeError if it is negative."""
     integer(name, what, value)
     if value < 0:
-        raise ValueRangeError(f"{what} must not be negative, got {value}", hint="give 0 or more", operator=name)
+        raise ValueRangeError(f"{what} must not be negative, got {value}", hint="pass 0 or more", operator=name)
 
 
 def flag(name: str, what: str, value: object) -> None:
-    """Raise ArgumentTypeError unless it is True or False."""
+    """Raise ArgumentTypeError unless the value is True or False."""
     if not isinstance(value, bool):
-        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="give True or False", operator=name)
+        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="pass True or False", operator=name)
 
 
 def function(name: str, what: str, value: object) -> None:
-    """Raise ArgumentTypeError unless it can be called."""
+    """Raise ArgumentTypeError unless the value is callable."""
     if not callable(value):
-        raise ArgumentTypeError(f"{what} must be callable, got {shown(value)}", hint="give a function", operator=name)
+        raise ArgumentTypeError(f"{what} must be callable, got {shown(value)}", hint="pass a function", operator=name)
 
 
-def kind(name: str, value: object) -> dtype | None:
-    """A dtype or None; bool, int and float stand for bool, int64 and float64.  Raises ArgumentTypeError."""
+def as_dtype(name: str, value: object) -> dtype | None:
+    """Return a dtype or None; the types bool, int and float mean bool, int64 and float64.  Raises ArgumentTypeError."""
     if value is not None and not isinstance(value, dtype):
-        if isinstance(found := dtypes.meant(value), dtype):
-            return found
-        meant = dtypes.float32 if value == "float" else BY_NAME.get(str(value).removeprefix("torch."))
-        hint = f"use {meant or 'one such as torch.float32'}"
+        if isinstance(converted := dtypes.from_type(value), dtype):
+            return converted
+        likely = dtypes.float32 if value == "float" else BY_NAME.get(str(value).removeprefix("torch."))
+        hint = f"use {likely or 'one such as torch.float32'}"
         raise ArgumentTypeError(f"dtype must be a torch.dtype, got {shown(value)}", hint=hint, operator=name)
     return value
 
 
 def absent(name: str, what: str, value: object) -> None:
-    """Raise NotSupportedError if an option that does not exist here is True."""
+    """Raise NotSupportedError if an option that is not supported is True."""
     flag(name, what, value)
     if value:
         raise NotSupportedError(f"{what}=True does not exist", hint=LACKING, operator=name)
@@ -105,7 +105,7 @@ def accelerator(name: str, device: Any) -> None:
 
 
 def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
-    """The entries of a list, or of anything else to go through.  Raises ArgumentTypeError for a tensor or a text."""
+    """Return the entries of an iterable as a tuple.  Raises ArgumentTypeError for a tensor or a string."""
     if isinstance(values, (TensorBase, str)) or not isinstance(values, Iterable):
         raise ArgumentTypeError(
             f"{what} must be a list of {of}, got {shown(values)}", hint="put it in a list: [...]", operator=name
@@ -114,40 +114,40 @@ def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
 
 
 def tensors(name: str, what: str, values: Any) -> tuple[Any, ...]:
-    """The tensors of a list.  Raises ArgumentTypeError for anything else."""
-    found = listed(name, what, "tensors", values)
-    for place, each in enumerate(found):
-        tensor(name, f"{what}[{place}]", each)
-    return found
+    """Return the tensors of a list as a tuple.  Raises ArgumentTypeError for anything else."""
+    entries = listed(name, what, "tensors", values)
+    for index, value in enumerate(entries):
+        tensor(name, f"{what}[{index}]", value)
+    return entries
 
 
 def entry(name: str, what: str, mapping: Any, key: str) -> Any:
-    """What a mapping has under a key.  Raises ArgumentTypeError if it is none, NamingError without the key."""
+    """Return a mapping's value for a key.  Raises ArgumentTypeError if it is no dict, NamingError without the key."""
     if not hasattr(mapping, "keys"):
         raise ArgumentTypeError(
-            f"{what} must be a dict, got {shown(mapping)}", hint=f"give one with {key!r}", operator=name
+            f"{what} must be a dict, got {shown(mapping)}", hint=f"pass one with {key!r}", operator=name
         )
     if key not in mapping:
         keys = ", ".join(map(repr, mapping)) or "none"
-        raise NamingError(f"{what} has no {key!r}; its keys: {keys}", hint=f"give one with {key!r}", operator=name)
+        raise NamingError(f"{what} has no {key!r}; its keys: {keys}", hint=f"pass one with {key!r}", operator=name)
     return mapping[key]
 
 
 def sizes(name: str, values: Any) -> None:
-    """Raise ArgumentTypeError unless these are sizes, one by one or together; ValueRangeError for a negative one."""
+    """Raise ArgumentTypeError unless the values are sizes, separate or in one sequence; ValueRangeError if negative."""
     if not isinstance(values, (tuple, list)):
         raise ArgumentTypeError(
             f"a size must be a tuple of ints, got {shown(values)}", hint="as in (2, 3)", operator=name
         )
     whole = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
-    for place, each in enumerate(whole):
-        if isinstance(each, (bool, str)) or not hasattr(each, "__index__") or getattr(each, "ndim", False):
+    for index, size in enumerate(whole):
+        if isinstance(size, (bool, str)) or not hasattr(size, "__index__") or getattr(size, "ndim", False):
             raise ArgumentTypeError(
-                f"sizes must be ints, size {place} is {shown(each)} (all: {list(whole)})",
+                f"sizes must be ints, size {index} is {shown(size)} (all: {list(whole)})",
                 hint="as in (2, 3)",
                 operator=name,
             )
-    if any(each < 0 for each in whole):
+    if any(size < 0 for size in whole):
         raise ValueRangeError(
             f"trying to create a tensor with negative dimension: {list(whole)}",
             hint="sizes are 0 or more",
@@ -156,25 +156,25 @@ def sizes(name: str, values: Any) -> None:
 
 
 def named(name: str, sizes: tuple[Any, ...], size: Any) -> tuple[Any]:
-    """A size that is given by name alone.  Raises ArgumentTypeError if it is given by place too."""
+    """Return a size passed by keyword.  Raises ArgumentTypeError if sizes are passed by position too."""
     if sizes:
         raise ArgumentTypeError(
-            f"got two sizes, {list(sizes)} and size={shown(size)}", hint="give one of them", operator=name
+            f"got two sizes, {list(sizes)} and size={shown(size)}", hint="pass one of them", operator=name
         )
     return (size,)
 
 
-def made(name: str, size: Any, wanted: Any) -> dtype | None:
-    """The type that is meant.  Raises what is wrong with the size or the type of a factory, if something is."""
-    meant = kind(name, wanted)
+def factory_dtype(name: str, size: Any, wanted: Any) -> dtype | None:
+    """Return the dtype of a factory's result.  Raises an error if the size or the dtype is wrong."""
+    element_type = as_dtype(name, wanted)
     if not size:
         raise ArgumentTypeError("got no size", hint=f"as in {name}(2, 3); {name}(()) has no dimensions", operator=name)
     sizes(name, size)
-    return meant
+    return element_type
 
 
 def leaf(name: str, value: Any, requires_grad: Any) -> None:
-    """Raise ArgumentTypeError unless requires_grad is a bool, DtypeError if it is True and `value` is no float."""
+    """Raise ArgumentTypeError unless requires_grad is a bool, DtypeError if it is True and `value` is not a float."""
     flag(name, "requires_grad", requires_grad)
     if requires_grad and not value.dtype.is_floating_point:
         raise DtypeError(
@@ -188,13 +188,13 @@ def leaf(name: str, value: Any, requires_grad: Any) -> None:
 
 
 def steps(first: Any, last: Any, step: Any) -> None:
-    """Raise ArgumentTypeError or ValueRangeError if there is no `arange` of these."""
+    """Raise ArgumentTypeError or ValueRangeError if `arange` does not accept these."""
     bounds = f"{shown(first)}, {shown(last)}, {shown(step)}"
-    for what, each in (("start", first), ("end", last), ("step", step)):
-        number("arange", what, each)
-        if not isfinite(each):
+    for what, value in (("start", first), ("end", last), ("step", step)):
+        number("arange", what, value)
+        if not isfinite(value):
             raise ValueRangeError(
-                f"unsupported range, {what} is {each}: {bounds}", hint="give finite numbers", operator="arange"
+                f"unsupported range, {what} is {value}: {bounds}", hint="pass finite numbers", operator="arange"
             )
     if step == 0:
         raise ValueRangeError(
@@ -211,7 +211,7 @@ def steps(first: Any, last: Any, step: Any) -> None:
 
 
 def not_bool(name: str, wanted: dtype) -> None:
-    """Raise NotSupportedError for bool."""
+    """Raise NotSupportedError for the type bool."""
     if wanted is dtypes.bool_:
         raise NotSupportedError(
             f"not implemented for {wanted}", hint="make int64, and convert it with .bool()", operator=name
@@ -219,7 +219,7 @@ def not_bool(name: str, wanted: dtype) -> None:
 
 
 def fill_value(name: str, value: Any) -> None:
-    """Raise ArgumentTypeError unless it is a number, or a tensor of one element."""
+    """Raise ArgumentTypeError unless the value is a number, or a tensor of one element."""
     if isinstance(value, TensorBase) and value.numel() == 1:
         return
     if isinstance(value, TensorBase) or not isinstance(plain(value), numbers.Real):
@@ -231,35 +231,35 @@ def fill_value(name: str, value: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A NumPy scalar as the Python number; anything else as it is."""
+    """Convert a NumPy scalar to the Python number; return anything else unchanged."""
     return value.item() if is_numpy_loaded() and isinstance(value, np.generic) else value
 
 
 def strided(name: str, size: Any, stride: Any) -> None:
-    """Raise ArgumentTypeError, ValueRangeError or ShapeError unless these are sizes, and a step for each."""
-    for what, each in (("size", size), ("stride", stride)):
-        if not isinstance(each, (tuple, list)):
+    """Raise ArgumentTypeError, ValueRangeError or ShapeError unless there are valid sizes, and a stride for each."""
+    for what, values in (("size", size), ("stride", stride)):
+        if not isinstance(values, (tuple, list)):
             raise ArgumentTypeError(
-                f"{what} must be a tuple of ints, got {shown(each)}", hint="as in (2, 3)", operator=name
+                f"{what} must be a tuple of ints, got {shown(values)}", hint="as in (2, 3)", operator=name
             )
-        for one in each:
-            integer(name, f"an entry of {what}", one)
-            if one < 0:
+        for value in values:
+            integer(name, f"an entry of {what}", value)
+            if value < 0:
                 raise ValueRangeError(
-                    f"{what} must not have negative entries: {list(each)}",
+                    f"{what} must not have negative entries: {list(values)}",
                     hint="flip() reverses a dimension",
                     operator=name,
                 )
     if len(size) != len(stride):
         raise ShapeError(
             f"dimensionality of size {list(size)} must match dimensionality of stride {list(stride)}",
-            hint="give one step, in elements, for each size",
+            hint="pass one stride, in elements, for each size",
             operator=name,
         )
 
 
 def fill(value: Any) -> None:
-    """Raise ArgumentTypeError or ShapeError unless `fill_` takes the value: a number or a 0-dim tensor."""
+    """Raise ArgumentTypeError or ShapeError unless `fill_` accepts the value: a number or a 0-dim tensor."""
     if isinstance(value, TensorBase):
         if value.ndim:
             raise ShapeError(
@@ -273,7 +273,7 @@ def fill(value: Any) -> None:
 
 
 def no_scalar(name: str, value: TensorBase) -> ValueRangeError:
-    """What is raised where one number is wanted of a tensor that has another number of them."""
+    """Return the error for a tensor that should have one element, and has another number of them."""
     fact = f"a Tensor with {value.numel()} elements cannot be converted to Scalar"
     fact = fact if name == "item" else f"only one element tensors can be converted to Python scalars, {fact}"
     return ValueRangeError(
@@ -284,7 +284,7 @@ def no_scalar(name: str, value: TensorBase) -> ValueRangeError:
 
 
 def no_index(value: TensorBase) -> ArgumentTypeError:
-    """What is raised where a tensor should be a list's index, and is no integer."""
+    """Return the error for a tensor that is used as a list's index and is not one integer."""
     return ArgumentTypeError(
         f"only integer tensors of a single element can be converted to an index, this is {value.describe()}",
         hint="convert it with int(...)" if value.numel() == 1 else "take one element, or tolist()",
@@ -293,13 +293,13 @@ def no_index(value: TensorBase) -> ArgumentTypeError:
 
 
 def dimension(name: str, dim: Any, of: TensorBase) -> None:
-    """Raise ArgumentTypeError or IndexRangeError unless the tensor has such a dimension."""
+    """Raise ArgumentTypeError or IndexRangeError unless the tensor has the dimension."""
     integer(name, "dim", dim)
     wrap_dim(dim, of.ndim, name)
 
 
 def expandable(name: str, small: tuple[int, ...], whole: tuple[int, ...]) -> None:
-    """Raise ShapeError unless broadcasting the small shape gives the whole one."""
+    """Raise ShapeError unless the small shape broadcasts to the whole one."""
     if len(small) > len(whole) or any(a not in (1, b) for a, b in zip(reversed(small), reversed(whole))):
         raise ShapeError(
             f"size {list(small)} is not expandable to size {list(whole)}",

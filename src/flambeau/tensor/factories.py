@@ -1,7 +1,7 @@
-"""Factories: tensors from data, from NumPy arrays, and from nothing.
+"""Factories: tensors from data, from NumPy arrays, and from sizes.
 
-- On a GPU a kernel makes the values; only `tensor`, `as_tensor` and `asarray` of host data copy, and wait.
-- Python floats become float32, integers int64; NumPy arrays keep their type.
+- On a GPU a kernel computes the values.  Only `tensor`, `as_tensor` and `asarray` of host data copy, and wait.
+- Python floats become float32 and integers int64; NumPy arrays keep their type.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ NUMPY_HINT = "convert with .astype(np.float32)"
 
 
 def kind_of(array: Any, name: str) -> dtype:
-    """The type of a NumPy array.  Raises ArgumentTypeError if there is none, ArgumentError for a foreign byte order."""
-    kind = dtypes.from_numpy(array.dtype)
+    """Return an array's dtype.  Raises ArgumentTypeError if torch has none, ArgumentError for a foreign byte order."""
+    element_type = dtypes.from_numpy(array.dtype)
     if not array.dtype.isnative:
         raise ArgumentError(
             f"the array's byte order is not that of this machine: {array.dtype.str}{list(array.shape)}",
             hint="convert with array.astype(array.dtype.newbyteorder('='))",
             operator=name,
         )
-    if kind is None:
+    if element_type is None:
         raise ArgumentTypeError(f"NumPy type {array.dtype} has no torch type", hint=NUMPY_HINT, operator=name)
-    return kind
+    return element_type
 
 
 def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
-    """A contiguous NumPy array with a copy of `data`, of the type `wanted` or, for None, of the data's own.
+    """Copy `data` to a contiguous NumPy array, of the type `wanted` or, if that is None, of the data's own type.
 
-    Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError, saying where in the data the fault is.
+    Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError, with the position of the fault in the data.
     """
     leaf = _first_leaf(data, name)
     is_numpy = isinstance(leaf, (np.ndarray, np.generic))
@@ -72,14 +72,14 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
     except ValueError as error:
         _check_even(data, name, ())
-        fact = f"NumPy makes no array of the data: {error}"
+        fact = f"NumPy cannot make an array of the data: {error}"
         raise ArgumentError(fact, operator=name, hint="stack() joins tensors") from error
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64 and not is_numpy:
         _refuse_leaf(data, name, ())
     if wanted is not None:
         if not is_numpy and wanted.category == dtypes.INTEGER and array.dtype.kind == "f":
-            found = [converted(name, wanted, each) for each in np.array(data, dtype=object).reshape(-1)]
-            return np.array(found, dtype=wanted.numpy).reshape(array.shape)
+            values = [converted(name, wanted, value) for value in np.array(data, dtype=object).reshape(-1)]
+            return np.array(values, dtype=wanted.numpy).reshape(array.shape)
         if not is_numpy:
             _check_fits(array, wanted, name)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -88,7 +88,7 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
 
 
 def _first_leaf(data: Any, name: str) -> Any:
-    """The first entry that is no list.  Raises ArgumentError for more nested lists than there can be dimensions."""
+    """Return the first entry that is not a list.  Raises ArgumentError if the lists nest too deeply."""
     depth, leaf = 0, data
     while isinstance(leaf, (list, tuple)) and leaf:
         leaf = leaf[0]
@@ -96,73 +96,75 @@ def _first_leaf(data: Any, name: str) -> Any:
         if depth > MAX_DEPTH:
             raise ArgumentError(
                 f"too many dimensions: more than {MAX_DEPTH} lists are nested in {shown(type(data))}",
-                hint="a list that holds itself has no end",
+                hint="check whether the list contains itself",
                 operator=name,
             )
     return leaf
 
 
 def _has_tensors(data: Any) -> bool:
-    """Whether nested lists, of no more than MAX_DEPTH, hold a tensor somewhere."""
+    """Return whether nested lists, to the depth of MAX_DEPTH, contain a tensor."""
     level = data if isinstance(data, (list, tuple)) else ()
     for _ in range(MAX_DEPTH):
-        if any(isinstance(each, TensorBase) for each in level):
+        if any(isinstance(entry, TensorBase) for entry in level):
             return True
-        level = [each for one in level if isinstance(one, (list, tuple)) for each in one]
+        level = [entry for nested in level if isinstance(nested, (list, tuple)) for entry in nested]
         if not level:
             return False
     return False
 
 
-def _without_tensors(data: Any, name: str, place: tuple[int, ...]) -> Any:
-    """Nested lists with numbers in the place of tensors of one element."""
+def _without_tensors(data: Any, name: str, position: tuple[int, ...]) -> Any:
+    """Return nested lists in which tensors of one element are replaced by numbers."""
     if isinstance(data, TensorBase):
         if data.numel() != 1:
             raise ArgumentError(
-                f"only one element tensors can be converted to Python scalars, data{_at(place)} is {data.describe()}",
+                "only one element tensors can be converted to Python scalars, "
+                f"data{_at(position)} is {data.describe()}",
                 hint="stack() joins tensors",
                 operator=name,
             )
-        return data.item()  # type: ignore[attr-defined]  # every tensor is a Tensor
-    if not isinstance(data, (list, tuple)) or len(place) > MAX_DEPTH:
+        number: Any = data
+        return number.item()
+    if not isinstance(data, (list, tuple)) or len(position) > MAX_DEPTH:
         return data
-    return [_without_tensors(each, name, (*place, at)) for at, each in enumerate(data)]
+    return [_without_tensors(entry, name, (*position, at)) for at, entry in enumerate(data)]
 
 
 def _common_type(data: Any) -> dtype | None:
-    """The type that numbers and tensors in nested lists promote to, None if there is something else."""
+    """Return the type that numbers and tensors in nested lists promote to, None if they contain anything else."""
     if isinstance(data, TensorBase):
         return data.dtype
     if isinstance(data, (list, tuple)):
-        found = [_common_type(each) for each in data]
-        # ignored: None is excluded
-        return None if None in found or not found else reduce(dtypes.promote, found)  # type: ignore[arg-type]
+        types = [_common_type(entry) for entry in data]
+        known = [element_type for element_type in types if element_type is not None]
+        return reduce(dtypes.promote, known) if known and len(known) == len(types) else None
     if isinstance(data, np.generic):
         return dtypes.from_numpy(data.dtype)
     return dtypes.of_scalar(data, dtypes.float32) if isinstance(data, (bool, int, float)) else None
 
 
-def _at(place: tuple[int, ...]) -> str:
-    return "".join(f"[{each}]" for each in place)
+def _at(position: tuple[int, ...]) -> str:
+    return "".join(f"[{index}]" for index in position)
 
 
 def _length(value: Any) -> int | None:
-    """How many entries a level of nested data has, None for a number."""
+    """Return the number of entries of one level of nested data, None for a number."""
     if isinstance(value, TensorBase) or hasattr(value, "ndim"):
         return len(value) if value.ndim else None
     return len(value) if isinstance(value, (list, tuple)) else None
 
 
-def _check_even(data: Any, name: str, place: tuple[int, ...]) -> None:
-    """Raise ArgumentError or ArgumentTypeError for the first entry that is not like the one before it."""
+def _check_even(data: Any, name: str, position: tuple[int, ...]) -> None:
+    """Raise ArgumentError or ArgumentTypeError for the first entry whose shape differs from the entry before it."""
     if not isinstance(data, (list, tuple)):
         return
-    for each, entry in enumerate(data):
+    for index, entry in enumerate(data):
         first, here = _length(data[0]), _length(entry)
-        at = _at((*place, each))
+        at = _at((*position, index))
         if (first is None) != (here is None):
             raise ArgumentTypeError(
-                f"data{at} is {shown(entry)} and data{_at((*place, 0))} is {shown(data[0])}: one of them is a "
+                f"data{at} is {shown(entry)} and data{_at((*position, 0))} is {shown(data[0])}: one of them is a "
                 "sequence, the other is not",
                 hint="nest all entries alike",
                 operator=name,
@@ -170,61 +172,62 @@ def _check_even(data: Any, name: str, place: tuple[int, ...]) -> None:
         if first != here:
             raise ArgumentError(
                 f"the data's nested sequences differ in length: expected sequence of length {first} at dim "
-                f"{len(place) + 1} (got {here}, data{at})",
+                f"{len(position) + 1} (got {here}, data{at})",
                 hint="fill up the shorter ones, or make a tensor of each",
                 operator=name,
             )
-    for each, entry in enumerate(data):
-        _check_even(entry, name, (*place, each))
+    for index, entry in enumerate(data):
+        _check_even(entry, name, (*position, index))
 
 
-def _refuse_leaf(data: Any, name: str, place: tuple[int, ...]) -> None:
-    """Raise for the first entry that is no number of ours."""
+def _refuse_leaf(data: Any, name: str, position: tuple[int, ...]) -> None:
+    """Raise an error for the first entry that is not a supported number."""
     if isinstance(data, (list, tuple)):
-        for each, entry in enumerate(data):
-            _refuse_leaf(entry, name, (*place, each))
+        for index, entry in enumerate(data):
+            _refuse_leaf(entry, name, (*position, index))
     elif isinstance(data, (np.ndarray, np.generic)):
         if dtypes.from_numpy(data.dtype) is None:
             raise ArgumentTypeError(f"NumPy type {data.dtype} has no torch type", hint=NUMPY_HINT, operator=name)
     elif isinstance(data, str):
-        kind = ArgumentError if place else ArgumentTypeError
-        fact = f"could not infer dtype of str, data{_at(place)} is {shown(data)}"
-        raise kind(fact, hint="convert it first, as in float(text)")
+        error_class = ArgumentError if position else ArgumentTypeError
+        fact = f"could not infer dtype of str, data{_at(position)} is {shown(data)}"
+        raise error_class(fact, hint="convert it first, as in float(text)")
     elif isinstance(data, complex):
         raise DtypeError(
-            f"data{_at(place)} is complex: {data}", hint="give .real and .imag by themselves", operator=name
+            f"data{_at(position)} is complex: {data}", hint="pass .real and .imag separately", operator=name
         )
     elif isinstance(data, int) and not -(2**63) <= data < 2**63:
-        raise ArgumentError(f"data{_at(place)} does not fit in int64: {data}", hint="give it as a float", operator=name)
+        fact = f"data{_at(position)} does not fit in int64: {data}"
+        raise ArgumentError(fact, hint="pass it as a float", operator=name)
     elif not isinstance(data, (bool, int, float, TensorBase)):
         raise DtypeError(
-            f"could not infer dtype of {type(data).__name__}, data{_at(place)} is {shown(data)}",
-            hint="give numbers, nested lists of them, a NumPy array or a tensor",
+            f"could not infer dtype of {type(data).__name__}, data{_at(position)} is {shown(data)}",
+            hint="pass numbers, nested lists of them, a NumPy array or a tensor",
             operator=name,
         )
 
 
 def _check_fits(array: Any, wanted: dtype, name: str) -> None:
-    """Raise ValueRangeError for integers that an integer type does not hold."""
+    """Raise ValueRangeError for integers beyond the range of an integer type."""
     if wanted.category == dtypes.INTEGER and array.size:
-        for each in (array.min(), array.max()):
-            converted(name, wanted, each.item())
+        for bound in (array.min(), array.max()):
+            converted(name, wanted, bound.item())
 
 
 # from data
 
 
 def from_array(array: Any, name: str = "tensor") -> Any:
-    """A CPU tensor that shares the memory of a contiguous NumPy array."""
-    kind = kind_of(array, name)
+    """Make a CPU tensor that shares the memory of a contiguous NumPy array."""
+    element_type = kind_of(array, name)
     flat = array.reshape(-1).view(np.uint8)
-    return tensor_over(storage.from_array(flat), kind, array.shape, contiguous(array.shape))
+    return tensor_over(storage.from_array(flat), element_type, array.shape, contiguous(array.shape))
 
 
 def from_numpy(ndarray: Any) -> Any:
     """A CPU tensor that shares the memory of a NumPy array, strides included.
 
-    Raises: ArgumentTypeError if it is no array or of an unknown type, ArgumentError for negative strides.
+    Raises: ArgumentTypeError if it is not an array or its type is unknown, ArgumentError for negative strides.
     Example:
         >>> import numpy
         >>> array = numpy.zeros(3)
@@ -243,19 +246,19 @@ def _sharing(array: Any, name: str) -> Any:
             hint="torch.as_tensor(...) takes tensors, lists and numbers too",
             operator=name,
         )
-    kind = kind_of(array, name)
+    element_type = kind_of(array, name)
     if array.flags.c_contiguous:
         return from_array(array, name)
-    if any(step < 0 or step % kind.itemsize for step in array.strides):
+    if any(step < 0 or step % element_type.itemsize for step in array.strides):
         raise ArgumentError(
-            f"strides of {array.strides} bytes are negative, or no multiple of {kind.itemsize} bytes",
+            f"strides of {array.strides} bytes are negative, or no multiple of {element_type.itemsize} bytes",
             hint="copy the array first: np.ascontiguousarray(array)",
             operator=name,
         )
-    strides = tuple(step // kind.itemsize for step in array.strides)
-    nbytes = extent(array.shape, strides) * kind.itemsize
+    strides = tuple(step // element_type.itemsize for step in array.strides)
+    nbytes = extent(array.shape, strides) * element_type.itemsize
     flat = array_at(address_of(array), dtypes.uint8, (nbytes,), None, array)
-    return tensor_over(storage.from_array(flat), kind, array.shape, strides)
+    return tensor_over(storage.from_array(flat), element_type, array.shape, strides)
 
 
 def tensor(
@@ -270,7 +273,7 @@ def tensor(
 
     dtype: None takes NumPy's for arrays, and bool, int64 or float32 for Python values.
     Host: waits if the device is a GPU.
-    Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError for what is no data of one type and shape.
+    Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError for data without one type and shape.
     Example:
         >>> torch.tensor([[1, 2], [3, 4]])
         tensor([[1, 2],
@@ -278,15 +281,16 @@ def tensor(
         >>> torch.tensor([0.5, 1], dtype=torch.float64, requires_grad=True)
         tensor([0.5000, 1.0000], dtype=torch.float64, requires_grad=True)
     """
-    made = _copied("tensor", data, dtype, device, pin_memory)
-    return made if requires_grad is False else as_leaf("tensor", made, requires_grad)
+    result = _copied("tensor", data, dtype, device, pin_memory)
+    return result if requires_grad is False else as_leaf("tensor", result, requires_grad)
 
 
 def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory: bool = False) -> Any:
-    wanted = checks.kind(name, wanted)
+    wanted = checks.as_dtype(name, wanted)
     try:
         if isinstance(data, TensorBase):
-            source = data.detach()  # type: ignore[attr-defined]  # every tensor is a Tensor
+            original: Any = data
+            source = original.detach()
             where = source.device_index if device is None else resolve(device)
             return transfer.to(source, where, wanted or source.dtype, copy=True)
         where = resolve(device)
@@ -301,13 +305,13 @@ def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory:
 
 
 def _retell(error: FlambeauError, name: str) -> None:
-    """A wrong device is told in another name."""
+    """Re-raise device errors under the factory's name."""
     if isinstance(error, checks.OF_DEVICES):
         name_error(error, name)
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
-    """`data` as a tensor: itself, or sharing a NumPy array's memory, where type and device allow it, else a copy.
+    """`data` as a tensor: itself, or one that shares a NumPy array's memory, if type and device allow it; else a copy.
 
     Host: waits if host data goes to a GPU.
     Example:
@@ -321,7 +325,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
 
 
 def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
-    wanted = checks.kind(name, wanted)
+    wanted = checks.as_dtype(name, wanted)
     if isinstance(data, np.ndarray):
         data = _sharing(data, name)
     elif not isinstance(data, TensorBase):
@@ -348,30 +352,30 @@ def asarray(
     """
     if copy is not None:
         checks.flag("asarray", "copy", copy)
-    # ignored: every tensor is a Tensor
-    data = obj.detach() if isinstance(obj, TensorBase) and requires_grad is False else obj  # type: ignore[attr-defined]
-    made = _as_tensor("asarray", data, dtype, device)
-    is_new = made is not data and not isinstance(data, np.ndarray)
-    if copy is False and (is_new or (isinstance(data, np.ndarray) and made.address() != address_of(data))):
+    source: Any = obj
+    data = source.detach() if isinstance(obj, TensorBase) and requires_grad is False else obj
+    result = _as_tensor("asarray", data, dtype, device)
+    is_new = result is not data and not isinstance(data, np.ndarray)
+    if copy is False and (is_new or (isinstance(data, np.ndarray) and result.address() != address_of(data))):
         raise ArgumentError(
-            f"can't make {made.describe()} of {shown(data)} without copying, and copy is False",
+            f"can't make {result.describe()} of {shown(data)} without copying, and copy is False",
             hint="leave out copy=False",
             operator="asarray",
         )
-    made = made.clone() if copy and not is_new else made
-    return made if requires_grad is None or requires_grad is False else as_leaf("asarray", made, requires_grad)
+    result = result.clone() if copy and not is_new else result
+    return result if requires_grad is None or requires_grad is False else as_leaf("asarray", result, requires_grad)
 
 
-# from nothing
+# from sizes
 
 
 class _Explainer(Explainer):
     __slots__ = ()
 
-    def unset(self, error: Exception, name: str, size: Any, kind: Any, where: Any, pin_memory: Any) -> Any:
-        meant = checks.made(name, size, kind)
-        if meant is not kind:
-            return unset(name, size, meant, where, pin_memory)
+    def unset(self, error: Exception, name: str, size: Any, dtype: Any, where: Any, pin_memory: Any) -> Any:
+        element_type = checks.factory_dtype(name, size, dtype)
+        if element_type is not dtype:
+            return unset(name, size, element_type, where, pin_memory)
         if isinstance(error, checks.OF_DEVICES):
             name_error(error, name)
         if not isinstance(error, FlambeauError):
@@ -383,7 +387,7 @@ explain_by(_Explainer())
 
 
 def _check_pinned(name: str, device: Any, pin_memory: Any) -> None:
-    """Raise ArgumentTypeError or ArgumentError unless a tensor on the device can be pinned so."""
+    """Raise ArgumentTypeError or ArgumentError unless a tensor on the device can be pinned."""
     checks.flag(name, "pin_memory", pin_memory)
     if pin_memory and resolve(device) >= 0:
         raise ArgumentError(
@@ -393,59 +397,59 @@ def _check_pinned(name: str, device: Any, pin_memory: Any) -> None:
         )
 
 
-def as_leaf(name: str, made: Any, requires_grad: bool) -> Any:
-    """What a factory that was given requires_grad=True returns."""
-    checks.leaf(name, made, requires_grad)
-    return made.requires_grad_(requires_grad)
+def as_leaf(name: str, tensor: Any, requires_grad: bool) -> Any:
+    """Return a factory's result as a leaf, for a factory called with requires_grad=True."""
+    checks.leaf(name, tensor, requires_grad)
+    return tensor.requires_grad_(requires_grad)
 
 
 def into(make: Any, out: Any, layout: Any, options: tuple[Any, Any, bool, bool], *args: Any, **own: Any) -> Any:
-    """Call a factory that was given out= or layout=.
+    """Call a factory with out= or layout=.
 
-    out: takes the values; without elements it takes the shape too.
+    out: receives the values; if it has no elements, it also takes the shape.
     options: the factory's dtype, device, requires_grad and pin_memory.
-    Raises: ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError or ShapeError if it cannot.
+    Raises: ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError or ShapeError if `out` does not fit.
     """
-    name, (kind, device, requires_grad, pin_memory) = make.__name__, options
+    name, (element_type, device, requires_grad, pin_memory) = make.__name__, options
     formats.check_layout(name, layout)
     if out is None:
-        return make(*args, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory, **own)
+        return make(*args, dtype=element_type, device=device, requires_grad=requires_grad, pin_memory=pin_memory, **own)
     checks.tensor(name, "out", out)
-    made = make(*args, dtype=kind or out.dtype, device=out.device if device is None else device, **own)
-    check_out(name, made, out)
-    if out.shape != made.shape:
-        out.storage, out.layout, out.offset = made.storage, made.layout, made.offset
+    result = make(*args, dtype=element_type or out.dtype, device=out.device if device is None else device, **own)
+    check_out(name, result, out)
+    if out.shape != result.shape:
+        out.storage, out.layout, out.offset = result.storage, result.layout, result.offset
         out.storage.version += 1
     else:
         with GradMode(False):
-            out.copy_(made)
+            out.copy_(result)
     return out if requires_grad is False else as_leaf(name, out, requires_grad)
 
 
-def check_out(name: str, made: Any, out: Any) -> None:
-    """Raise an error if `out` cannot take what a factory made."""
+def check_out(name: str, result: Any, out: Any) -> None:
+    """Raise an error if `out` cannot receive the result of a factory."""
     if out.requires_grad and is_grad_enabled():
         raise AutogradError(
-            f"out, {out.describe()}, requires a gradient, and nothing would flow to it",
+            f"out, {out.describe()}, requires a gradient, which would be lost",
             hint="call it under torch.no_grad(), or without out=",
             operator=name,
         )
-    if made.dtype is not out.dtype:
+    if result.dtype is not out.dtype:
         raise DtypeError(
-            f"dtype {made.dtype.name} does not match dtype of out parameter ({out.dtype.name})",
+            f"dtype {result.dtype.name} does not match dtype of out parameter ({out.dtype.name})",
             hint="leave out dtype=",
             operator=name,
         )
-    if made.device != out.device:
+    if result.device != out.device:
         raise DeviceMismatchError(
-            f"device {made.device} does not match device of out parameter ({out.device})",
+            f"device {result.device} does not match device of out parameter ({out.device})",
             hint="leave out device=",
             operator=name,
         )
-    if out.numel() and out.shape != made.shape:
+    if out.numel() and out.shape != result.shape:
         raise ShapeError(
-            f"the result has shape {list(made.shape)}, and out has shape {list(out.shape)}",
-            hint="give a tensor of that shape, or torch.empty(0)",
+            f"the result has shape {list(result.shape)}, and out has shape {list(out.shape)}",
+            hint="pass a tensor of that shape, or torch.empty(0)",
             operator=name,
         )
 
@@ -474,11 +478,11 @@ def empty(
         return into(empty, out, layout, options, *sizes, size=size, memory_format=memory_format)
     if size is not None:
         sizes = checks.named("empty", sizes, size)
-    made = unset("empty", sizes, dtype, device, pin_memory)
+    result = unset("empty", sizes, dtype, device, pin_memory)
     if memory_format is not None:
         formats.check("empty", memory_format)
-        made = alias_of(made, made.shape, formats.strides_in("empty", memory_format, made.shape), 0)
-    return made if requires_grad is False else as_leaf("empty", made, requires_grad)
+        result = alias_of(result, result.shape, formats.strides_in("empty", memory_format, result.shape), 0)
+    return result if requires_grad is False else as_leaf("empty", result, requires_grad)
 
 
 def empty_strided(
@@ -501,8 +505,8 @@ def empty_strided(
     formats.check_layout("empty_strided", layout)
     checks.strided("empty_strided", size, stride)
     flat = unset("empty_strided", (extent(size, stride),), dtype, device, pin_memory)
-    made = alias_of(flat, size, stride, 0)
-    return made if requires_grad is False else as_leaf("empty_strided", made, requires_grad)
+    result = alias_of(flat, size, stride, 0)
+    return result if requires_grad is False else as_leaf("empty_strided", result, requires_grad)
 
 
 def zeros(
@@ -528,8 +532,8 @@ def zeros(
         return into(zeros, out, layout, options, *sizes, size=size)
     if size is not None:
         sizes = checks.named("zeros", sizes, size)
-    made = run_into("fill", "zeros", unset("zeros", sizes, dtype, device, pin_memory), 0)
-    return made if requires_grad is False else as_leaf("zeros", made, requires_grad)
+    result = run_into("fill", "zeros", unset("zeros", sizes, dtype, device, pin_memory), 0)
+    return result if requires_grad is False else as_leaf("zeros", result, requires_grad)
 
 
 def ones(
@@ -555,8 +559,8 @@ def ones(
         return into(ones, out, layout, options, *sizes, size=size)
     if size is not None:
         sizes = checks.named("ones", sizes, size)
-    made = run_into("fill", "ones", unset("ones", sizes, dtype, device, pin_memory), 1)
-    return made if requires_grad is False else as_leaf("ones", made, requires_grad)
+    result = run_into("fill", "ones", unset("ones", sizes, dtype, device, pin_memory), 1)
+    return result if requires_grad is False else as_leaf("ones", result, requires_grad)
 
 
 def full(
@@ -586,19 +590,19 @@ def full(
     if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
         checks.fill_value("full", fill_value)
         fill_value = checks.plain(fill_value)
-    kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
+    element_type = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
     if type(size) is int:
         checks.sizes("full", size)
-    made: Any = unset("full", (size,), kind, device, pin_memory)
+    result: Any = unset("full", (size,), element_type, device, pin_memory)
     if is_tensor:
-        made.copy_(fill_value.detach())
+        result.copy_(fill_value.detach())
     else:
-        run_into("fill", "full", made, fill_value)
-    return made if requires_grad is False else as_leaf("full", made, requires_grad)
+        run_into("fill", "full", result, fill_value)
+    return result if requires_grad is False else as_leaf("full", result, requires_grad)
 
 
 def of_number(name: str, what: str, value: Any, device: Any) -> Any:
-    """A 0-dim tensor of a number, whose value is kept.  Raises ArgumentTypeError for anything else."""
+    """A 0-dim tensor of a number that keeps the number's precision.  Raises ArgumentTypeError for anything else."""
     if isinstance(value, TensorBase) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(
             f"{what} must be a Tensor or a number, got {shown(value)}",
@@ -606,8 +610,8 @@ def of_number(name: str, what: str, value: Any, device: Any) -> Any:
             operator=name,
         )
     plain = checks.plain(value)
-    kind = dtypes.of_scalar(plain, dtypes.float64)
-    return run_into("fill", name, unset(name, ((),), kind, device), plain)
+    element_type = dtypes.of_scalar(plain, dtypes.float64)
+    return run_into("fill", name, unset(name, ((),), element_type, device), plain)
 
 
 def arange(
@@ -626,8 +630,8 @@ def arange(
 
     dtype: None is int64 if all three are integers, else float32.
     Host:   returns at once.
-    Raises: ArgumentTypeError for what is no number, ValueRangeError for a step of 0 or of the wrong sign and for bounds
-            that are not finite, NotSupportedError for bool.
+    Raises: ArgumentTypeError for anything but numbers, ValueRangeError for a step of 0 or of the wrong sign and for
+            bounds that are not finite, NotSupportedError for bool.
     Example:
         >>> torch.arange(4)
         tensor([0, 1, 2, 3])
@@ -641,17 +645,17 @@ def arange(
     are_int = type(first) is int and type(last) is int and type(step) is int
     if not are_int or step == 0 or (last - first) * step < 0:
         checks.steps(first, last, step)
-    whole = all(isinstance(each, Integral) for each in (first, last, step))
-    kind = dtype or (dtypes.int64 if whole else dtypes.float32)
-    if not whole and checks.kind("arange", kind) is dtypes.int64:  # the numbers are cut before they are counted
+    whole = all(isinstance(number, Integral) for number in (first, last, step))
+    element_type = dtype or (dtypes.int64 if whole else dtypes.float32)
+    if not whole and checks.as_dtype("arange", element_type) is dtypes.int64:  # truncate the bounds first
         whole = True
-        first, last, step = (converted("arange", dtypes.int64, each) for each in (first, last, step))
+        first, last, step = (converted("arange", dtypes.int64, number) for number in (first, last, step))
         checks.steps(first, last, step)
     count = -(-(last - first) // step) if whole else ceil((last - first) / step)
-    made = unset("arange", (count,), kind, device, pin_memory)
-    checks.not_bool("arange", made.dtype)
-    run_into("arange", "arange", made, first, step)
-    return made if requires_grad is False else as_leaf("arange", made, requires_grad)
+    result = unset("arange", (count,), element_type, device, pin_memory)
+    checks.not_bool("arange", result.dtype)
+    run_into("arange", "arange", result, first, step)
+    return result if requires_grad is False else as_leaf("arange", result, requires_grad)
 
 
 def linspace(
@@ -679,10 +683,10 @@ def linspace(
     checks.number("linspace", "start", start)
     checks.number("linspace", "end", end)
     checks.count("linspace", "the number of steps", steps)
-    made = unset("linspace", (steps,), dtype, device, pin_memory)
-    checks.not_bool("linspace", made.dtype)
-    made = run_into("linspace", "linspace", made, start, end)
-    return made if requires_grad is False else as_leaf("linspace", made, requires_grad)
+    result = unset("linspace", (steps,), dtype, device, pin_memory)
+    checks.not_bool("linspace", result.dtype)
+    result = run_into("linspace", "linspace", result, start, end)
+    return result if requires_grad is False else as_leaf("linspace", result, requires_grad)
 
 
 def eye(
@@ -710,9 +714,9 @@ def eye(
     checks.count("eye", "n", n)
     if m is not None:
         checks.count("eye", "m", m)
-    made = run_into("fill", "eye", unset("eye", (n, n if m is None else m), dtype, device, pin_memory), 0)
-    diagonal = alias_of(made, (min(made.shape),), (made.shape[1] + 1,), 0)
+    result = run_into("fill", "eye", unset("eye", (n, n if m is None else m), dtype, device, pin_memory), 0)
+    diagonal = alias_of(result, (min(result.shape),), (result.shape[1] + 1,), 0)
     if diagonal.numel():
-        one = ones((), dtype=made.dtype, device=made.device)
+        one = ones((), dtype=result.dtype, device=result.device)
         assign(diagonal, one)
-    return made if requires_grad is False else as_leaf("eye", made, requires_grad)
+    return result if requires_grad is False else as_leaf("eye", result, requires_grad)

@@ -1,9 +1,9 @@
-"""Tensors as text, as PyTorch prints them.
+"""Text form of tensors, as PyTorch prints them.
 
-- One width for all numbers of a tensor, decided by those that are finite and not zero.
-- Whole numbers print as `1.`; scientific notation where the range is wide: greatest over least above 1000, or values
-  above 1e8 or below 1e-4.
-- Above `threshold` elements only `edgeitems` at each end of each dimension are shown, and only they are read.
+- All numbers of a tensor have one width, which depends only on finite numbers that are not zero.
+- Whole numbers print as `1.`.  Scientific notation is used for wide ranges: a ratio of greatest to least above 1000,
+  values above 1e8 or below 1e-4.
+- Above `threshold` elements, only `edgeitems` at each end of each dimension are shown, and only these are read.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ GREAT, SMALL = 1e8, 1e-4
 
 
 class PrintOptions:
-    """precision: digits after the point.  threshold: elements above which tensors are summarised.  linewidth: columns.
-    sci_mode: True or False to choose scientific notation, None to decide by values."""
+    """Settings for printing tensors.
+
+    precision: digits after the point.  threshold: number of elements above which tensors are summarised.
+    linewidth: columns.  sci_mode: True or False to set scientific notation, None to choose it by the values.
+    """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """The defaults."""
+        """Set the defaults."""
         self.precision = 4
         self.threshold: float = 1000
         self.edgeitems = 3
@@ -67,15 +70,15 @@ def set_printoptions(
         raise ArgumentError(
             f"unknown profile {profile!r}", hint=f"one of {', '.join(_PROFILES)}", operator="set_printoptions"
         )
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    changed = {name: value for name, value in given.items() if value is not None}
+    passed = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changed = {name: value for name, value in passed.items() if value is not None}
     for name, value in ((_PROFILES[profile] if profile else {}) | changed).items():
         setattr(options, name, value)
     options.sci_mode = sci_mode
 
 
 def to_text(tensor: Any) -> str:
-    """A tensor's values and facts.  Host: waits if it is on a GPU."""
+    """Return a tensor's values and properties as text.  Host: waits if it is on a GPU."""
     prefix = f"{tensor.shown_as}("
     if tensor.numel() == 0:
         body = "[]"
@@ -86,7 +89,7 @@ def to_text(tensor: Any) -> str:
 
 
 def _values(tensor: Any) -> tuple[Any, bool]:
-    """The values that are shown, as a NumPy array, and whether some were left out."""
+    """Return the values to print as a NumPy array, and whether some were left out."""
     cut = tensor.numel() > options.threshold
     shown = alias_of(tensor, tensor.shape, tensor.strides, tensor.offset)
     if cut:
@@ -96,7 +99,7 @@ def _values(tensor: Any) -> tuple[Any, bool]:
 
 
 def _edges(tensor: Any) -> Any:
-    """The tensor without the middle of its long dimensions."""
+    """Return the tensor without the middle of its long dimensions."""
     edge = options.edgeitems
     with GradMode(False):
         for dim in range(tensor.ndim):
@@ -111,15 +114,15 @@ def _edges(tensor: Any) -> Any:
 
 
 class _Column:
-    """Gives numbers one width.  NaN and infinities do not widen it."""
+    """Formats numbers with one width.  NaN and infinities do not widen it."""
 
     def __init__(self, values: Any) -> None:
         if values.dtype.kind == "f":
             self.style: Callable[[Any], str] = _float_style(values)
-            self.width = max((len(self.style(each)) for each in _decisive(values).tolist()), default=1)
+            self.width = max((len(self.style(value)) for value in _decisive(values).tolist()), default=1)
         else:
             self.style = str
-            self.width = max((len(str(each)) for each in values.reshape(-1).tolist()), default=1)
+            self.width = max((len(str(value)) for value in values.reshape(-1).tolist()), default=1)
 
     def text(self, value: Any) -> str:
         return self.style(value).rjust(self.width)
@@ -131,7 +134,7 @@ def _decisive(values: Any) -> Any:
 
 
 def _float_style(values: Any) -> Callable[[float], str]:
-    """How one float prints, without padding."""
+    """Return the function that formats one float, without padding."""
     decisive = _decisive(values)
     whole = bool((decisive == decisive.round()).all())
     scientific = options.sci_mode if len(decisive) else False
@@ -154,14 +157,14 @@ def _is_wide(sizes: Any, whole: bool) -> bool:
 
 
 def _nested(values: Any, shape: Sequence[int], indent: int, cut: bool, column: _Column) -> str:
-    """Nested lists of numbers in brackets, each line indented by `indent` columns."""
+    """Format nested lists of numbers in brackets; each line is indented by `indent` columns."""
     if not shape:
         return column.text(values)
     edge = options.edgeitems
     shortened = cut and shape[0] > 2 * edge
     if len(shape) == 1:
-        return _row([column.text(each) for each in values], shortened, indent, column.width + 2)
-    parts = [_nested(each, shape[1:], indent + 1, cut, column) for each in values]
+        return _row([column.text(value) for value in values], shortened, indent, column.width + 2)
+    parts = [_nested(value, shape[1:], indent + 1, cut, column) for value in values]
     if shortened:
         parts = [*parts[:edge], "...", *parts[edge:]]
     return "[" + ("," + "\n" * (len(shape) - 1) + " " * (indent + 1)).join(parts) + "]"
@@ -179,7 +182,7 @@ def _row(words: list[str], shortened: bool, indent: int, width: int) -> str:
 
 
 def _facts(tensor: Any) -> list[str]:
-    """What is said after the values."""
+    """Return the properties to print after the values."""
     facts = [f"device='{tensor.device}'"] if tensor.is_cuda else []
     usual = {dtypes.float32, dtypes.int64, dtypes.bool_}
     if tensor.numel() == 0:
@@ -192,7 +195,7 @@ def _facts(tensor: Any) -> list[str]:
     try:
         node = tensor.grad_fn
         made_by = None if node is None else type(node).__name__
-    except AutogradError:  # a view whose base was written, and that may not be used any more
+    except AutogradError:  # a view whose base was written, which must not be used any more
         made_by = "Invalid"
     if made_by is not None:
         facts.append(f"grad_fn=<{made_by}>")

@@ -1,7 +1,7 @@
-"""The operators as functions of the package: flambeau.add, flambeau.softmax and so on.
+"""Operators as functions of the package: flambeau.add, flambeau.softmax and so on.
 
-Most are the operators themselves.  PyTorch has a few under the name of a function of `nn.functional`, with other
-arguments: those are defined here.
+Most are the operators themselves.  This file defines those that PyTorch also has in `nn.functional`, with other
+arguments.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ globals().update(_FUNCTIONS)
 def embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
-    """The rows of `weight` that `indices` names; a padding_idx below 0 is none.
+    """The rows of `weight` selected by `indices`; a negative padding_idx means none.
 
     Host: returns at once.
     Example:
@@ -41,7 +41,7 @@ def embedding(
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
-    """The function of `nn.functional`, which does not reduce by default.  reduction: 0 is "none", 1 "mean", 2 "sum".
+    """As in `nn.functional`, but without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -62,7 +62,7 @@ def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Any:  # fmt: skip
-    """The function of `nn.functional`.  cudnn_enable has no effect.
+    """As in `nn.functional`.  cudnn_enable has no effect.
 
     Host: returns at once.
     Example:

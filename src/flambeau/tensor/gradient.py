@@ -1,4 +1,4 @@
-"""The gradient of a tensor: what may be assigned to it, where it is kept, and hooks on it."""
+"""A tensor's gradient: requires_grad, checks of `grad` and `data`, and hooks."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ModeError, ShapeError, shown
 from . import checks
 
-WANTED = "call requires_grad_() on it, or on what it is computed from"
+WANTED = "call requires_grad_() on it, or on the tensors it is computed from"
 ALIKE = "a gradient has the shape, type and device of its tensor"
 
 
 def want(tensor: TensorBase, requires_grad: Any, name: str) -> None:
-    """Say whether a leaf collects a gradient.
+    """Set whether a leaf accumulates a gradient.
 
-    Raises: AutogradError for a non-leaf, DtypeError for integers; for what is no bool, ArgumentTypeError from a method,
-            ModeError from an assignment.
+    Raises: AutogradError for a non-leaf, DtypeError for integers.  For a value that is not a bool, a method raises
+            ArgumentTypeError, an assignment ModeError.
     """
     if requires_grad is not True and requires_grad is not False:
-        kind = ModeError if name == "requires_grad" else ArgumentTypeError
-        raise kind(f"{name}: must be a bool, got {shown(requires_grad)}", hint="give True or False")
+        error_class = ModeError if name == "requires_grad" else ArgumentTypeError
+        raise error_class(f"{name}: must be a bool, got {shown(requires_grad)}", hint="pass True or False")
     if tensor._grad_fn is not None and not requires_grad:
         raise AutogradError(
             f"you can only change requires_grad flags of leaf variables, this is {tensor.describe()} of "
@@ -44,18 +44,18 @@ def want(tensor: TensorBase, requires_grad: Any, name: str) -> None:
 
 
 def check_data(tensor: TensorBase, value: Any) -> None:
-    """Raise ArgumentTypeError or DtypeError for what cannot be a tensor's `data`."""
-    checks.tensor("data", "what is assigned", value)
+    """Raise ArgumentTypeError or DtypeError for a value that cannot be a tensor's `data`."""
+    checks.tensor("data", "the assigned value", value)
     if tensor._requires_grad and not value.dtype.is_floating_point:
         raise DtypeError(
-            f"what is assigned to a tensor that requires gradients must be floating point, got {value.describe()}",
+            f"the value assigned to a tensor that requires gradients must be floating point, got {value.describe()}",
             hint="convert it with .float()",
             operator="data",
         )
 
 
 def check_grad(tensor: TensorBase, grad: Any) -> None:
-    """Raise ArgumentTypeError, AutogradError, DtypeError, DeviceMismatchError or ShapeError if it is no gradient."""
+    """Raise ArgumentTypeError, AutogradError, DtypeError, DeviceMismatchError or ShapeError for a wrong gradient."""
     if not isinstance(grad, TensorBase):
         raise ArgumentTypeError(f"expected a Tensor or None, got {shown(grad)}", hint=ALIKE, operator="grad")
     if grad is tensor:
@@ -72,9 +72,9 @@ def check_grad(tensor: TensorBase, grad: Any) -> None:
 
 
 def retain(tensor: TensorBase) -> None:
-    """Keep the gradient of a tensor in `grad` during backward; a leaf's is kept anyway.
+    """Keep the gradient of a tensor in `grad` during backward; a leaf's is always kept.
 
-    Raises: AutogradError if it needs none.
+    Raises: AutogradError if the tensor does not require gradients.
     """
     if not tensor.requires_grad:
         raise AutogradError(f"{tensor.describe()} does not require a gradient", hint=WANTED, operator="retain_grad")
@@ -82,9 +82,9 @@ def retain(tensor: TensorBase) -> None:
 
 
 def register(tensor: TensorBase, hook: Callable[[Any], Any]) -> RemovableHandle:
-    """Call `hook` with a tensor's gradient during backward, after the hooks that it has, before the gradient is kept.
+    """Call `hook` with a tensor's gradient during backward, after its earlier hooks, before the gradient is kept.
 
-    Raises: AutogradError if it needs none.
+    Raises: AutogradError if the tensor does not require gradients.
     """
     checks.function("register_hook", "hook", hook)
     return graph.register_gradient_hook("register_hook", tensor, hook)
@@ -93,7 +93,7 @@ def register(tensor: TensorBase, hook: Callable[[Any], Any]) -> RemovableHandle:
 def register_accumulated(tensor: TensorBase, hook: Callable[[Any], None]) -> RemovableHandle:
     """Call `hook` with a leaf after each accumulation of its gradient.
 
-    Raises: AutogradError if it is no leaf, or needs no gradient.
+    Raises: AutogradError if the tensor is not a leaf, or does not require gradients.
     """
     name = "register_post_accumulate_grad_hook"
     checks.function(name, "hook", hook)
@@ -103,7 +103,8 @@ def register_accumulated(tensor: TensorBase, hook: Callable[[Any], None]) -> Rem
             hint=WANTED,
             operator=name,
         )
-    if not tensor.is_leaf:  # type: ignore[attr-defined]  # every tensor is a Tensor
+    leaf: Any = tensor
+    if not leaf.is_leaf:
         raise AutogradError(
             f"post accumulate grad hooks cannot be registered on non-leaf tensors: {tensor.describe()}",
             hint="register_hook() is called with the gradient of any tensor",

@@ -1,4 +1,4 @@
-"""`x[...]` and `x[...] = value`: views where the index allows it, index tensors and masks for the rest."""
+"""Indexing: `x[...]` and `x[...] = value`, by views where the index allows it, else by index tensors and masks."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from . import factories
 
 FULL = slice(None)
 NO_NAMES: dict[str, Any] = {}
-MAX_ITEMS = 32  # from this many entries on, a list is never read as a tuple
+MAX_ITEMS = 32  # a list with at least this many entries is never read as a tuple
 KINDS = "use integers, slices, ..., None, and tensors or lists of integers or bools"
 
 
 class Selection(NamedTuple):
-    """A view, and the index tensors that still select from it (one or None per dimension, trailing ones missing)."""
+    """A view, and index tensors to apply to it (one or None per dimension, trailing ones omitted)."""
 
     view: Any
     indices: list[Any]
 
 
 def get(tensor: Any, index: Any) -> Any:
-    """The result of `tensor[index]` for every index.
+    """Return `tensor[index]` for any index.
 
     Host:   waits for masks, and for zero-dimensional index tensors on a GPU; else returns at once.
     Raises: IndexRangeError, ArgumentError, ArgumentTypeError.
@@ -53,18 +53,18 @@ def _selected(tensor: Any, index: Any) -> Any:
 
 
 def _lists_rows(tensor: TensorBase, index: TensorBase) -> bool:
-    """Whether the index is a vector of integers on the tensor's device: the usual case."""
-    kind = index.layout.dtype
+    """Return whether the index is a vector of integers on the tensor's device, the usual case."""
+    element_type = index.layout.dtype
     return (
         len(index.layout.shape) == 1
-        and (kind is int64 or kind is int32)
+        and (element_type is int64 or element_type is int32)
         and index.device_index == tensor.device_index
         and len(tensor.layout.shape) > 0
     )
 
 
 def put(tensor: Any, index: Any, value: Any) -> None:
-    """What `tensor[index] = value` means: a number, or a tensor that broadcasts to the selection.
+    """Run `tensor[index] = value`, for a number, or a tensor that broadcasts to the selection.
 
     Host:   as `get`; a value from another device is copied as `copy_` does.
     Raises: IndexRangeError, ArgumentError, ArgumentTypeError, ShapeError.
@@ -94,43 +94,48 @@ def _check_number(tensor: Any, value: Any) -> None:
     if not isinstance(value, (bool, int, float)) and not (is_numpy_loaded() and isinstance(value, np.generic)):
         raise ArgumentTypeError(
             f"can't assign a {type(value).__name__} to a {tensor.type()}: {shown(value)}",
-            hint="give a number, or make a tensor with torch.tensor(...)",
+            hint="pass a number, or make a tensor with torch.tensor(...)",
             operator="index",
         )
 
 
 def _fitting(value: Any, view: Any) -> Any:
-    """`value` without leading dimensions of size 1 that the view does not have."""
+    """Return `value` without leading dimensions of size 1 that the view does not have."""
     extra = value.ndim - view.ndim
     return value.reshape(value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
 
 
 def _as_values(value: Any, view: Any) -> Any:
-    """The values to write as a tensor of the view's type, without leading dimensions of size 1."""
+    """Return the values to write as a tensor of the view's type, without leading dimensions of size 1."""
     if isinstance(value, TensorBase):
-        lead = next((at for at, size in enumerate(value.shape) if size != 1), value.ndim)
-        return value.reshape(value.shape[lead:]).to(view.device, view.dtype)  # type: ignore[attr-defined]  # a Tensor
+        values: Any = value
+        lead = next((at for at, size in enumerate(values.shape) if size != 1), values.ndim)
+        return values.reshape(values.shape[lead:]).to(view.device, view.dtype)
     return factories.full((), value, dtype=view.dtype, device=view.device)
 
 
 def _only_mask(chosen: Selection) -> Any:
-    """(dimension, mask) if a mask is all that selects, else None."""
-    found = [(dim, each) for dim, each in enumerate(chosen.indices) if each is not None]
-    return found[0] if len(found) == 1 and found[0][1].dtype is dtypes.bool_ and found[0][1].shape else None
+    """Return (dimension, mask) if a mask is the only index tensor, else None."""
+    tensors = [(dim, index) for dim, index in enumerate(chosen.indices) if index is not None]
+    if len(tensors) != 1:
+        return None
+    index = tensors[0][1]
+    return tensors[0] if index.dtype is dtypes.bool_ and index.shape else None
 
 
-def _fill_masked(view: Any, place: tuple[int, Any], value: Any) -> None:
-    """Write one value where a mask is true: the host need not know where that is."""
-    dim, mask = place
+def _fill_masked(view: Any, position: tuple[int, Any], value: Any) -> None:
+    """Write one value where a mask is true, without a wait for the mask's values."""
+    dim, mask = position
     check_mask(view, mask, dim)
     spread = mask.reshape((*mask.shape, *[1] * (view.ndim - dim - mask.ndim)))
     if isinstance(value, TensorBase):
-        value = value.to(view.device, view.dtype)  # type: ignore[attr-defined]  # every tensor is a Tensor
+        source: Any = value
+        value = source.to(view.device, view.dtype)
     view.masked_fill_(spread, value)
 
 
 def delete(tensor: Any, index: Any) -> None:
-    """Refuse `del tensor[index]`.  Raises ArgumentTypeError."""
+    """Raise ArgumentTypeError for `del tensor[index]`."""
     raise ArgumentTypeError(
         f"Tensor does not support deleting items: {tensor.describe()}[{shown(index)}]",
         hint="keep the others, for example with a mask: x[keep]",
@@ -142,8 +147,8 @@ def delete(tensor: Any, index: Any) -> None:
 
 
 def select(tensor: Any, index: Any) -> Selection:
-    """Take the views that an index asks for, and keep the index tensors."""
-    items = _expanded(tensor, [_item(each, tensor) for each in _listed(index)])
+    """Apply the views of an index, and collect its index tensors."""
+    items = _expanded(tensor, [_item(entry, tensor) for entry in _listed(index)])
     view, dim = tensor, 0
     indices: list[Any] = []
     for item in items:
@@ -169,10 +174,10 @@ def select(tensor: Any, index: Any) -> Selection:
 
 
 def _listed(index: Any) -> Any:
-    """The items of an index.  A list is one item, unless it holds others than numbers: then it is read as a tuple."""
+    """Return the items of an index.  A list is one item, unless it contains non-numbers: then it is read as a tuple."""
     if isinstance(index, tuple):
         return index
-    if not isinstance(index, list) or len(index) >= MAX_ITEMS or not any([_is_item(each) for each in index]):
+    if not isinstance(index, list) or len(index) >= MAX_ITEMS or not any([_is_item(entry) for entry in index]):
         return (index,)
     callers.warn(
         "using a list of indexes, slices or None for several dimensions is deprecated; use a tuple: x[tuple(index)]"
@@ -181,19 +186,19 @@ def _listed(index: Any) -> Any:
 
 
 def _is_item(value: Any) -> bool:
-    """Whether an entry of a list makes the list an index of several dimensions."""
+    """Return whether an entry of a list makes the list an index of several dimensions."""
     return (
         value is None or value is Ellipsis or isinstance(value, (slice, Sequence, TensorBase)) or hasattr(value, "ndim")
     )
 
 
 def _spread(indices: list[Any]) -> list[Any]:
-    """The dimensions that index tensors stand for: a mask stands for several."""
-    return [each for each in indices for _ in range(1 if each is None else _width(each))]
+    """Return the index tensor of each dimension: a mask stands for several."""
+    return [index for index in indices for _ in range(1 if index is None else _width(index))]
 
 
 def _width(item: Any) -> int:
-    """How many dimensions an item takes."""
+    """Return the number of dimensions that an item consumes."""
     if isinstance(item, TensorBase):
         return (
             len(item.shape) if item.dtype in (dtypes.bool_, dtypes.uint8) else 1
@@ -223,27 +228,27 @@ def _bound(value: Any) -> Any:
 
 
 def _expanded(tensor: Any, items: list[Any]) -> list[Any]:
-    """The items with the first Ellipsis spelled out, and further ones dropped.  Raises IndexRangeError for too many."""
-    used = sum(_width(each) for each in items)
+    """Replace the first Ellipsis by full slices, and drop further ones.  Raises IndexRangeError for too many items."""
+    used = sum(_width(item) for item in items)
     if used > tensor.ndim:
         raise IndexRangeError(
             f"too many indices for tensor of dimension {tensor.ndim}: {used} for {tensor.describe()}",
-            hint=f"give {tensor.ndim} at most; None adds a dimension",
+            hint=f"use {tensor.ndim} at most; None adds a dimension",
             operator="index",
         )
-    found: list[Any] = []
+    expanded: list[Any] = []
     missing = tensor.ndim - used
-    for each in items:
-        if each is Ellipsis:
-            found += [FULL] * missing
+    for item in items:
+        if item is Ellipsis:
+            expanded += [FULL] * missing
             missing = 0
         else:
-            found.append(each)
-    return found
+            expanded.append(item)
+    return expanded
 
 
 def _item(item: Any, tensor: Any) -> Any:
-    """One item of an index: an int, a bool, a slice, None, Ellipsis or an index tensor on the tensor's device."""
+    """Return an item as an int, a bool, a slice, None, Ellipsis or an index tensor on the tensor's device."""
     if item is None or item is Ellipsis or isinstance(item, (bool, int, slice)):
         return item
     if isinstance(item, TensorBase):
@@ -251,12 +256,12 @@ def _item(item: Any, tensor: Any) -> Any:
     if is_numpy_loaded() and isinstance(item, np.bool_):
         return bool(item)
     if isinstance(item, (list, tuple, range)) or (is_numpy_loaded() and isinstance(item, np.ndarray)):
-        made = factories.tensor(item if is_numpy_loaded() and isinstance(item, np.ndarray) else list(item))
-        return _index_tensor(made if made.numel() else made.to(dtypes.int64), tensor)
+        indices = factories.tensor(item if is_numpy_loaded() and isinstance(item, np.ndarray) else list(item))
+        return _index_tensor(indices if indices.numel() else indices.to(dtypes.int64), tensor)
     if hasattr(item, "__index__"):
         return item.__index__()
-    kind = ArgumentTypeError if isinstance(item, str) else IndexRangeError
-    raise kind(
+    error_class = ArgumentTypeError if isinstance(item, str) else IndexRangeError
+    raise error_class(
         "only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices "
         f"(got {type(item).__name__}): {shown(item)}",
         hint=KINDS,

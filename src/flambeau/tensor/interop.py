@@ -28,7 +28,7 @@ def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
         return array.copy() if copy else array
     if copy is False:
         raise ArgumentError(
-            f"{self.describe()} is no array of {np.dtype(dtype)} without a copy, and copy is False",
+            f"{self.describe()} cannot become an array of {np.dtype(dtype)} without a copy, and copy is False",
             hint="leave out copy=False",
             operator="__array__",
         )
@@ -47,9 +47,7 @@ def from_result(self: Any, array: Any, context: Any = None, return_scalar: bool 
 def with_array(symbol: str, swap: bool, tensor: Any, other: Any) -> Any:
     """Apply a binary operator, named as in Python's `operator`, to a tensor and an array.
 
-    Returns NotImplemented for anything but an array.
-
-    NumPy computes it, so the result has the type that it has for two arrays.
+    Returns NotImplemented for anything but an array.  NumPy computes the result, so its type is that for two arrays.
     """
     if not is_numpy_loaded() or not isinstance(other, np.ndarray):
         return NotImplemented
@@ -58,7 +56,7 @@ def with_array(symbol: str, swap: bool, tensor: Any, other: Any) -> Any:
 
 
 def compared(operator: Operator, tensor: Any, other: Any) -> Any:
-    """Compare a tensor with an array of numbers; NotImplemented for anything else."""
+    """Compare a tensor with an array of numbers; return NotImplemented for anything else."""
     if not is_numpy_loaded() or not isinstance(other, np.ndarray) or dtypes.from_numpy(other.dtype) is None:
         return NotImplemented
     with naming(operator.called):
@@ -66,12 +64,12 @@ def compared(operator: Operator, tensor: Any, other: Any) -> Any:
 
 
 def dlpack_device(self: TensorBase) -> tuple[int, int]:
-    """Where the tensor lives, as DLPack numbers devices."""
+    """Return the tensor's device as DLPack numbers devices."""
     return (DLPACK_CUDA, self.device_index) if self.is_cuda else (DLPACK_CPU, 0)
 
 
 def dlpack(self: Any, **options: Any) -> Any:
-    """A DLPack capsule over a CPU tensor's memory.
+    """Return a DLPack capsule over a CPU tensor's memory.
 
     Raises: NotSupportedError on a GPU, AutogradError for a tensor in a graph.
     """
@@ -93,8 +91,8 @@ def dlpack(self: Any, **options: Any) -> Any:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
     """A CPU tensor over the memory of any object with `__dlpack__`.
 
-    device: where the tensor shall be.  copy: True always copies, False never, None where it must.
-    Raises: what the exporter raises; ArgumentError if copy is False and the device is another.
+    device: the device of the result.  copy: True always copies, False never, None if it must.
+    Raises: the exporter's errors; ArgumentError if copy is False and the result is on another device.
     Example:
         >>> import numpy
         >>> array = numpy.arange(3)
@@ -111,17 +109,17 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     if copy is not None:
         checks.flag("from_dlpack", "copy", copy)
     with naming("from_dlpack"):
-        made = factories.from_numpy(np.from_dlpack(ext_tensor))
+        result = factories.from_numpy(np.from_dlpack(ext_tensor))
         where = CPU_INDEX if device is None else resolve(device)
     if where == CPU_INDEX:
-        return made.clone() if copy else made
+        return result.clone() if copy else result
     if copy is False:
         raise ArgumentError(
-            f"{made.describe()} is not on cuda:{where} without a copy, and copy is False",
+            f"{result.describe()} is not on cuda:{where} without a copy, and copy is False",
             hint="leave out copy=False",
             operator="from_dlpack",
         )
-    return made.to(where)
+    return result.to(where)
 
 
 def cuda_array_interface(self: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The classes that once named a type and a place together: FloatTensor, cuda.HalfTensor, and Variable.
+"""Legacy tensor classes, which name a type and a device kind: FloatTensor, cuda.HalfTensor, and Variable.
 
-They make tensors, `isinstance` knows them, and `x.type(...)` takes them; no tensor is an instance of them.
+They construct tensors, work with `isinstance`, and are accepted by `x.type(...)`.  No tensor is an instance of them.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _NAMES = {
 
 
 class TensorType(type):
-    """The class of FloatTensor and its kin: calling one makes a tensor of its dtype, on the CPU or a CUDA device."""
+    """The class of FloatTensor and its kin: a call makes a tensor of its dtype, on the CPU or a CUDA device."""
 
     dtype: dtype
     is_cuda: bool
 
     def __call__(cls, *args: Any, device: Any = None) -> Any:
-        """T(2, 3) and T(torch.Size([2, 3])) have unset values; T([1, 2]) has these.  Host: waits for those on a GPU."""
+        """T(2, 3) and T(torch.Size([2, 3])) have unset values; T([1, 2]) copies data.  Host: waits to copy to a GPU."""
         return make(cls, args, device=device)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -50,9 +50,9 @@ class TensorType(type):
         return f"{cls.__module__}.{cls.__name__}"
 
 
-def _type(kind: dtype, is_cuda: bool) -> TensorType:
-    members = {"dtype": kind, "is_cuda": is_cuda, "__module__": "torch.cuda" if is_cuda else "torch"}
-    return TensorType(_NAMES[kind], (), members)
+def _type(element_type: dtype, is_cuda: bool) -> TensorType:
+    members = {"dtype": element_type, "is_cuda": is_cuda, "__module__": "torch.cuda" if is_cuda else "torch"}
+    return TensorType(_NAMES[element_type], (), members)
 
 
 CPU_TYPES = {kind: _type(kind, False) for kind in _NAMES}
@@ -72,9 +72,9 @@ LongTensor, CudaLongTensor = TYPES["LongTensor"], TYPES["cuda.LongTensor"]
 BoolTensor, CudaBoolTensor = TYPES["BoolTensor"], TYPES["cuda.BoolTensor"]
 
 
-def _reduce(kind: TensorType) -> tuple[Any, ...]:
-    """Reduce a legacy type for pickle to its name in TYPES."""
-    return _named, (str(kind).removeprefix("torch."),)
+def _reduce(cls: TensorType) -> tuple[Any, ...]:
+    """Reduce a legacy class for pickle to its name in TYPES."""
+    return _named, (str(cls).removeprefix("torch."),)
 
 
 def _named(name: str) -> TensorType:
@@ -84,56 +84,57 @@ def _named(name: str) -> TensorType:
 copyreg.pickle(TensorType, _reduce)
 
 
-def make(kind: TensorType, args: tuple[Any, ...], device: Any = None, **other: Any) -> Any:
-    """A tensor of a legacy type, from sizes or from data (see TensorType).
+def make(cls: TensorType, args: tuple[Any, ...], device: Any = None, **other: Any) -> Any:
+    """A tensor of a legacy class, from sizes or from data (see TensorType).
 
-    device: of the type's kind; the current CUDA device if none is named.
+    device: of the class's kind; the current CUDA device if none is named.
     Raises: ArgumentError for a device of another kind, ArgumentTypeError for a tensor of another type.
     """
     if other:
         raise ArgumentTypeError(
             f"takes sizes or data, and device=, got {', '.join(other)}",
             hint="torch.tensor(...) takes dtype=",
-            operator=kind,
+            operator=cls,
         )
-    wanted = ("cuda" if kind.is_cuda else "cpu") if device is None else device
+    wanted = ("cuda" if cls.is_cuda else "cpu") if device is None else device
     index = devices.resolve(wanted)
-    if (index >= 0) != kind.is_cuda:
+    if (index >= 0) != cls.is_cuda:
         raise ValueRangeError(
-            f"legacy constructor expects device type: {'cuda' if kind.is_cuda else 'cpu'}, got {wanted}",
+            f"legacy constructor expects device type: {'cuda' if cls.is_cuda else 'cpu'}, got {wanted}",
             hint="torch.empty(...) and torch.tensor(...) take any device",
-            operator=kind,
+            operator=cls,
         )
-    return constructed(kind.dtype, index, args, str(kind))
+    return constructed(cls.dtype, index, args, str(cls))
 
 
 def make_tensor(*args: Any, **options: Any) -> Any:
     """Make a tensor as `Tensor(...)` does: as FloatTensor, but sharing a CPU tensor of any type."""
     if len(args) == 1 and not options and isinstance(args[0], TensorBase) and not args[0].is_cuda:
-        return args[0].detach()  # type: ignore[attr-defined]  # every tensor is a Tensor
+        source: Any = args[0]
+        return source.detach()
     return make(TYPES["FloatTensor"], args, **options)
 
 
-def constructed(kind: dtype, index: int, args: tuple[Any, ...], name: str) -> Any:
-    """What FloatTensor(*args) and `x.new(*args)` make: unset values for sizes, a copy of data, or a tensor shared."""
+def constructed(element_type: dtype, index: int, args: tuple[Any, ...], name: str) -> Any:
+    """Make a tensor as FloatTensor(*args) and `x.new(*args)` do: unset values, a copy of data, or a shared tensor."""
     if len(args) == 1 and isinstance(args[0], TensorBase):
-        return _shared(args[0], kind, index, name)
+        return _shared(args[0], element_type, index, name)
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         where = "cpu" if index < 0 else devices.cuda(index)
         try:
-            return factories.tensor(args[0], dtype=kind, device=where)
+            return factories.tensor(args[0], dtype=element_type, device=where)
         except FlambeauError as error:
             name_error(error, name)
             raise
     shape = args[0] if len(args) == 1 and isinstance(args[0], Size) else args or (0,)
     checks.sizes(name, shape)
-    return empty_tensor(shape, kind, index, name=name)
+    return empty_tensor(shape, element_type, index, name=name)
 
 
-def _shared(source: Any, kind: dtype, index: int, name: str) -> Any:
-    if source.dtype is not kind or source.device_index != index:
+def _shared(source: Any, element_type: dtype, index: int, name: str) -> Any:
+    if source.dtype is not element_type or source.device_index != index:
         raise ArgumentTypeError(
-            f"expected a tensor of {kind.name} on {'cpu' if index < 0 else devices.cuda(index)}, "
+            f"expected a tensor of {element_type.name} on {'cpu' if index < 0 else devices.cuda(index)}, "
             f"got {source.describe()}",
             hint="convert it with .type() or .to()",
             operator=name,
@@ -142,33 +143,33 @@ def _shared(source: Any, kind: dtype, index: int, name: str) -> Any:
 
 
 def name_of(tensor: TensorBase) -> str:
-    """The name of a tensor's legacy type: 'torch.cuda.FloatTensor'."""
+    """Return the name of a tensor's legacy class, such as 'torch.cuda.FloatTensor'."""
     return str((CUDA_TYPES if tensor.is_cuda else CPU_TYPES)[tensor.dtype])
 
 
-def convert(tensor: TensorBase, kind: Any, non_blocking: bool = False) -> Any:
-    """A tensor as a dtype, a legacy class or a legacy class's name; itself if nothing changes.
+def convert(tensor: TensorBase, target: Any, non_blocking: bool = False) -> Any:
+    """Convert a tensor to a dtype, a legacy class or a legacy class's name; return it if nothing changes.
 
-    A tensor on a GPU stays on it for a CUDA class; a CPU tensor goes to the current device.
+    A tensor on a GPU stays on it for a CUDA class; a CPU tensor is copied to the current device.
     Raises: ArgumentError for an unknown name, ArgumentTypeError for anything else.
     """
-    if isinstance(kind, str):
-        if kind.removeprefix("torch.") not in TYPES or not kind.startswith("torch."):
+    if isinstance(target, str):
+        if target.removeprefix("torch.") not in TYPES or not target.startswith("torch."):
             raise ArgumentError(
-                f"invalid type: {kind!r}", hint="a name such as 'torch.cuda.FloatTensor'", operator="type"
+                f"invalid type: {target!r}", hint="a name such as 'torch.cuda.FloatTensor'", operator="type"
             )
-        kind = TYPES[kind.removeprefix("torch.")]
-    if isinstance(kind, dtype):
-        return transfer.to(tensor, tensor.device_index, kind, non_blocking)
-    if not isinstance(kind, TensorType):
+        target = TYPES[target.removeprefix("torch.")]
+    if isinstance(target, dtype):
+        return transfer.to(tensor, tensor.device_index, target, non_blocking)
+    if not isinstance(target, TensorType):
         raise ArgumentTypeError(
-            f"dtype must be a type, a class such as torch.FloatTensor or its name, not {shown(kind)}",
+            f"dtype must be a type, a class such as torch.FloatTensor or its name, not {shown(target)}",
             hint="use torch.float32",
             operator="type",
         )
-    stays = tensor.is_cuda == kind.is_cuda
-    index = tensor.device_index if stays else devices.resolve("cuda" if kind.is_cuda else "cpu")
-    return transfer.to(tensor, index, kind.dtype, non_blocking)
+    stays = tensor.is_cuda == target.is_cuda
+    index = tensor.device_index if stays else devices.resolve("cuda" if target.is_cuda else "cpu")
+    return transfer.to(tensor, index, target.dtype, non_blocking)
 
 
 class _VariableType(type):
@@ -182,7 +183,7 @@ class _VariableType(type):
 
 
 class Variable(metaclass=_VariableType):
-    """What tensors with gradients were once wrapped in: Variable(x, requires_grad) is a tensor with x's memory.
+    """The former wrapper of tensors with gradients: Variable(x, requires_grad) returns a tensor with x's memory.
 
-    `volatile` no longer means anything; use no_grad().
+    `volatile` has no effect; use no_grad().
     """

@@ -23,13 +23,13 @@ def _like(name: str, make: Any, input: TensorBase, arguments: tuple[Any, ...], o
     except FlambeauError as error:
         name_error(error, name)
         raise
-    except TypeError as error:  # an option that there is not
+    except TypeError as error:  # an unknown option
         fact = f"{str(error).removeprefix(f'{make.__name__}() ')}"
         raise ArgumentTypeError(fact, operator=name, hint=f"its options are those of {make.__name__}()") from error
 
 
 def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call a factory with the input's shape, and lay the result out in a memory format, preserve_format by default."""
+    """Call a factory with the input's shape, for a result in a memory format, preserve_format by default."""
     format = options.pop("memory_format", None)
     if format is not None:
         formats.check(name, format)
@@ -39,19 +39,19 @@ def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], opt
         return _like(name, make, input, (*arguments, layout.shape), options)
     strides = formats.strides_in(name, format or formats.preserve_format, layout.shape, layout.strides)
     wanted = options.pop("requires_grad", False)
-    made = _like(name, make, input, (*arguments, layout.shape), options)
-    if strides != made.strides:
-        made = _laid_out(made, strides, make in RANDOM)
-    return made if wanted is False else as_leaf(name, made, wanted)
+    result = _like(name, make, input, (*arguments, layout.shape), options)
+    if strides != result.strides:
+        result = _laid_out(result, strides, make in RANDOM)
+    return result if wanted is False else as_leaf(name, result, wanted)
 
 
-def _laid_out(made: Any, strides: tuple[int, ...], has_values: bool) -> Any:
-    """A new tensor with other strides: its memory seen anew where all values are one, else a copy."""
-    seen = alias_of(made, made.shape, strides, 0)
+def _laid_out(result: Any, strides: tuple[int, ...], has_values: bool) -> Any:
+    """Give a new tensor other strides: by an alias if it has no values to keep in order, else by a copy."""
+    seen = alias_of(result, result.shape, strides, 0)
     if not has_values:
         return seen
-    copied: Any = alias_of(empty(made.shape, dtype=made.dtype, device=made.device), made.shape, strides, 0)
-    return copied.copy_(made)
+    copied: Any = alias_of(empty(result.shape, dtype=result.dtype, device=result.device), result.shape, strides, 0)
+    return copied.copy_(result)
 
 
 def empty_like(input: Any, **options: Any) -> Any:
@@ -130,7 +130,7 @@ def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | N
         >>> x.min(), x.max()
         (tensor(0.), tensor(4.))
     """
-    bounds += tuple([each for each in (low, high) if each is not None])
+    bounds += tuple([bound for bound in (low, high) if bound is not None])
     return _laid_like("randint_like", randint, input, bounds, options)
 
 
@@ -194,20 +194,20 @@ RANDOM = (rand, randn, randint)
 NEW_METHODS = (new_tensor, new_empty, new_zeros, new_ones, new_full)
 
 
-def _describe(made: Any, make: Any, positional: tuple[str, ...], variadic: str, also: tuple[str, ...]) -> None:
-    """Set the signature of a function that passes its options on to a factory.
+def _describe(function: Any, make: Any, positional: tuple[str, ...], variadic: str, also: tuple[str, ...]) -> None:
+    """Set the signature of a function that passes its options to a factory.
 
-    variadic: the name of sizes or bounds given one by one, "" for none.  also: options beside those of `make`.
+    variadic: the name of sizes or bounds passed one by one, "" for none.  also: options beside those of `make`.
     """
-    found = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
-    found += [Parameter(variadic, Parameter.VAR_POSITIONAL)] if variadic else []
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
+    parameters += [Parameter(variadic, Parameter.VAR_POSITIONAL)] if variadic else []
     options = dict.fromkeys(also) | {
-        name: each.default
-        for name, each in signature(make).parameters.items()
-        if each.kind is Parameter.KEYWORD_ONLY and name not in (*positional, "out", "low", "high", "size")
+        name: parameter.default
+        for name, parameter in signature(make).parameters.items()
+        if parameter.kind is Parameter.KEYWORD_ONLY and name not in (*positional, "out", "low", "high", "size")
     }
-    found += [Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in options.items()]
-    made.__signature__ = Signature(found)
+    parameters += [Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in options.items()]
+    function.__signature__ = Signature(parameters)
 
 
 for _like_it, _make in zip(

@@ -1,4 +1,4 @@
-"""Methods of tensors beside those of operators: `to` and its kin, conversions by name, indexing, `new_*`, exchange."""
+"""Methods of tensors that are not operators: `to` and its kin, conversions by name, indexing, `new_*`, exchange."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import checks, indexing, interop, legacy, like_factories, pickling, queri
 from .operators import put
 
 FLAGS = ("non_blocking", "copy")
-TYPES = (dtype, type)  # of what says which type
+TYPES = (dtype, type)  # classes of arguments that name a type
 
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -48,8 +48,8 @@ def _placed(tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     device, wanted, non_blocking, copy = to_arguments(args, kwargs)
     try:
         index = tensor.device_index if device is None else resolve(device)
-        kind = tensor.layout.dtype if wanted is None else wanted
-        return transfer.to(tensor, index, kind, non_blocking, copy, format)
+        element_type = tensor.layout.dtype if wanted is None else wanted
+        return transfer.to(tensor, index, element_type, non_blocking, copy, format)
     except FlambeauError as error:
         name_error(error, "to")
         raise
@@ -89,13 +89,13 @@ def cpu(self: Any, memory_format: Any = None) -> Any:
 
 
 def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, bool]:
-    """What `to(*args, **kwargs)` asks for: (device, dtype, non_blocking, copy), None for what it does not name.
+    """Parse the arguments of `to`: return (device, dtype, non_blocking, copy), None for those not passed.
 
-    Raises: ArgumentTypeError for an unknown keyword, a dtype that is none, or positions that are no form of `to`.
+    Raises: ArgumentTypeError for an unknown keyword, a wrong dtype, or positional arguments that are no form of `to`.
     """
     device = wanted = None
     non_blocking = copy = False
-    if len(args) == 1 and type(args[0]) is str:  # what most calls say
+    if len(args) == 1 and type(args[0]) is str:  # the usual call
         device = args[0]
     elif args:
         kwargs = _with_positions(args, kwargs)
@@ -117,12 +117,12 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
                 operator="to",
             )
     if wanted is not None and not isinstance(wanted, dtype):
-        wanted = checks.kind("to", wanted)
+        wanted = checks.as_dtype("to", wanted)
     return device, wanted, non_blocking, copy
 
 
 def _with_positions(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The keywords, and what the positions say."""
+    """Merge positional arguments into the keywords."""
     named = _named(args)
     for name in named:
         if kwargs.get(name) is not None:
@@ -131,7 +131,7 @@ def _with_positions(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
 
 
 def _named(args: tuple[Any, ...]) -> dict[str, Any]:
-    """What positions say, by the names of keywords."""
+    """Return positional arguments by the names of their keywords."""
     first, rest = args[0], list(args[1:])
     named = {}
     if isinstance(first, TensorBase):
@@ -142,7 +142,7 @@ def _named(args: tuple[Any, ...]) -> dict[str, Any]:
         named = {"device": first}
         if rest and (rest[0] is None or isinstance(rest[0], TYPES)):
             named["dtype"] = rest.pop(0)
-    if not named or len(rest) > len(FLAGS) or not all([isinstance(each, bool) for each in rest]):
+    if not named or len(rest) > len(FLAGS) or not all([isinstance(value, bool) for value in rest]):
         raise _no_form(args)
     named.update(zip(FLAGS, rest))
     return named
@@ -155,19 +155,19 @@ def _flag(name: str, value: Any) -> bool:
 
 
 def _no_flag(name: str, what: str, value: Any) -> ArgumentTypeError:
-    return ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="give True or False", operator=name)
+    return ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="pass True or False", operator=name)
 
 
 def _twice(what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ArgumentTypeError:
-    """What is raised where a position and a keyword say the same thing."""
-    received = ", ".join([shown(each) for each in args] + [f"{name}={shown(kwargs[name])}" for name in kwargs])
+    """Return the error for a value passed both by position and by keyword."""
+    received = ", ".join([shown(value) for value in args] + [f"{name}={shown(kwargs[name])}" for name in kwargs])
     return ArgumentTypeError(
-        f"received ({received}), which says {what} twice", hint="leave out one of them", operator="to"
+        f"received ({received}), which passes {what} twice", hint="leave out one of them", operator="to"
     )
 
 
 def _no_form(args: tuple[Any, ...]) -> ArgumentTypeError:
-    received = ", ".join([shown(each) for each in args])
+    received = ", ".join([shown(value) for value in args])
     return ArgumentTypeError(
         f"received ({received}), which is none of its forms",
         hint="use to(device, dtype), to(dtype) or to(other), and non_blocking= and copy= by name",
@@ -189,30 +189,31 @@ CONVERSIONS = {
 }
 
 
-def _conversion(name: str, kind: dtype) -> Callable[[Any], Any]:
+def _conversion(name: str, element_type: dtype) -> Callable[[Any], Any]:
     def method(self: Any, *, memory_format: Any = None) -> Any:
         if memory_format is not None:
             formats.check(name, memory_format)
-        return transfer.to(self, self.device_index, kind, False, False, memory_format)
+        return transfer.to(self, self.device_index, element_type, False, False, memory_format)
 
     method.__name__ = name
     method.__doc__ = (
-        f"This tensor as {kind.name}; itself if it is.\n\nHost: returns at once.\n"
-        f"Example:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {kind}\n"
+        f"This tensor as {element_type.name}; itself if it is.\n\nHost: returns at once.\n"
+        f"Example:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {element_type}\n"
     )
     return method
 
 
-def _several(operator: Operator) -> Callable[..., Any]:
-    """A method that takes numbers one by one, or all in one sequence."""
+def _several(operator: Operator) -> Any:
+    """Make a method that takes numbers one by one, or all in one sequence."""
 
-    def method(self: Any, *values: Any, **named: Any) -> Any:
+    def call_several(self: Any, *values: Any, **named: Any) -> Any:
         if named and not values:
             return operator(self, **named)
         return operator(self, sizes(values, operator.name), **named)
 
+    method: Any = call_several
     method.__name__, method.__doc__ = operator.name, operator.__doc__
-    method.__wrapped__ = operator  # type: ignore[attr-defined]  # whose signature is the method's
+    method.__wrapped__ = operator  # the method has its signature
     return method
 
 
@@ -242,15 +243,15 @@ def where(self: Any, condition: Any, other: Any) -> Any:
 
 
 def install(cls: Any) -> None:
-    """Give a tensor class these methods."""
-    for name, kind in CONVERSIONS.items():
-        put(cls, name, _conversion(name, kind))
+    """Add these methods to a tensor class."""
+    for name, element_type in CONVERSIONS.items():
+        put(cls, name, _conversion(name, element_type))
     for operator in (
         join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
     ):  # fmt: skip
         put(cls, operator.name, _several(operator))
-    for made in (new, where, *like_factories.NEW_METHODS, *queries.METHODS, *storages.METHODS):
-        setattr(cls, made.__name__, made)
+    for method in (new, where, *like_factories.NEW_METHODS, *queries.METHODS, *storages.METHODS):
+        setattr(cls, method.__name__, method)
     put(cls, "__getitem__", core_views.getter(indexing.get))
     put(cls, "__setitem__", indexing.put)
     put(cls, "__delitem__", indexing.delete)

@@ -1,15 +1,14 @@
-"""What the operator registry gives a tensor class: methods (`x.exp()`, `x.exp_()`) and Python's symbols (+, <, ~)."""
+"""Tensor methods and symbols from the operator registry: `x.exp()`, `x.exp_()`, and Python's +, < and ~."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from .. import lowering, ops  # noqa: F401  (one lowers calls, the other registers the operators)
 from ..core import call as calls
 from ..core.factories import sizes
-from ..dtypes import dtype, meant
+from ..dtypes import dtype, from_type
 from ..errors import LACKING, ArgumentTypeError
 from ..ops.operator import REGISTRY, Operator
 from . import interop
@@ -29,8 +28,8 @@ UNARY = {"neg": "neg", "abs": "abs"}
 
 
 def install(cls: Any) -> None:
-    """Give a tensor class the methods that it does not define itself, and Python's symbols."""
-    own = {name for name, found in vars(cls).items() if not isinstance(found, Missing)}
+    """Add the operators' methods that a tensor class does not define itself, and Python's symbols."""
+    own = {name for name, value in vars(cls).items() if not isinstance(value, Missing)}
     for operator in REGISTRY.values():
         if operator.method and operator.name not in own:
             put(cls, operator.name, _method(operator))
@@ -66,7 +65,7 @@ def _install_symbols(cls: Any) -> None:
 
 
 def _inverted(self: Any) -> Any:
-    """The bits turned over; for bool, logical not.  Raises ArgumentTypeError for floating point."""
+    """Invert all bits; for bool, logical not.  Raises ArgumentTypeError for floating point."""
     if self.layout.is_floating:
         raise ArgumentTypeError(
             f"~ is only implemented on integer and bool tensors, this is {self.describe()}",
@@ -77,21 +76,21 @@ def _inverted(self: Any) -> Any:
 
 
 def _method(operator: Operator) -> Any:
-    method: Any = calls.method_of(operator)
+    method = calls.method_of(operator)
     method.__name__, method.__doc__ = operator.name, operator.__doc__
-    method.__wrapped__ = operator  # whose signature is the method's
+    method.__wrapped__ = operator  # the method has its signature
     return method
 
 
 def _inplace_method(operator: Operator) -> Any:
-    method: Any = calls.inplace_method_of(operator)
+    method = calls.inplace_method_of(operator)
     method.__name__, method.__doc__ = operator.called, _inplace_text(operator)
-    method.__wrapped__ = operator  # whose signature is the method's
+    method.__wrapped__ = operator  # the method has its signature
     return method
 
 
 def _inplace_text(operator: Operator) -> str | None:
-    """The documentation of `name_`; that of the operator itself where there is no `name`."""
+    """Return the documentation of `name_`: the operator's own, if there is no `name`."""
     if not (operator.method or operator.function):
         return operator.__doc__
     return (
@@ -101,8 +100,8 @@ def _inplace_text(operator: Operator) -> str | None:
     )
 
 
-def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
-    def view(self: Any, *shape: Any, **named: Any) -> Any:
+def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:
+    def call_view(self: Any, *shape: Any, **named: Any) -> Any:
         """The same memory as another shape (one size may be -1), or as another type.
 
         Shapes: as many elements as this tensor; for a type of another size, the last dimension grows or shrinks.
@@ -119,11 +118,12 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
         if named:
             return calls.call(as_dtype if "dtype" in named else as_shape, (self, *shape), named)
         if len(shape) == 1 and isinstance(shape[0], (dtype, type)):
-            return calls.call(as_dtype, (self, meant(shape[0])), NO_NAMES)
+            return calls.call(as_dtype, (self, from_type(shape[0])), NO_NAMES)
         return calls.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
 
-    view.__wrapped__ = as_shape  # type: ignore[attr-defined]  # whose signature is the method's
-    view.other_names = ("dtype",)  # type: ignore[attr-defined]  # beside those of its signature
+    view: Any = call_view
+    view.__wrapped__ = as_shape  # the method has its signature
+    view.other_names = ("dtype",)  # keywords beside those of its signature
     return view
 
 
@@ -157,7 +157,7 @@ unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsq
 xlogy_ xpu
 """
 
-INTERNAL = {  # attributes of tensors that are the library's own
+INTERNAL = {  # internal attributes of tensors
     "accumulator", "address", "array", "base", "describe", "device_index", "hooks", "is_aligned", "layout",
     "offset", "origin", "output_index", "shown_as", "storage", "strides", "view_version",
 }  # fmt: skip
@@ -185,8 +185,8 @@ def install_missing(cls: Any) -> None:
 
 
 def without(names: Any, cls: type) -> list[str]:
-    """Filter names: drop those that a `Missing` stands for, and the library's own."""
+    """Filter names: drop those of `Missing` descriptors and of internal attributes."""
     missing = INTERNAL | {
-        name for each in cls.__mro__ for name, found in vars(each).items() if isinstance(found, Missing)
+        name for base in cls.__mro__ for name, value in vars(base).items() if isinstance(value, Missing)
     }
     return [name for name in names if name not in missing]

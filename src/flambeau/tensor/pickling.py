@@ -1,6 +1,6 @@
-"""`copy`, `deepcopy` and `pickle` of tensors, which keep shared memory shared.
+"""`copy`, `deepcopy` and `pickle` of tensors.  Shared memory stays shared.
 
-A tensor is pickled as its storage, type, shape, strides and offset.  One pickle, and one `deepcopy`, takes each storage
+A tensor is pickled as its storage, type, shape, strides and offset.  One pickle, or one `deepcopy`, copies each storage
 once.
 """
 
@@ -30,16 +30,16 @@ def reduce(self: Any, protocol: Any = None) -> tuple[Any, ...]:
 
 
 def _rebuilt(
-    cls: type, storage: Storage, kind: str, shape: Any, strides: Any, offset: int, requires_grad: bool, own: Any
+    cls: type, storage: Storage, dtype_name: str, shape: Any, strides: Any, offset: int, requires_grad: bool, own: Any
 ) -> Any:
-    made = subclass.recast(tensor_over(storage, BY_NAME[kind], shape, strides, offset), cls)
-    made._requires_grad = requires_grad
-    vars(made).update(own)
-    return made
+    tensor = subclass.recast(tensor_over(storage, BY_NAME[dtype_name], shape, strides, offset), cls)
+    tensor._requires_grad = requires_grad
+    vars(tensor).update(own)
+    return tensor
 
 
 def _bytes_of(storage: Storage) -> Any:
-    """View a storage as a tensor of bytes."""
+    """Return a tensor of bytes over a storage."""
     return tensor_over(storage, uint8, (storage.nbytes,), (1,))
 
 
@@ -49,15 +49,16 @@ def reduce_storage(storage: Storage) -> tuple[Any, ...]:
 
 
 def _restored(values: bytes, device: str) -> Storage:
-    found = factories.from_array(np.frombuffer(bytearray(values), np.uint8))
-    # ignored: a tensor of bytes
-    return (found if device == "cpu" else found.to(devices.as_device(device))).storage  # type: ignore[no-any-return]
+    values_on_host: Any = factories.from_array(np.frombuffer(bytearray(values), np.uint8))
+    restored = values_on_host if device == "cpu" else values_on_host.to(devices.as_device(device))
+    storage: Storage = restored.storage
+    return storage
 
 
 def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     """Copy a leaf, its memory and its gradient; on a GPU, after the current stream's work.
 
-    Raises: AutogradError for a tensor that is no leaf.
+    Raises: AutogradError for a tensor that is not a leaf.
     """
     if not self.is_leaf:
         raise AutogradError(
@@ -69,40 +70,40 @@ def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     storage = memo.get(id(self.storage))
     if storage is None:
         storage = memo[id(self.storage)] = _bytes_of(self.storage).clone().storage
-    made = memo[id(self)] = _rebuilt(
+    copied = memo[id(self)] = _rebuilt(
         type(self), storage, self.dtype.name, self.shape, self.strides, self.offset, self._requires_grad, {}
     )
     if self.grad is not None:
-        made.grad = copy.deepcopy(self.grad, memo)
-    vars(made).update(copy.deepcopy(vars(self), memo))
-    return made
+        copied.grad = copy.deepcopy(self.grad, memo)
+    vars(copied).update(copy.deepcopy(vars(self), memo))
+    return copied
 
 
 copyreg.pickle(Storage, reduce_storage)
 
 
 MAX_DIMS = 64  # NumPy's limit
-MAX_SHOWN = 80  # characters of a text, and bits of an integer, that errors show
-MAX_SPAN = 1 << 60  # bytes: element counts, strides and offsets up to here are computed in 64 bits without overflow
+MAX_SHOWN = 80  # characters of a text, or bits of an integer, that errors show
+MAX_SPAN = 1 << 60  # bytes: up to this, 64-bit arithmetic on element counts, strides and offsets does not overflow
 
 
 def flat(storage: Storage) -> Any:
-    """A tensor of uint8 over all bytes of a storage."""
+    """Return a uint8 tensor over all bytes of a storage."""
     return tensor_over(storage, uint8, (storage.nbytes,), (1,))
 
 
 def host_bytes(storage: Storage) -> Any:
-    """The bytes of a storage as a NumPy array: the memory itself on the host, a copy of a GPU's.  Host: waits."""
+    """Return the bytes of a storage as a NumPy array: host memory itself, or a copy of a GPU's.  Host: waits."""
     return flat(storage).cpu().array()
 
 
 def location(storage: Storage) -> str:
-    """The device of a storage as files name it: 'cpu' or 'cuda:0'."""
+    """Return the device of a storage as files name it: 'cpu' or 'cuda:0'."""
     return str(storage.device)
 
 
 def layout_fault(shape: Any, strides: Any, offset: Any, itemsize: int, nbytes: int) -> str | None:
-    """The reason why a layout does not fit in `nbytes` bytes of memory, None if it does."""
+    """Return why a layout does not fit in `nbytes` bytes of memory, None if it does."""
     if not _are_sizes(shape) or not _are_sizes(strides) or not _are_sizes((offset,)):
         return f"sizes, strides and offset must be integers from 0 to {MAX_SPAN - 1}"
     if len(shape) != len(strides) or len(shape) > MAX_DIMS:
@@ -120,20 +121,20 @@ def _are_sizes(values: Any) -> bool:
 def over(
     storage: Storage, element_type: dtype, shape: Sequence[int], strides: Sequence[int], offset: int, name: str
 ) -> Any:
-    """A tensor over a storage.  Raises ArgumentError, in the name of the operation `name`, if it does not fit."""
+    """Make a tensor over a storage.  Raises ArgumentError, for the operation `name`, if it does not fit."""
     fault = layout_fault(shape, strides, offset, element_type.itemsize, storage.nbytes)
     if fault is not None:
         raise ArgumentError(
             f"{element_type.name}{brief(shape)} with strides {brief(strides)} at offset {brief(offset)} "
             f"does not fit in {storage.nbytes} bytes of storage: {fault}",
-            hint="the data was changed on its way: save or send it again",
+            hint="the data was changed after it was saved or sent: save or send it again",
             operator=name,
         )
     return tensor_over(storage, element_type, shape, strides, offset)
 
 
 def brief(value: Any) -> str:
-    """A value of unknown origin as errors show it.  Containers are not shown: their text may have any length."""
+    """Format a value of unknown origin for errors.  Containers are not shown, since their text may be long."""
     if type(value) is int:
         return repr(value) if value.bit_length() <= MAX_SHOWN else f"an integer of {value.bit_length()} bits"
     if type(value) in (str, bytes):

@@ -1,4 +1,4 @@
-"""Queries of tensors whose result is a Python value, and waiting for a tensor's bytes."""
+"""Queries of tensors whose result is a Python value, and the wait for a tensor's bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import checks
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a tensor.
+    """Return whether `obj` is a tensor.
 
     Example:
         >>> torch.is_tensor(torch.ones(1)), torch.is_tensor([1.0])
@@ -22,7 +22,7 @@ def is_tensor(obj: Any) -> bool:
 
 
 def is_floating_point(input: TensorBase) -> bool:
-    """Whether a tensor's type is a floating point type.
+    """Return whether a tensor's type is a floating point type.
 
     Example:
         >>> torch.is_floating_point(torch.tensor([1.0])), torch.is_floating_point(torch.tensor([1]))
@@ -33,7 +33,7 @@ def is_floating_point(input: TensorBase) -> bool:
 
 
 def is_inference(input: Any) -> bool:
-    """Whether a tensor was made in inference mode, so that autograd cannot save it.
+    """Return whether a tensor was made in inference mode, so that autograd cannot save it.
 
     Example:
         >>> with torch.inference_mode():
@@ -42,11 +42,12 @@ def is_inference(input: Any) -> bool:
         True
     """
     checks.tensor("is_inference", "input", input)
-    return input.is_inference()  # type: ignore[no-any-return]  # the input was checked
+    result: bool = input.is_inference()
+    return result
 
 
 def numel(input: TensorBase) -> int:
-    """How many elements a tensor has.
+    """Return the number of elements of a tensor.
 
     Example:
         >>> torch.numel(torch.zeros(2, 3))
@@ -57,7 +58,7 @@ def numel(input: TensorBase) -> int:
 
 
 def equal(input: Any, other: Any) -> bool:
-    """Whether two tensors have the same shape and the same values; NaN equals nothing.
+    """Return whether two tensors have the same shape and the same values; NaN equals nothing.
 
     Host:   waits if they are on a GPU.
     Raises: DeviceMismatchError if they are on different devices.
@@ -72,7 +73,7 @@ def equal(input: Any, other: Any) -> bool:
 
 
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    """Where |input - other| <= atol + rtol * |other|; equal infinities are close.
+    """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close.
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
@@ -92,8 +93,8 @@ def _check_both(name: str, input: Any, other: Any) -> None:
 
 def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     _check_both("isclose", input, other)
-    for what, each in (("rtol", rtol), ("atol", atol)):
-        checks.number("isclose", what, each)
+    for what, tolerance in (("rtol", rtol), ("atol", atol)):
+        checks.number("isclose", what, tolerance)
     if input.dtype is not other.dtype:
         raise DtypeError(
             f"{input.dtype.name} did not match {other.dtype.name}",
@@ -103,7 +104,7 @@ def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) 
     if not (rtol >= 0 and atol >= 0):
         raise ValueRangeError(
             f"tolerances must not be negative, got rtol={rtol} and atol={atol}",
-            hint="give 0 or more",
+            hint="pass 0 or more",
             operator="isclose",
         )
     same = input == other
@@ -116,7 +117,7 @@ def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) 
 
 
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are close (see isclose).
+    """Return whether all elements are close (see isclose).
 
     Host:   waits if they are on a GPU.
     Raises: as isclose.
@@ -129,9 +130,9 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
 
 
 def wait(self: Any) -> Any:
-    """This tensor, with the non_blocking copies into it arrived; at once if there are none, or it is on a GPU.
+    """Wait for the non_blocking copies into this tensor, and return it.  Does nothing for a tensor on a GPU.
 
-    Host: waits for those copies alone, not for what their streams got later.
+    Host: waits for these copies only, not for later work on their streams.
     Example:
         >>> x = torch.tensor([1.0, 2.0], device="cuda")
         >>> x.to("cpu", non_blocking=True).wait()

@@ -1,4 +1,4 @@
-"""Random state as tensors: what torch.get_rng_state and its kin give."""
+"""Random factories, and the random state as tensors: torch.rand, torch.get_rng_state and their kin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..runtime.generator import Tensors, default_generator, set_states
 from . import checks
 from .factories import as_leaf, from_array, into
 
-_warned: weakref.WeakSet[Any] = weakref.WeakSet()  # machines whose fork_rng has told of their several devices
+_warned: weakref.WeakSet[Any] = weakref.WeakSet()  # machines whose fork_rng has warned about several devices
 
 
 def _of_bytes(data: bytes) -> Any:
@@ -27,15 +27,16 @@ def _of_bytes(data: bytes) -> Any:
 
 
 def _to_bytes(name: str, value: Any) -> bytes:
-    """What a tensor of bytes holds.  Raises ArgumentTypeError if it is none; `name` is the operation."""
+    """Return the bytes of a uint8 tensor.  Raises ArgumentTypeError for anything else; `name` is the operation."""
     if not isinstance(value, TensorBase) or value.dtype is not uint8:
-        given = f"one of {value.dtype}" if isinstance(value, TensorBase) else shown(value)
+        found = f"one of {value.dtype}" if isinstance(value, TensorBase) else shown(value)
         raise ArgumentTypeError(
-            f"a state is a tensor of uint8, got {given}",
-            hint="give what get_state or get_rng_state returned",
+            f"a state is a tensor of uint8, got {found}",
+            hint="pass a result of get_state or get_rng_state",
             operator=name,
         )
-    return bytes(value.cpu().reshape(-1).tolist())  # type: ignore[attr-defined]  # every tensor is a Tensor
+    state: Any = value
+    return bytes(state.cpu().reshape(-1).tolist())
 
 
 Tensors.of_bytes = _of_bytes
@@ -43,7 +44,7 @@ Tensors.to_bytes = _to_bytes
 
 
 def get_rng_state(device: Any = None) -> Any:
-    """The state of a CUDA device's generator (None: of the CPU's), a uint8 tensor of 16 bytes on the CPU.
+    """Return the state of a CUDA device's generator, or for None of the CPU's: a uint8 tensor of 16 bytes on the CPU.
 
     Example:
         >>> state = torch.get_rng_state()
@@ -61,7 +62,7 @@ def _generator_of(name: str, device: Any) -> Any:
 
 
 def set_rng_state(new_state: Any, device: Any = None) -> None:
-    """Restore what get_rng_state gave.
+    """Restore a state that get_rng_state returned.
 
     Raises: ArgumentError for another size, ArgumentTypeError for another type.
     Example:
@@ -76,7 +77,7 @@ def set_rng_state(new_state: Any, device: Any = None) -> None:
 
 
 def cuda_get_rng_state(device: Any = "cuda") -> Any:
-    """As get_rng_state, of the current CUDA device if none is named.
+    """As get_rng_state, for the current CUDA device if none is named.
 
     Example:
         >>> state = torch.cuda.get_rng_state()
@@ -89,7 +90,7 @@ def cuda_get_rng_state(device: Any = "cuda") -> Any:
 
 
 def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
-    """As set_rng_state, of the current CUDA device if none is named.
+    """As set_rng_state, for the current CUDA device if none is named.
 
     Example:
         >>> state = torch.cuda.get_rng_state()
@@ -102,20 +103,20 @@ def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
 
 
 def get_rng_state_all() -> list[Any]:
-    """The states of all CUDA devices' generators.
+    """Return the states of all CUDA devices' generators.
 
     Example:
         >>> [state.numel() for state in torch.cuda.get_rng_state_all()]
         [16, 16]
     """
     thread.machine().start()
-    return [each.generator.get_state() for each in thread.machine().devices]
+    return [device.generator.get_state() for device in thread.machine().devices]
 
 
 def set_rng_state_all(new_states: Iterable[Any]) -> None:
-    """Restore what get_rng_state_all gave, on every device or on none.
+    """Restore states that get_rng_state_all returned, on every device or on none.
 
-    Raises: what set_rng_state does; DeviceIndexError for more states than devices.
+    Raises: the errors of set_rng_state; DeviceIndexError for more states than devices.
     Example:
         >>> states = torch.cuda.get_rng_state_all()
         >>> first = torch.rand(2, device="cuda:1")
@@ -123,8 +124,8 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
         >>> torch.equal(first, torch.rand(2, device="cuda:1"))
         True
     """
-    given = checks.listed("set_rng_state_all", "new_states", "states", new_states)
-    data = [_to_bytes("set_rng_state_all", each) for each in given]
+    states = checks.listed("set_rng_state_all", "new_states", "states", new_states)
+    data = [_to_bytes("set_rng_state_all", state) for state in states]
     generators = [_generator_of("set_rng_state_all", index) for index in range(len(data))]
     set_states("set_rng_state_all", generators, data)
 
@@ -137,11 +138,11 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str | None = None,
 ) -> Iterator[None]:
-    """Restore, on exit, the state of the CPU's generator and of CUDA devices'.
+    """Return a context that restores the states of the CPU's and of CUDA devices' generators at its end.
 
-    devices: those that are restored; None for every one, with a warning, the first time, if there are several.
-    _caller, _devices_kw: the names of the operation and of `devices` in texts.
-    Raises: DeviceNameError for another device_type than "cuda" or None.
+    devices: the CUDA devices to restore; None for all, with a warning, the first time, if there are several.
+    _caller, _devices_kw: the names of the operation and of `devices` in messages.
+    Raises: DeviceNameError for a device_type other than "cuda" and None.
     Example:
         >>> _ = torch.manual_seed(0)
         >>> with torch.fork_rng(devices=[]):
@@ -158,7 +159,7 @@ def fork_rng(
         return
     chosen = _every_device(_caller, _devices_kw) if devices is None else _chosen(_caller, _devices_kw, devices)
     generators = [default_generator(index) for index in (CPU_INDEX, *chosen)]
-    saved = [each.state_bytes() for each in generators]
+    saved = [generator.state_bytes() for generator in generators]
     try:
         yield
     finally:
@@ -167,7 +168,7 @@ def fork_rng(
 
 def _chosen(name: str, what: str, devices: Any) -> list[int]:
     with naming(name):
-        return [cuda_index(each) for each in checks.listed(name, what, "devices", devices)]
+        return [cuda_index(device) for device in checks.listed(name, what, "devices", devices)]
 
 
 def _every_device(name: str, what: str) -> list[int]:
@@ -176,11 +177,11 @@ def _every_device(name: str, what: str) -> list[int]:
     if count > 1 and machine not in _warned:
         _warned.add(machine)
         warnings.warn(
-            f"{name}: CUDA reports that there are {count} devices, and all of them are meant because none is named; "
+            f"{name}: CUDA reports that there are {count} devices, and all of them are used because none is named; "
             f"name them to silence this: {what}=range({count})",
             stacklevel=4,
         )
-    return [cuda_index(each) for each in range(count)]
+    return [cuda_index(index) for index in range(count)]
 
 
 def rand(
@@ -207,8 +208,8 @@ def rand(
         return into(rand, out, layout, options, *sizes, size=size, generator=generator)
     if size is not None:
         sizes = checks.named("rand", sizes, size)
-    made = run_into("uniform", "rand", unset("rand", sizes, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
-    return made if requires_grad is False else as_leaf("rand", made, requires_grad)
+    result = run_into("uniform", "rand", unset("rand", sizes, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
+    return result if requires_grad is False else as_leaf("rand", result, requires_grad)
 
 
 def randn(
@@ -235,8 +236,9 @@ def randn(
         return into(randn, out, layout, options, *sizes, size=size, generator=generator)
     if size is not None:
         sizes = checks.named("randn", sizes, size)
-    made = run_into("normal", "randn", unset("randn", sizes, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
-    return made if requires_grad is False else as_leaf("randn", made, requires_grad)
+    result = unset("randn", sizes, dtype, device, pin_memory)
+    result = run_into("normal", "randn", result, 0.0, 1.0, generator=generator)
+    return result if requires_grad is False else as_leaf("randn", result, requires_grad)
 
 
 def randint(
@@ -255,7 +257,7 @@ def randint(
     """Random integers: randint(high, size) in [0, high), randint(low, high, size) in [low, high); int64 by default.
 
     Host:   returns at once.
-    Raises: ValueRangeError if there is no such integer, ArgumentTypeError.
+    Raises: ValueRangeError if the range is empty, ArgumentTypeError.
     Example:
         >>> x = torch.randint(1, 7, (1000,))
         >>> x.min(), x.max()
@@ -265,9 +267,9 @@ def randint(
         options = (dtype, device, requires_grad, pin_memory)
         return into(randint, out, layout, options, *bounds_and_size, low=low, high=high, size=size, generator=generator)
     if low is not None and (high is None or bounds_and_size):
-        given = ", ".join([*map(shown, bounds_and_size), f"low={shown(low)}", f"high={shown(high)}"])
-        raise ArgumentTypeError(f"low comes with high: {given}", hint="name both, or neither", operator="randint")
-    bounds_and_size += tuple([each for each in (low, high, size) if each is not None])
+        passed = ", ".join([*map(shown, bounds_and_size), f"low={shown(low)}", f"high={shown(high)}"])
+        raise ArgumentTypeError(f"low comes with high: {passed}", hint="name both, or neither", operator="randint")
+    bounds_and_size += tuple([value for value in (low, high, size) if value is not None])
     if len(bounds_and_size) not in (2, 3):
         raise ArgumentTypeError(
             f"takes (high, size) or (low, high, size), got {len(bounds_and_size)} arguments: "
@@ -288,9 +290,9 @@ def randint(
         )
     if type(size) is int:
         checks.sizes("randint", size)
-    made = unset("randint", (size,), dtype or int64, device, pin_memory)
-    made = run_into("random", "randint", made, low, high, generator=generator)
-    return made if requires_grad is False else as_leaf("randint", made, requires_grad)
+    result = unset("randint", (size,), dtype or int64, device, pin_memory)
+    result = run_into("random", "randint", result, low, high, generator=generator)
+    return result if requires_grad is False else as_leaf("randint", result, requires_grad)
 
 
 def randperm(
@@ -307,7 +309,7 @@ def randperm(
     """The integers from 0 to n - 1 in a random order, int64 by default.
 
     Host:   returns at once.
-    Raises: ArgumentTypeError or ValueRangeError for an n that is no number of integers, ArgumentError if the type does
+    Raises: ArgumentTypeError or ValueRangeError for a wrong n, ArgumentError if the type does
             not hold n - 1.
     Example:
         >>> torch.randperm(5).sort().values
@@ -318,6 +320,6 @@ def randperm(
         return into(randperm, out, layout, options, n, generator=generator)
     if type(n) is not int or n < 0:
         checks.count("randperm", "n", n)
-    made = unset("randperm", (n,), dtype or int64, device, pin_memory)
-    made = run_into("randperm", "randperm", made, generator=generator)
-    return made if requires_grad is False else as_leaf("randperm", made, requires_grad)
+    result = unset("randperm", (n,), dtype or int64, device, pin_memory)
+    result = run_into("randperm", "randperm", result, generator=generator)
+    return result if requires_grad is False else as_leaf("randperm", result, requires_grad)

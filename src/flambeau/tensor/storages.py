@@ -1,4 +1,4 @@
-"""UntypedStorage: the bytes of a tensor as an object of their own."""
+"""UntypedStorage: the memory of a tensor as bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import checks
 
 
 class UntypedStorage:
-    """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 unset ones.
+    """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 unset bytes.
 
     Two are equal if they are the same memory.
     Example:
@@ -29,23 +29,24 @@ class UntypedStorage:
         self._storage: Storage = empty_tensor((size,), uint8, devices.resolve(device)).storage
 
     def _bytes(self) -> Any:
-        """The bytes as a tensor, which shares them."""
+        """Return a tensor of bytes over the same memory."""
         return tensor_over(self._storage, uint8, (self._storage.nbytes,), (1,))
 
     @property
     def device(self) -> devices.device:
-        return self._storage.device.public  # type: ignore[no-any-return]  # a device
+        public: devices.device = self._storage.device.public
+        return public
 
     @property
     def is_cuda(self) -> bool:
         return self._storage.device.index >= 0
 
     def get_device(self) -> int:
-        """The index of the CUDA device, -1 on the CPU."""
+        """Return the index of the CUDA device, -1 on the CPU."""
         return self._storage.device.index
 
     def nbytes(self) -> int:
-        """The size in bytes."""
+        """Return the size in bytes."""
         return self._storage.nbytes
 
     size = __len__ = nbytes
@@ -54,46 +55,47 @@ class UntypedStorage:
         return 1
 
     def data_ptr(self) -> int:
-        """The address of the first byte."""
+        """Return the address of the first byte."""
         return self._storage.address()
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether it lies in pinned host memory.  Starts nothing."""
+        """Return whether it lies in pinned host memory.  Does not initialize CUDA."""
         checks.accelerator("is_pinned", device)
         return self._storage.is_pinned
 
     def is_shared(self) -> bool:
-        """Whether other processes can have it."""
+        """Return whether other processes can open it."""
         return bool(is_shared(self._bytes()))
 
     def share_memory_(self) -> UntypedStorage:
-        """Move bytes on the CPU to where other processes can have them; itself."""
+        """Move bytes on the CPU to shared memory, which other processes can open; return self."""
         share_memory_(self._bytes())
         return self
 
     def resizable(self) -> bool:
-        """False: the size never changes."""
+        """Return False: the size never changes."""
         return False
 
     def __getitem__(self, index: Any) -> Any:
-        """One byte as a number, or a copy of several.  Host: waits if they are on a GPU."""
-        found = self._bytes()[index]
-        return of(found.clone().storage) if isinstance(index, slice) else found.item()
+        """Return one byte as a number, or a copy of several.  Host: waits if they are on a GPU."""
+        values = self._bytes()[index]
+        return of(values.clone().storage) if isinstance(index, slice) else values.item()
 
     def __setitem__(self, index: Any, value: int) -> None:
         self._bytes()[index] = value
 
     def tolist(self) -> list[int]:
-        """The bytes as numbers.  Host: waits if they are on a GPU."""
-        return self._bytes().tolist()  # type: ignore[no-any-return]  # tolist has no type
+        """Return the bytes as numbers.  Host: waits if they are on a GPU."""
+        values: list[int] = self._bytes().tolist()
+        return values
 
     def fill_(self, value: int) -> UntypedStorage:
-        """Set every byte; itself."""
+        """Set every byte; return self."""
         self._bytes().fill_(value)
         return self
 
     def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
-        """Take over the bytes of another storage of that size; itself.  Host: as `Tensor.copy_`."""
+        """Copy the bytes of another storage of the same size; return self.  Host: as `Tensor.copy_`."""
         if not isinstance(source, UntypedStorage):
             raise ArgumentTypeError(
                 f"expected an UntypedStorage, got {shown(source)}", hint="as t.untyped_storage()", operator="copy_"
@@ -101,22 +103,22 @@ class UntypedStorage:
         if source.nbytes() != self.nbytes():
             raise ValueRangeError(
                 f"a storage of {source.nbytes()} bytes does not fit one of {self.nbytes()}",
-                hint="give as many",
+                hint="pass a storage of the same size",
                 operator="copy_",
             )
         self._bytes().copy_(source._bytes(), non_blocking)
         return self
 
     def clone(self) -> UntypedStorage:
-        """A copy on the same device."""
+        """Return a copy on the same device."""
         return of(self._bytes().clone().storage)
 
     def cpu(self) -> UntypedStorage:
-        """The storage on the CPU; itself if it is there.  Host: waits if it is on a GPU."""
+        """Return the storage on the CPU; itself if it is there.  Host: waits if it is on a GPU."""
         return of(self._bytes().cpu().storage)
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
-        """The storage on a CUDA device; itself if it is there."""
+        """Return the storage on a CUDA device; itself if it is there."""
         return of(self._bytes().cuda(device, non_blocking).storage)
 
     def __eq__(self, other: object) -> bool:
@@ -130,14 +132,14 @@ class UntypedStorage:
 
 
 def of(bytes_of: storage.Storage) -> UntypedStorage:
-    """Wrap a storage of the runtime."""
-    made: UntypedStorage = UntypedStorage.__new__(UntypedStorage)
-    made._storage = bytes_of
-    return made
+    """Wrap a storage of the core."""
+    wrapper: UntypedStorage = UntypedStorage.__new__(UntypedStorage)
+    wrapper._storage = bytes_of
+    return wrapper
 
 
 def is_shared(self: Any) -> bool:
-    """Whether other processes can have this tensor's memory: a GPU's always, the CPU's once it was shared.
+    """Return whether other processes can open this tensor's memory: always on a GPU, on the CPU once it was shared.
 
     Example:
         >>> x = torch.ones(2)
@@ -153,9 +155,10 @@ def is_shared(self: Any) -> bool:
 
 
 def share_memory_(self: Any) -> Any:
-    """Move a CPU tensor, and every tensor over the same memory, to where other processes can have it; itself.
+    """Move a CPU tensor, and every tensor over the same memory, to shared memory; return this tensor.
 
-    Nothing for a tensor on a GPU.  NumPy arrays that were made from it before keep the former memory.
+    Other processes can open shared memory.  Does nothing for a tensor on a GPU.  NumPy arrays made from it before keep
+    the former memory.
     Example:
         >>> x = torch.ones(2).share_memory_()
         >>> x.is_shared()

@@ -47,17 +47,17 @@ _running = _Running()
 
 
 def recast(tensor: Any, cls: type) -> Any:
-    """Return a tensor of that class with the memory and the graph node of `tensor`."""
-    made: Any = new_tensor_of(cls, tensor.storage, tensor.layout, tensor.offset)
+    """Return a tensor of a class with the memory and the graph node of `tensor`."""
+    result: Any = new_tensor_of(cls, tensor.storage, tensor.layout, tensor.offset)
     for name in FIELDS:
-        setattr(made, name, getattr(tensor, name))
-    return made
+        setattr(result, name, getattr(tensor, name))
+    return result
 
 
 def as_subclass(self: Any, cls: type) -> Any:
     """Return an alias of this tensor as a tensor of a subclass; gradients flow through it.
 
-    Raises: ArgumentTypeError for what is no subclass of Tensor.
+    Raises: ArgumentTypeError for anything but a subclass of Tensor.
     Example:
         >>> class Meters(torch.Tensor):
         ...     pass
@@ -66,7 +66,7 @@ def as_subclass(self: Any, cls: type) -> Any:
     """
     if not isinstance(cls, type) or not issubclass(cls, TensorBase):
         raise ArgumentTypeError(
-            f"expected a subclass of Tensor, got {shown(cls)}", hint="derive it so", operator="as_subclass"
+            f"expected a subclass of Tensor, got {shown(cls)}", hint="derive it from Tensor", operator="as_subclass"
         )
     return recast(REGISTRY["alias"].run((self,)), cls)
 
@@ -76,47 +76,46 @@ def make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
     return recast(data.detach(), cls).requires_grad_(require_grad)
 
 
-def convert_like(made: Any, source: Any) -> Any:
+def convert_like(result: Any, source: Any) -> Any:
     """Return the result of a factory as a tensor of the class of `source`, if that is a user's subclass."""
-    return _converted(made, type(source)) if _is_overriding(type(source)) else made
+    return _converted(result, type(source)) if _is_overriding(type(source)) else result
 
 
 # calls
 
 
-def _is_overriding(kind: type) -> bool:
-    return _known.base is not None and issubclass(kind, _known.base)
+def _is_overriding(cls: type) -> bool:
+    return _known.base is not None and issubclass(cls, _known.base)
 
 
 def _overriding_types(values: Iterable[Any]) -> list[type]:
     """Return the users' subclasses among the classes of arguments, derived classes before their bases."""
-    found: list[type] = []
+    subclasses: list[type] = []
     for value in values:
         if isinstance(value, (list, tuple)):
-            kinds = _overriding_types(value)
+            candidates = _overriding_types(value)
         else:
-            kinds = [type(value)] if _is_overriding(type(value)) else []
-        for kind in kinds:
-            if kind not in found:
-                place = next((at for at, each in enumerate(found) if issubclass(kind, each)), len(found))
-                found.insert(place, kind)
-    return found
+            candidates = [type(value)] if _is_overriding(type(value)) else []
+        for cls in candidates:
+            if cls not in subclasses:
+                position = next((at for at, known in enumerate(subclasses) if issubclass(cls, known)), len(subclasses))
+                subclasses.insert(position, cls)
+    return subclasses
 
 
-def call_override(function: Any, kinds: list[type], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_override(function: Any, classes: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `__torch_function__` of each class until one returns a result.
 
-    Raises: ArgumentTypeError if every one returns NotImplemented.
+    Raises: ArgumentTypeError if each returns NotImplemented.
     """
-    for kind in kinds:
-        # ignored: subclasses have __torch_function__
-        result = kind.__torch_function__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
+    for cls in classes:
+        result = cls.__torch_function__(function, tuple(classes), args, kwargs)
         if result is not NotImplemented:
             return result
-    names = ", ".join(kind.__name__ for kind in kinds)
+    names = ", ".join(cls.__name__ for cls in classes)
     raise ArgumentTypeError(
         f"no implementation found for arguments of {names}: every __torch_function__ returned NotImplemented",
-        hint="call super().__torch_function__ for what a class does not define itself",
+        hint="call super().__torch_function__ for functions that a class does not define itself",
         operator=function.__name__,
     )
 
@@ -132,7 +131,7 @@ def _default() -> Iterator[None]:
 
 def torch_function(cls: type, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
     """The default `__torch_function__`: run the call and convert tensors among its results to this class."""
-    if not all(issubclass(cls, kind) for kind in types):
+    if not all(issubclass(cls, other) for other in types):
         return NotImplemented
     with _default():
         return _converted(func(*args, **(kwargs or {})), cls)
@@ -144,7 +143,7 @@ def _converted(result: Any, cls: type) -> Any:
             return result
         return as_subclass(result, cls) if result.requires_grad else recast(result, cls)
     if isinstance(result, (list, tuple)):
-        parts = [_converted(each, cls) for each in result]
+        parts = [_converted(item, cls) for item in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     return result
 
@@ -158,8 +157,8 @@ class _Overriding(Caller):
         return calls.derive(operator, bound)
 
     def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        kinds = [] if _running.default else _overriding_types((*args, *kwargs.values()))
-        return call_override(operator, kinds, args, kwargs) if kinds else calls.call(operator, args, kwargs)
+        classes = [] if _running.default else _overriding_types((*args, *kwargs.values()))
+        return call_override(operator, classes, args, kwargs) if classes else calls.call(operator, args, kwargs)
 
 
 # the class
@@ -181,7 +180,7 @@ def _method(owner: type, name: str, plain: Callable[..., Any]) -> Callable[..., 
 
 
 def _symbol(owner: type, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """As `_method`, for a binary symbol: a call whose other side is no operand goes to `plain`."""
+    """As `_method`, for a binary symbol: a call whose other operand is not a tensor or number goes to `plain`."""
     overriding = _method(owner, name, plain)
 
     @wraps(plain)
@@ -191,11 +190,11 @@ def _symbol(owner: type, name: str, plain: Callable[..., Any]) -> Callable[..., 
     return method
 
 
-def _property(found: property) -> property:
+def _property(plain: property) -> property:
     def value(self: Any) -> Any:
-        return _converted(found.__get__(self), type(self))
+        return _converted(plain.__get__(self), type(self))
 
-    return property(value, found.fset)
+    return property(value, plain.fset)
 
 
 def _new(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -229,13 +228,13 @@ def overridable(plain: type) -> type:
     """Return the class between Tensor and users' subclasses, whose methods call `__torch_function__`."""
     members: dict[str, Any] = {"__new__": _new, "__init__": _init, "__torch_function__": classmethod(torch_function)}
     members["__init_subclass__"] = classmethod(_name_in_text)
-    for name, found in vars(plain).items():
+    for name, member in vars(plain).items():
         if name in PROPERTIES:
-            members[name] = _property(found)
+            members[name] = _property(member)
         elif name in FUNCTION_OF and FUNCTION_OF[name] not in UNARY.values():
-            members[name] = _symbol(plain, FUNCTION_OF[name], found)
-        elif inspect.isroutine(found) and not isinstance(found, operators.Missing) and _is_overridable(name):
-            members[name] = _method(plain, FUNCTION_OF.get(name, name), found)
+            members[name] = _symbol(plain, FUNCTION_OF[name], member)
+        elif inspect.isroutine(member) and not isinstance(member, operators.Missing) and _is_overridable(name):
+            members[name] = _method(plain, FUNCTION_OF.get(name, name), member)
     make_calls_by(_Overriding())
     _known.base = type(plain)("Overridable", (plain,), members, overrides=False)
     return _known.base

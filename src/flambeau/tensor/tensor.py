@@ -1,4 +1,4 @@
-"""Tensor: the user's object.  Most of its methods come from the operator registry; here is what does not."""
+"""Tensor, the public class.  Most of its methods come from the operator registry; this file has the others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GRAD: Any = TensorBase.__dict__["grad"]
 
 
 class _TensorClass(type):
-    """The class of Tensor: `Tensor(2, 3)` and `Tensor([1, 2])` are the legacy FloatTensor.
+    """The metaclass of Tensor: `Tensor(2, 3)` and `Tensor([1, 2])` construct as the legacy FloatTensor does.
 
     overrides: whether calls with tensors of a subclass go to its `__torch_function__`.
     """
@@ -41,7 +41,7 @@ class _TensorClass(type):
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], overrides: bool = True
     ) -> _TensorClass:
         if overrides:
-            bases = tuple([subclass.overridable(each) if each is Tensor else each for each in bases])
+            bases = tuple([subclass.overridable(base) if base is Tensor else base for base in bases])
         return super().__new__(mcs, name, bases, namespace)
 
     def __init__(cls, *args: Any, overrides: bool = True) -> None:
@@ -53,7 +53,7 @@ class _TensorClass(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """The parameters of `__new__` or `__init__`, for `inspect.signature`."""
-        init = cls.__init__  # type: ignore[misc]  # of a class, not of an instance
+        init = cls.__init__
         made_by = cls.__new__ if inspect.isfunction(cls.__new__) and not inspect.isfunction(init) else init
         return inspect.Signature(list(inspect.signature(made_by).parameters.values())[1:])
 
@@ -64,7 +64,7 @@ class _TensorClass(type):
 
 
 class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
-    """An array of one type on one device, that remembers how it was computed where a gradient is wanted.
+    """An array of one type on one device, which records how it was computed where a gradient is wanted.
 
     Example:
         >>> x = torch.tensor([[1.0, 2.0]], requires_grad=True)
@@ -76,28 +76,28 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     __array_priority__ = 1000  # NumPy scalars leave binary operators to the tensor
 
-    shown_as = "tensor"  # what its text begins with
+    shown_as = "tensor"  # prefix of its text form
     as_subclass = subclass.as_subclass
     _make_subclass = staticmethod(subclass.make_subclass)
 
-    # what it is
+    # graph and gradient
 
     @property
     def grad_fn(self) -> Any:
-        """The node that made this tensor, None for a leaf."""
+        """The node that computed this tensor, None for a leaf."""
         edge = record.edge_of(self) if self.requires_grad else None
         return None if edge is None or self._grad_fn is None else face_of(edge[0])
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made it."""
+        """Whether no recorded operation computed it."""
         if self.requires_grad:
             record.edge_of(self)
         return self._grad_fn is None
 
     @property
     def output_nr(self) -> int:
-        """Which of the results of its `grad_fn` this tensor is."""
+        """The index of this tensor among the results of its `grad_fn`."""
         if self.requires_grad:
             record.edge_of(self)
         return self.output_index
@@ -110,7 +110,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.base is not None
 
     def is_inference(self) -> bool:
-        """Whether it was made in inference mode, so that autograd cannot save it.
+        """Return whether it was made in inference mode, so that autograd cannot save it.
 
         Example:
             >>> torch.ones(1).is_inference()
@@ -123,7 +123,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         if self.is_inference():
             raise AutogradError(
                 f"Inference tensors do not track version counter: {self.describe()}",
-                hint="clone() does",
+                hint="use a clone(), which has a version",
                 operator="_version",
             )
         return self.storage.version
@@ -138,7 +138,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         gradient.want(self, value, "requires_grad")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Say whether this leaf collects a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers.
+        """Set whether this leaf accumulates a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers.
 
         Example:
             >>> weight = torch.tensor([1.0, 2.0]).requires_grad_()
@@ -170,10 +170,10 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> (x * 2).detach()
             tensor([2.])
         """
-        return alias_of(self, self.shape, self.strides, self.offset)  # type: ignore[return-value]  # a Tensor
+        return alias_of(self, self.shape, self.strides, self.offset)
 
     def detach_(self) -> Tensor:
-        """Take this tensor out of its graph.  Raises AutogradError for a view.
+        """Detach this tensor from its graph.  Raises AutogradError for a view.
 
         Example:
             >>> x = torch.tensor([1.0], requires_grad=True)
@@ -192,7 +192,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def grad(self) -> Any:
-        """The gradient that backward left here, None before."""
+        """The gradient that backward accumulated, None before."""
         return _GRAD.__get__(self)
 
     @grad.setter
@@ -206,7 +206,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         _GRAD.__set__(self, None)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in `grad` during backward, as its hooks leave it.
+        """Keep the gradient of this non-leaf in `grad` during backward, after its hooks.
 
         Example:
             >>> x = torch.tensor([3.0], requires_grad=True)
@@ -219,7 +219,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         gradient.retain(self)
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
-        """Call `hook` with this tensor's gradient during backward; what it returns, if anything, takes its place.
+        """Call `hook` with this tensor's gradient during backward; its result, unless None, replaces the gradient.
 
         Example:
             >>> x = torch.tensor([3.0], requires_grad=True)
@@ -492,8 +492,8 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         """
         if dtype is None:
             return legacy.name_of(self)
-        made = legacy.convert(self, dtype, non_blocking)
-        return made if memory_format is None else made.to(memory_format=memory_format)
+        converted = legacy.convert(self, dtype, non_blocking)
+        return converted if memory_format is None else converted.to(memory_format=memory_format)
 
     def type_as(self, other: Tensor) -> Any:
         """This tensor with the type and on the device of another one; itself if it is so.
@@ -534,11 +534,11 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             )
         if self.is_pinned():
             return self
-        # ignored: every tensor is a Tensor
-        return empty_tensor(self.shape, self.dtype, -1, pin_memory=True).copy_(self)  # type: ignore[attr-defined]
+        pinned: Any = empty_tensor(self.shape, self.dtype, -1, pin_memory=True)
+        return pinned.copy_(self)
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether it lies in pinned host memory.  device: as `pin_memory`.  Starts nothing.
+        """Return whether it lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA.
 
         Example:
             >>> torch.ones(2).is_pinned(), torch.ones(2, pin_memory=True).is_pinned()
@@ -548,7 +548,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.storage.is_pinned
 
     def record_stream(self, s: Stream) -> None:
-        """Keep the memory from reuse, once it is freed, until what stream `s` then has queued is done.
+        """Delay the reuse of the memory, after its free, until the work queued on stream `s` by then is done.
 
         Raises: NotSupportedError on the CPU.
         Example:
@@ -634,8 +634,8 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             checks.fill(value)
             value = checks.plain(value)
         if isinstance(value, TensorBase):
-            # ignored: every tensor is a Tensor
-            return self.copy_(value.clone() if value.storage is self.storage else value)  # type: ignore[attr-defined]
+            source: Any = value
+            return self.copy_(source.clone() if source.storage is self.storage else source)
         return calls.call_inplace(_FILL, (self, value), {})
 
     def zero_(self) -> Any:
@@ -652,7 +652,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise ArgumentTypeError(
                 f"len() of a 0-d tensor, {self.describe()}", hint="numel() is 1; use item()", operator="len"
             )
-        return self.shape[0]  # type: ignore[return-value]  # sizes are ints
+        return self.shape[0]
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -684,7 +684,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise ArgumentTypeError(
                 f"iteration over a 0-d tensor, {self.describe()}", hint="use item()", operator="iter"
             )
-        return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]  # sizes are ints
+        return iter([self[index] for index in range(self.shape[0])])
 
     def __reversed__(self) -> Any:
         """The tensor with its first dimension reversed."""

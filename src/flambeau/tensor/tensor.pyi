@@ -11,8 +11,7 @@ from types import EllipsisType
 
 from ..autograd.node_hooks import RemovableHandle
 from ..dtypes import dtype as _dtype
-from ..memory_formats import layout as _layout
-from ..memory_formats import memory_format as _memory_format
+from ..memory_formats import layout as _layout, memory_format as _memory_format
 from ..runtime.device import device as _device
 from ..runtime.generator import Generator
 from ..runtime.stream import Stream
@@ -31,7 +30,7 @@ class ValuesAndIndices(NamedTuple):
     indices: Tensor
 
 class Tensor:
-    """An array of one type on one device, that remembers how it was computed where a gradient is wanted."""
+    """An array of one type on one device, which records how it was computed where a gradient is wanted."""
     def __init__(self, *args: Any, device: Device = ...) -> None: ...
     def __init_subclass__(cls, *, overrides: _bool = ...) -> None: ...
     @property
@@ -124,7 +123,7 @@ class Tensor:
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Test whether all elements are nonzero, as NaN is; True without elements."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
-        """Whether all elements are close (see isclose)."""
+        """Return whether all elements are close (see isclose)."""
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -235,7 +234,7 @@ class Tensor:
     def detach(self) -> Tensor:
         """The same memory, outside any graph."""
     def detach_(self) -> Self:
-        """Take this tensor out of its graph.  Raises AutogradError for a view."""
+        """Detach this tensor from its graph.  Raises AutogradError for a view."""
     @property
     def device(self) -> _device: ...
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
@@ -263,7 +262,7 @@ class Tensor:
     def eq_(self, other: Tensor | Number) -> Self:
         """input == other, as bool; False for NaN."""
     def equal(self, other: Tensor) -> _bool:
-        """Whether two tensors have the same shape and the same values; NaN equals nothing."""
+        """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
     def erf(self, *, out: Tensor | None = ...) -> Tensor:
         """Error function."""
     def erf_(self) -> Self:
@@ -314,14 +313,14 @@ class Tensor:
         """The index of the CUDA device, -1 on the CPU."""
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward left here, None before."""
+        """The gradient that backward accumulated, None before."""
     @grad.setter
     def grad(self, value: Tensor | None) -> None: ...
     @grad.deleter
     def grad(self) -> None: ...
     @property
     def grad_fn(self) -> Any:
-        """The node that made this tensor, None for a leaf."""
+        """The node that computed this tensor, None for a leaf."""
     def gt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """input > other, as bool."""
     def gt_(self, other: Tensor | Number) -> Self:
@@ -349,22 +348,22 @@ class Tensor:
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int32; itself if it is."""
     def is_contiguous(self, memory_format: _memory_format | None = ...) -> _bool:
-        """Whether the elements lie without gaps in row-major order, or in another memory format."""
+        """Return whether the elements lie without gaps in row-major order, or in another memory format."""
     @property
     def is_cuda(self) -> _bool: ...
     def is_floating_point(self) -> _bool:
         """Whether the type is a floating point type."""
     def is_inference(self) -> _bool:
-        """Whether it was made in inference mode, so that autograd cannot save it."""
+        """Return whether it was made in inference mode, so that autograd cannot save it."""
     @property
     def is_leaf(self) -> _bool:
-        """Whether no recorded operation made it."""
+        """Whether no recorded operation computed it."""
     def is_pinned(self, device: Device = ...) -> _bool:
-        """Whether it lies in pinned host memory.  device: as `pin_memory`.  Starts nothing."""
+        """Return whether it lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA."""
     def is_shared(self) -> _bool:
-        """Whether other processes can have this tensor's memory: a GPU's always, the CPU's once it was shared."""
+        """Return whether other processes can open this tensor's memory: always on a GPU, on the CPU once it was shared."""
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
-        """Where |input - other| <= atol + rtol * |other|; equal infinities are close."""
+        """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
     def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
         """Test each element for being neither infinite nor NaN."""
     def isinf(self, *, out: Tensor | None = ...) -> Tensor:
@@ -518,7 +517,7 @@ class Tensor:
         """Outer product of two vectors."""
     @property
     def output_nr(self) -> _int:
-        """Which of the results of its `grad_fn` this tensor is."""
+        """The index of this tensor among the results of its `grad_fn`."""
     @overload
     def permute(self, dims: Sequence[_int]) -> Tensor:
         """A view with the dimensions in another order."""
@@ -542,9 +541,9 @@ class Tensor:
     def reciprocal_(self) -> Self:
         """1 / x; integers give float32."""
     def record_stream(self, s: Stream) -> None:
-        """Keep the memory from reuse, once it is freed, until what stream `s` then has queued is done."""
+        """Delay the reuse of the memory, after its free, until the work queued on stream `s` by then is done."""
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
-        """Call `hook` with this tensor's gradient during backward; what it returns, if anything, takes its place."""
+        """Call `hook` with this tensor's gradient during backward; its result, unless None, replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf."""
     def relu(self, *, out: Tensor | None = ...) -> Tensor:
@@ -569,7 +568,7 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
     def requires_grad_(self, requires_grad: _bool = ...) -> Self:
-        """Say whether this leaf collects a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers."""
+        """Set whether this leaf accumulates a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers."""
     @overload
     def reshape(self, shape: Sequence[_int]) -> Tensor:
         """A view with another shape where the strides allow it, else a copy."""
@@ -579,7 +578,7 @@ class Tensor:
     def reshape_as(self, other: Tensor) -> Tensor:
         """`reshape` to the shape of another tensor."""
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in `grad` during backward, as its hooks leave it."""
+        """Keep the gradient of this non-leaf in `grad` during backward, after its hooks."""
     @property
     def retains_grad(self) -> _bool: ...
     def roll(self, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -605,7 +604,7 @@ class Tensor:
     @property
     def shape(self) -> Size: ...
     def share_memory_(self) -> Self:
-        """Move a CPU tensor, and every tensor over the same memory, to where other processes can have it; itself."""
+        """Move a CPU tensor, and every tensor over the same memory, to shared memory; return this tensor."""
     def short(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int16; itself if it is."""
     def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
@@ -749,7 +748,7 @@ class Tensor:
     def view_as(self, other: Tensor) -> Tensor:
         """`view` with the shape of another tensor."""
     def wait(self) -> Tensor:
-        """This tensor, with the non_blocking copies into it arrived; at once if there are none, or it is on a GPU."""
+        """Wait for the non_blocking copies into this tensor, and return it.  Does nothing for a tensor on a GPU."""
     def where(self, condition: Tensor, other: Tensor | Number) -> Tensor:
         """This tensor where the condition holds, else `other`."""
     def zero_(self) -> Self:
