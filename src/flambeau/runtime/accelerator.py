@@ -132,8 +132,8 @@ class AnyGraph(CUDAGraph):
         return self
 
     @whole
-    def __exit__(self, kind: Any, *error: object) -> None:
-        if kind is None:
+    def __exit__(self, error_type: Any, *error: object) -> None:
+        if error_type is None:
             self.capture_end()
         else:
             self.abandon()

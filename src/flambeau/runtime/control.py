@@ -50,11 +50,11 @@ class Properties:
     shared_memory_per_block: int = SHARED_MEMORY_PER_BLOCK
 
 
-def properties_of(found: DeviceProperties) -> Properties:
+def properties_of(reported: DeviceProperties) -> Properties:
     """Convert the driver's device properties to PyTorch's names."""
-    kept: dict[str, Any] = {name: value for name, value in vars(found).items() if name in Properties.__annotations__}
-    kept["uuid"] = Uuid(bytes.fromhex(found.uuid.removeprefix("GPU-").replace("-", "")))
-    return Properties(**kept, L2_cache_size=found.l2_cache_size)
+    kept: dict[str, Any] = {name: value for name, value in vars(reported).items() if name in Properties.__annotations__}
+    kept["uuid"] = Uuid(bytes.fromhex(reported.uuid.removeprefix("GPU-").replace("-", "")))
+    return Properties(**kept, L2_cache_size=reported.l2_cache_size)
 
 
 STRAY_HINT = "choose the device before memory is pinned or anything is put on a GPU"
@@ -280,8 +280,8 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
         >>> torch.cuda.get_device_capability()
         (9, 0)
     """
-    found = get_device_properties(device)
-    return found.major, found.minor
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
@@ -330,7 +330,7 @@ def get_gencode_flags() -> str:
         >>> "-gencode compute=compute_90,code=sm_90" in torch.cuda.get_gencode_flags()
         True
     """
-    numbers = [each.removeprefix("sm_") for each in get_arch_list()]
+    numbers = [arch.removeprefix("sm_") for arch in get_arch_list()]
     return " ".join(f"-gencode compute=compute_{number},code=sm_{number}" for number in numbers)
 
 

@@ -133,9 +133,9 @@ def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nby
     if nbytes == 0:
         return
     machine = thread.machine()
-    for each in (dst, src):
-        if each.device is not CPU and each.device.machine is not machine:
-            raise former_machine("copy", each)
+    for storage in (dst, src):
+        if storage.device is not CPU and storage.device.machine is not machine:
+            raise former_machine("copy", storage)
     to, start = dst.address() + dst_offset, src.address() + src_offset
     route = route_of(dst, src, non_blocking)
     if route is ON_HOST:

@@ -90,11 +90,11 @@ class device:  # noqa: N801  (the field's name for it)
 
 
 @cache
-def _make(kind: str, index: int | None) -> device:
-    made = object.__new__(device)
-    made.type = kind
-    made.index = index
-    return made
+def _make(device_type: str, index: int | None) -> device:
+    new_device = object.__new__(device)
+    new_device.type = device_type
+    new_device.index = index
+    return new_device
 
 
 _known: dict[str, device] = {}  # by the names that were used
@@ -116,8 +116,8 @@ def as_device(value: Any) -> device:
     if isinstance(value, device):
         return value
     if isinstance(value, str):
-        found = _known[value] = _parsed(value)
-        return found
+        parsed = _known[value] = _parsed(value)
+        return parsed
     if is_integer(value):
         return _make("cuda", _checked_index("cuda", value))
     raise ArgumentTypeError(f"{value!r} is not a device", hint=INDEX_HINT, operator="device")
@@ -169,8 +169,8 @@ def is_integer(value: object) -> bool:
 
 def named_by(value: Any) -> Any:
     """The device argument that a tensor, stream or event stands for; other values are returned unchanged."""
-    found = getattr(value, "device", value)
-    return value if isinstance(found, str) else found  # NumPy's numbers say "cpu"
+    named = getattr(value, "device", value)
+    return value if isinstance(named, str) else named  # NumPy's numbers say "cpu"
 
 
 def chosen_default() -> device:
@@ -211,10 +211,11 @@ def _is_negative(value: Any) -> bool:
     return is_integer(value) and value < 0
 
 
-def _checked_index(kind: Any, index: Any) -> int:
-    if kind not in ("cpu", "cuda"):
+def _checked_index(device_type: Any, index: Any) -> int:
+    if device_type not in ("cpu", "cuda"):
         raise DeviceNameError(
-            f"Invalid device string: {kind!r} with an index of {index}", hint="use 'cpu' or 'cuda' beside an index"
+            f"Invalid device string: {device_type!r} with an index of {index}",
+            hint="use 'cpu' or 'cuda' beside an index",
         )
     if index < 0:
         raise DeviceNameError(

@@ -84,8 +84,8 @@ def _in_child() -> None:
     current = thread.machine() if thread.has_machine() else None
     for machine, refusal in list(_started.items()):
         dead: Any = refusal
-        for each in machine.devices:
-            each.driver = dead
+        for accelerator in machine.devices:
+            accelerator.driver = dead
         for stream in machine.streams.values():
             stream.driver = dead
         machine.driver = dead
@@ -101,11 +101,11 @@ def _in_child() -> None:
 
 def _refused(former: Machine, refusal: Refusal) -> Machine:
     """The machine of a forked child: it cannot start, and shares the parent's CPU state."""
-    made = type(former)(former.choice, former.schedule)
+    refused = type(former)(former.choice, former.schedule)
     dead: Any = refusal
-    made.forked, made.driver, made.devices = refusal, dead, dead
-    made.cpu_generator, made.plans = former.cpu_generator, former.plans
-    return made
+    refused.forked, refused.driver, refused.devices = refusal, dead, dead
+    refused.cpu_generator, refused.plans = former.cpu_generator, former.plans
+    return refused
 
 
 os.register_at_fork(after_in_child=_in_child)

@@ -82,7 +82,8 @@ class Generator:
         """
         capture = thread.machine().capture
         if capture is not None and capture.covers(self.device_index):
-            return capture.draw(self, count)  # type: ignore[no-any-return]
+            reserved: tuple[int, int, int] = capture.draw(self, count)
+            return reserved
         return self.random_state.reserve(count)
 
     def _is_captured(self) -> bool:
@@ -186,9 +187,9 @@ class Generator:
 
 
 def _made(index: int, state: State) -> Generator:
-    made = object.__new__(Generator)
-    made.device_index, made.random_state = index, state
-    return made
+    generator = object.__new__(Generator)
+    generator.device_index, generator.random_state = index, state
+    return generator
 
 
 def new_default(index: int) -> Generator:
@@ -215,8 +216,8 @@ def _as_seed(name: str, value: Any) -> int:
     try:
         seed = int(value)
     except (TypeError, ValueError, OverflowError) as failure:
-        kind = ArgumentTypeError if isinstance(failure, TypeError) else ArgumentError
-        raise kind(f"{name}: {value!r} is no seed", hint="give an integer") from failure
+        error_class = ArgumentTypeError if isinstance(failure, TypeError) else ArgumentError
+        raise error_class(f"{name}: {value!r} is no seed", hint="give an integer") from failure
     if not -(1 << 63) <= seed < 1 << 64:
         raise ArgumentError(
             f"{seed} does not fit in 64 bits", hint="use a number from -2**63 to 2**64 - 1", operator=name
@@ -227,12 +228,12 @@ def _as_seed(name: str, value: Any) -> int:
 @whole
 def _seed(name: str, generators: Sequence[Generator], seed: int) -> None:
     """Reseed all given generators, or none if one fails; a captured one keeps its seed."""
-    for each in generators:
-        if seed != each.random_state.seed:
-            each._check_not_captured(name)
-    for each in generators:
-        if not each._is_captured():
-            each.random_state.set(seed, 0)
+    for generator in generators:
+        if seed != generator.random_state.seed:
+            generator._check_not_captured(name)
+    for generator in generators:
+        if not generator._is_captured():
+            generator.random_state.set(seed, 0)
 
 
 @whole
@@ -241,11 +242,11 @@ def set_states(name: str, generators: Sequence[Generator], states: Sequence[byte
 
     Raises: ArgumentError for what is no state; AcceleratorError in a capture.
     """
-    read = [_read_state(name, each) for each in states]
-    for each in generators:
-        each._check_not_captured(name)
-    for each, (seed, counter) in zip(generators, read):
-        each.random_state.set(seed, counter)
+    read = [_read_state(name, data) for data in states]
+    for generator in generators:
+        generator._check_not_captured(name)
+    for generator, (seed, counter) in zip(generators, read):
+        generator.random_state.set(seed, counter)
 
 
 def _read_state(name: str, data: bytes) -> tuple[int, int]:
@@ -279,7 +280,7 @@ def manual_seed_all(seed: Any) -> None:
 
 def _seed_devices(name: str, seed: int) -> None:
     machine = thread.machine()
-    machine.at_start(lambda: _seed(name, [each.generator for each in machine.devices], seed))
+    machine.at_start(lambda: _seed(name, [accelerator.generator for accelerator in machine.devices], seed))
 
 
 @whole

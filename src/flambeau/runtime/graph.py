@@ -59,24 +59,24 @@ class StaticInputs:
 
     def note(self) -> None:
         """What is written from now on is new."""
-        for each in self._inputs:
-            if (memory := each.memory()) is not None:
-                each.version = memory.version
+        for static_input in self._inputs:
+            if (memory := static_input.memory()) is not None:
+                static_input.version = memory.version
 
     def check(self) -> None:
         """Raises AcceleratorError if an input was freed, or has no new values."""
-        for each in self._inputs:
-            memory = each.memory()
+        for static_input in self._inputs:
+            memory = static_input.memory()
             if memory is None:
                 raise AcceleratorError(
-                    f"{each.name}, was freed",
+                    f"{static_input.name}, was freed",
                     hint="keep a reference to every tensor that the graph reads",
                     error_code=CAPTURE_UNSUPPORTED,
                     operator="replay",
                 )
-            if memory.version == each.version:
+            if memory.version == static_input.version:
                 raise AcceleratorError(
-                    f"{each.name}, was not written since the last replay, or the capture",
+                    f"{static_input.name}, was not written since the last replay, or the capture",
                     hint="copy_() new values into it before each replay",
                     error_code=CAPTURE_UNSUPPORTED,
                     operator="replay",
@@ -85,8 +85,8 @@ class StaticInputs:
     def use_up(self, stream: Stream) -> None:
         """Leave poison where the values of a replay were, so that a part that is not written again shows."""
         self.note()
-        for each in self._inputs:
-            memory = each.memory()
+        for static_input in self._inputs:
+            memory = static_input.memory()
             if memory is not None and memory.device.index == stream.device_index:
                 stream.fill(memory.address(), POISON, memory.nbytes)
 
@@ -200,9 +200,9 @@ class RandomStates:
         self._draws[state] = first + count
         return self._address(list(self._draws).index(state)), 0, first
 
-    def _address(self, place: int) -> int:
+    def _address(self, index: int) -> int:
         assert self._memory is not None
-        return self._memory.address() + STATE_BYTES * place
+        return self._memory.address() + STATE_BYTES * index
 
     def write(self, stream: Stream, last: Stream | None) -> None:
         """Reserve what a replay on `stream` draws, and queue the writing of the states.  last: of the last replay."""
@@ -213,9 +213,9 @@ class RandomStates:
             stream.wait_stream(last)
         self._memory.record_stream(stream)
         kernel = stream.machine.devices[stream.device_index].kernel(SET_STATE)
-        for place, (state, count) in enumerate(self._draws.items()):
+        for index, (state, count) in enumerate(self._draws.items()):
             _, seed, first = state.reserve(count)
-            stream.launch(kernel, ONE_THREAD, SET_STATE.pack([self._address(place), seed, first]))
+            stream.launch(kernel, ONE_THREAD, SET_STATE.pack([self._address(index), seed, first]))
 
 
 MODES = {mode.value: mode for mode in CaptureMode}
@@ -358,8 +358,8 @@ class CUDAGraph(GraphDebugging):
             machine.capture = self
         self._machine, self._stream, self._pool = machine, stream, pool
         self._launch_blocking, machine.launch_blocking = machine.launch_blocking, False
-        for each in machine.devices:
-            each.allocator.capture_started(pool)
+        for accelerator in machine.devices:
+            accelerator.allocator.capture_started(pool)
         machine.pinned.capture_started()
         try:
             machine.driver.capture_begin(stream.handle, mode)
@@ -400,8 +400,8 @@ class CUDAGraph(GraphDebugging):
     def _capture_over(self, machine: Machine) -> None:
         """Let everything go on as without a capture; the next one may begin only then."""
         try:
-            for each in machine.devices:
-                each.allocator.capture_ended()
+            for accelerator in machine.devices:
+                accelerator.allocator.capture_ended()
             machine.pinned.capture_ended()
         finally:
             machine.launch_blocking = self._launch_blocking
@@ -461,11 +461,11 @@ class CUDAGraph(GraphDebugging):
     def _instantiate(self, machine: Machine) -> None:
         is_kept = self.keep_graph or self._in_debug_mode
         with machine.loading():
-            made = machine.driver.graph_instantiate(self._graph)
+            launchable = machine.driver.graph_instantiate(self._graph)
             for gone in (self._launchable, GraphHandle(0) if is_kept else self._graph):
                 if gone:
                     machine.driver.graph_destroy(gone)
-        self._launchable = made
+        self._launchable = launchable
         if not is_kept:
             self._graph = GraphHandle(0)
 
@@ -510,8 +510,8 @@ class CUDAGraph(GraphDebugging):
         Without FLAMBEAU_STRICT=1 this does nothing.  With it, a replay raises if one of them was freed, or not written
         since the last replay (or the capture), and leaves poison (NaN, or -1) in them.
         """
-        for each in tensors:
-            self._inputs.declare(each)
+        for tensor in tensors:
+            self._inputs.declare(tensor)
 
     # memory
 
@@ -533,9 +533,9 @@ class CUDAGraph(GraphDebugging):
         if machine.capture is self:
             raise _error("reset: the graph is being captured", "call capture_end() first")
         with machine.loading():
-            for each in (self._launchable, self._graph):
-                if each:
-                    machine.driver.graph_destroy(each)
+            for handle in (self._launchable, self._graph):
+                if handle:
+                    machine.driver.graph_destroy(handle)
         if self._pool is not None:
             for accelerator in machine.devices:
                 accelerator.allocator.release_pool(self._pool)
@@ -589,9 +589,9 @@ class graph:  # noqa: N801  (the field's name for it)
             raise
 
     @whole
-    def __exit__(self, kind: Any, *error: object) -> None:
+    def __exit__(self, error_type: Any, *error: object) -> None:
         try:
-            if kind is None:
+            if error_type is None:
                 self.cuda_graph.capture_end()
         finally:
             try:
@@ -615,7 +615,7 @@ def _capture_stream(index: int) -> Stream:
 
 
 def _is_pool(value: object) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(type(each) is int for each in value)
+    return isinstance(value, tuple) and len(value) == 2 and all(type(part) is int for part in value)
 
 
 def _error(fact: str, hint: str) -> AcceleratorError:

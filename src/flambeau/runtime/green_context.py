@@ -57,10 +57,10 @@ class GreenContext:
             )
         partition, granted = machine.devices[index].driver.partition(index, int(num_sms))
         with machine.lock:
-            found = machine.green_contexts.get(partition)
-            if found is None:
-                found = machine.green_contexts[partition] = GreenContext(machine, index, partition, granted)
-            return found
+            context = machine.green_contexts.get(partition)
+            if context is None:
+                context = machine.green_contexts[partition] = GreenContext(machine, index, partition, granted)
+            return context
 
     def Stream(self) -> Stream:  # noqa: N802  (the field's name for it)
         """The next stream of the context's pool: 32 of them, round robin, so the 33rd is the 1st."""
@@ -69,6 +69,6 @@ class GreenContext:
             if turn < STREAMS_PER_POOL:
                 handle = self._machine.driver.partition_stream(self._partition)
                 self._streams.append(Stream.adopt(self._machine, self._index, handle))
-            found = self._streams[turn % STREAMS_PER_POOL]
-            found.handed_out += 1
-            return found
+            stream = self._streams[turn % STREAMS_PER_POOL]
+            stream.handed_out += 1
+            return stream

@@ -81,7 +81,7 @@ class Exchange:
     def _refuse_capture(self, name: str) -> None:
         if self._machine.capture is None:
             return
-        if any(thread.current_stream(each.index).is_capturing() for each in self._machine.devices):
+        if any(thread.current_stream(accelerator.index).is_capturing() for accelerator in self._machine.devices):
             raise AcceleratorError(
                 "tensors of several processes cannot be sent or received in a capture",
                 hint="do it before the capture or after it",
@@ -99,16 +99,16 @@ class Exchange:
             )
         stream, share = thread.current_stream(device), storage.block
         if isinstance(share, Share):  # the receiver asks its owner for the segment
-            terms, place, segment = None, share.place, b""
+            terms, location, segment = None, share.place, b""
         else:
             terms = self.exports.terms(storage) or self._first_terms(storage, site)
-            place = Place.unpack(terms.place)
-            segment = place.segment
+            location = Place.unpack(terms.place)
+            segment = location.segment
         driver.block_shared(device, Address(storage.address()), storage.nbytes, stream.handle)
         storage.record_stream(stream)
         event = self._idle_event(device)
         stream.record(event)
-        return Handle(storage, terms, place.pack(segment, self._event_handles[event]), event, route, site)
+        return Handle(storage, terms, location.pack(segment, self._event_handles[event]), event, route, site)
 
     def _first_terms(self, storage: Storage, site: str) -> Terms:
         segment = storage.block.segment.address
@@ -119,40 +119,40 @@ class Exchange:
         offset = storage.address() - segment
 
         def pack(reference: int) -> bytes:
-            place = Place(self._endpoint.name, self._service, reference, uuid, offset, storage.nbytes, handle, b"")
-            return place.pack(handle, b"")
+            location = Place(self._endpoint.name, self._service, reference, uuid, offset, storage.nbytes, handle, b"")
+            return location.pack(handle, b"")
 
         return self.exports.agree(storage, pack, site)
 
     def _idle_event(self, device: int) -> EventHandle:
         """An interprocess event that nobody has still to wait for."""
         with self._lock:
-            for where, event in self.exports.take_spent():
-                self._idle_events.setdefault(where, []).append(EventHandle(event))
+            for owner, spent in self.exports.take_spent():
+                self._idle_events.setdefault(owner, []).append(EventHandle(spent))
             idle = self._idle_events.get(device)
             if idle:
                 return idle.pop()
-        made = self._machine.driver.event_create(device, False, False, True)
-        self._event_handles[made] = self._machine.driver.event_ipc_export(made)
-        return made
+        event = self._machine.driver.event_create(device, False, False, True)
+        self._event_handles[event] = self._machine.driver.event_ipc_export(event)
+        return event
 
     # answering other processes, in the channel's thread
     def asked(self, peer: Peer, request: bytes) -> Answer:
         if len(request) != REQUEST.size:
             raise ArgumentError(f"a request of {len(request)} bytes", operator="multiprocessing")
-        kind, number = REQUEST.unpack(request)
-        if kind == _TAKE:
+        action, number = REQUEST.unpack(request)
+        if action == _TAKE:
             return self.exports.take(number, peer).answer, ()
-        if kind == _HOLD:
+        if action == _HOLD:
             return self.exports.hold(number, peer).terms.place, ()
-        if kind == _DONE:
+        if action == _DONE:
             self.exports.done(number, peer)
-        elif kind == _ABANDON:
+        elif action == _ABANDON:
             self.exports.abandon(number, peer)
-        elif kind == GIVE_BACK:
+        elif action == GIVE_BACK:
             self.exports.give_back(number, peer)
         else:
-            raise ArgumentError(f"request {kind!r} is unknown", operator="multiprocessing")
+            raise ArgumentError(f"request {action!r} is unknown", operator="multiprocessing")
         return _NOTHING
 
     def lost(self, peer: Peer) -> None:
@@ -196,52 +196,52 @@ class Exchange:
             self.exports.done(number, None)
         return storage
 
-    def _receive_share(self, sender: Connection, place: Place) -> Storage:
-        if place.owner == self._endpoint.name:
-            storage = self.exports.reference(place.reference).storage
+    def _receive_share(self, sender: Connection, location: Place) -> Storage:
+        if location.owner == self._endpoint.name:
+            storage = self.exports.reference(location.reference).storage
         else:
-            storage = self._borrow(sender, place)
-        event = self._opened_event(sender, storage.device.index, place.event)
+            storage = self._borrow(sender, location)
+        event = self._opened_event(sender, storage.device.index, location.event)
         stream = thread.current_stream(storage.device.index)
         stream.wait(event)
         storage.record_stream(stream)
         return storage
 
-    def _borrow(self, sender: Connection, place: Place) -> Storage:
+    def _borrow(self, sender: Connection, location: Place) -> Storage:
         """The storage at a place in another process, of which this one holds a share from now on."""
         owner = sender
-        if not place.segment:
-            owner = self._endpoint.connect(place.owner)
-            answer, _ = owner.ask(place.service, REQUEST.pack(_HOLD, place.reference))
-            place = Place.unpack(answer)
-        known = self._received.get((place.owner, place.service, place.reference))
+        if not location.segment:
+            owner = self._endpoint.connect(location.owner)
+            answer, _ = owner.ask(location.service, REQUEST.pack(_HOLD, location.reference))
+            location = Place.unpack(answer)
+        known = self._received.get((location.owner, location.service, location.reference))
         if known is not None:
-            tell_given_back(owner, place)
+            tell_given_back(owner, location)
             return known
         try:
-            return self._opened(owner, place)
+            return self._opened(owner, location)
         except BaseException:
-            tell_given_back(owner, place)
+            tell_given_back(owner, location)
             raise
 
-    def _opened(self, owner: Connection, place: Place) -> Storage:
-        device = self._device(place.uuid)
+    def _opened(self, owner: Connection, location: Place) -> Storage:
+        device = self._device(location.uuid)
         driver = self._machine.driver
-        base = driver.ipc_open(device, place.segment)
-        share = Share(driver, owner, place, device, base)
-        storage = owning(self._machine.devices[device], place.nbytes, base + place.offset, share, self)
+        base = driver.ipc_open(device, location.segment)
+        share = Share(driver, owner, location, device, base)
+        storage = owning(self._machine.devices[device], location.nbytes, base + location.offset, share, self)
         self._shares.add(share)
         self._returner.start()
-        self._received[place.owner, place.service, place.reference] = storage
+        self._received[location.owner, location.service, location.reference] = storage
         return storage
 
     def _device(self, uuid: str) -> int:
-        for each in self._machine.devices:
-            if each.properties.uuid == uuid:
-                return each.index
+        for accelerator in self._machine.devices:
+            if accelerator.properties.uuid == uuid:
+                return accelerator.index
         raise DeviceIndexError(
             f"the tensor lies on {uuid}, and this process sees "
-            f"{', '.join(each.properties.uuid for each in self._machine.devices)}",
+            f"{', '.join(accelerator.properties.uuid for accelerator in self._machine.devices)}",
             hint="give both processes the same GPUs: CUDA_VISIBLE_DEVICES, or FLAMBEAU_GPUS",
             operator="receive",
         )
@@ -253,13 +253,13 @@ class Exchange:
             lost = self._opened_events.pop(key, None)
             if lost is not None:
                 driver.event_destroy(lost)
-        found = self._opened_events.get((sender, device, handle))
-        if found is None:
-            made = driver.event_ipc_open(device, handle)
-            found = self._opened_events.setdefault((sender, device, handle), made)
-            if found != made:  # another thread was quicker
-                driver.event_destroy(made)
-        return found
+        event = self._opened_events.get((sender, device, handle))
+        if event is None:
+            opened = driver.event_ipc_open(device, handle)
+            event = self._opened_events.setdefault((sender, device, handle), opened)
+            if event != opened:  # another thread was quicker
+                driver.event_destroy(opened)
+        return event
 
     # giving back: a Share is the block of a storage whose cache is the Exchange
     def record_stream(self, share: Share, stream: StreamHandle) -> None:
@@ -284,14 +284,22 @@ class Exchange:
         handles, references = self.exports.accounts()
         return Report(
             [
-                Lent(each.storage.device.index, each.storage.nbytes, _by_pid(each.holders), each.terms.site)
-                for each in references
+                Lent(
+                    reference.storage.device.index,
+                    reference.storage.nbytes,
+                    _by_pid(reference.holders),
+                    reference.terms.site,
+                )
+                for reference in references
             ],
             [
-                Borrowed(each.device, each.place.nbytes, each.owner.pid, each.owner.is_lost)
-                for each in list(self._shares)
+                Borrowed(share.device, share.place.nbytes, share.owner.pid, share.owner.is_lost)
+                for share in list(self._shares)
             ],
-            [InFlight(each.device, each.nbytes, each.taker.pid if each.taker else None, each.site) for each in handles],
+            [
+                InFlight(handle.device, handle.nbytes, handle.taker.pid if handle.taker else None, handle.site)
+                for handle in handles
+            ],
         )
 
 
@@ -305,5 +313,5 @@ def of(machine: Machine) -> Exchange:
     with machine.lock:
         if machine.exchange is None:
             machine.exchange = Exchange(machine)
-        found: Exchange = machine.exchange
-        return found
+        exchange: Exchange = machine.exchange
+        return exchange

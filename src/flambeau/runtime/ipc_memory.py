@@ -87,7 +87,7 @@ class Report:
 
     def __str__(self) -> str:
         parts = (("lent", self.lent), ("borrowed", self.borrowed), ("on their way", self.in_flight))
-        lines = [f"{title}: {each}" for title, entries in parts for each in entries]
+        lines = [f"{title}: {entry}" for title, entries in parts for entry in entries]
         return "\n".join(lines) or "nothing is shared with other processes"
 
 
@@ -96,9 +96,9 @@ class Terms:
 
     __slots__ = ("reference", "place", "site")
 
-    def __init__(self, reference: int, place: bytes, site: str) -> None:
+    def __init__(self, reference: int, location: bytes, site: str) -> None:
         self.reference = reference
-        self.place = place
+        self.place = location
         self.site = site
 
 
@@ -199,10 +199,10 @@ class Exports:
 
     def reference(self, number: int) -> Reference:
         """A reference by its number.  Raises ProcessGoneError."""
-        found = self._references.get(number)
-        if found is None:
+        reference = self._references.get(number)
+        if reference is None:
             raise ProcessGoneError("the tensor was given back")
-        return found
+        return reference
 
     def done(self, number: int, peer: Peer | None) -> None:
         """Retire a received handle and its event.  Raises ArgumentError if the caller did not take it."""
@@ -258,18 +258,18 @@ class Exports:
     def lost(self, peer: Peer) -> None:
         """Release all handles and references of a process that ended."""
         with self._lock:
-            for handle in [each for each in self._handles.values() if each.taker is peer]:
+            for handle in [handle for handle in self._handles.values() if handle.taker is peer]:
                 self._retire(handle)
-            for reference in [each for each in self._references.values() if peer in each.holders]:
+            for reference in [reference for reference in self._references.values() if peer in reference.holders]:
                 self._leave(reference, peer)
 
     def withdraw(self, chosen: Callable[[object], bool]) -> int:
         """Withdraw tensors sent by a chosen route whose reception has not begun; return their number."""
         with self._lock:
-            found = [each for each in self._handles.values() if not each.is_taken and chosen(each.route)]
-            for handle in found:
+            withdrawn = [handle for handle in self._handles.values() if not handle.is_taken and chosen(handle.route)]
+            for handle in withdrawn:
                 self._retire(handle)
-            return len(found)
+            return len(withdrawn)
 
     def accounts(self) -> tuple[list[Handle], list[Reference]]:
         """The current handles and references."""
@@ -331,10 +331,12 @@ class Place:
         """Raises ArgumentError."""
         if len(answer) < _PLACE.size:
             raise ArgumentError(f"an answer of {len(answer)} bytes", operator="receive")
-        kind, owner, service, reference, uuid, offset, nbytes, *lengths = _PLACE.unpack_from(answer)
+        marker, owner, service, reference, uuid, offset, nbytes, *lengths = _PLACE.unpack_from(answer)
         handles = answer[_PLACE.size :]
-        if kind != _ON_DEVICE or len(handles) != sum(lengths):
-            raise ArgumentError(f"an answer of kind {kind!r} with handles of {len(handles)} bytes", operator="receive")
+        if marker != _ON_DEVICE or len(handles) != sum(lengths):
+            raise ArgumentError(
+                f"an answer of kind {marker!r} with handles of {len(handles)} bytes", operator="receive"
+            )
         text = uuid.rstrip(b"\0").decode("ascii", "replace")
         segment, event = handles[: lengths[0]], handles[lengths[0] :]
         return Place(owner.rstrip(b"\0"), service, reference, text, offset, nbytes, segment, event)
@@ -345,10 +347,10 @@ class Share:
 
     __slots__ = ("__weakref__", "base", "device", "driver", "owner", "place", "streams")
 
-    def __init__(self, driver: Driver, owner: Connection, place: Place, device: int, base: Address) -> None:
+    def __init__(self, driver: Driver, owner: Connection, location: Place, device: int, base: Address) -> None:
         self.driver = driver
         self.owner = owner
-        self.place = place
+        self.place = location
         self.device = device
         self.base = base
         self.streams: list[StreamHandle] = []
@@ -406,13 +408,13 @@ class Returner:
 
     def _run(self) -> None:
         held: list[Share] = []
-        while (given := self._next(held)) is not None:
-            if isinstance(given, Share):
-                held.append(given)
+        while (item := self._next(held)) is not None:
+            if isinstance(item, Share):
+                held.append(item)
             held = _given_back(held)
-            if isinstance(given, threading.Event):
-                given.set()
-            del given
+            if isinstance(item, threading.Event):
+                item.set()
+            del item
 
     def _next(self, held: list[Share]) -> Share | threading.Event | None:
         """What is given next; while shares are held, soon something that nobody waits for."""
@@ -424,13 +426,13 @@ class Returner:
 
 def _given_back(shares: list[Share]) -> list[Share]:
     """Release imports; return those delayed by a graph capture."""
-    captured = [each for each in shares if each.is_captured()]
-    for each in shares:
-        if each not in captured:
-            each.give_back()
+    captured = [share for share in shares if share.is_captured()]
+    for share in shares:
+        if share not in captured:
+            share.give_back()
     return captured
 
 
-def tell_given_back(owner: Connection, place: Place) -> None:
+def tell_given_back(owner: Connection, location: Place) -> None:
     """Tell the owner that this process released one reference."""
-    owner.tell(place.service, REQUEST.pack(GIVE_BACK, place.reference))
+    owner.tell(location.service, REQUEST.pack(GIVE_BACK, location.reference))

@@ -79,11 +79,11 @@ class Accelerator(thread.Device):
     @whole
     def library_plan(self, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         """The driver's handle for a library problem, and the workspace bytes that a run needs."""
-        found = self._library_plans.get(problem)
-        if found is None:
+        plan = self._library_plans.get(problem)
+        if plan is None:
             with self.machine.loading():
-                found = self._library_plans[problem] = self.driver.library_plan(self.index, problem)
-        return found
+                plan = self._library_plans[problem] = self.driver.library_plan(self.index, problem)
+        return plan
 
     def side_stream(self, priority: int, name: str = "") -> Stream:
         """The next stream of the pool for a priority: 32 of them, round robin, so the 33rd is the 1st.
@@ -104,9 +104,9 @@ class Accelerator(thread.Device):
             if turn < STREAMS_PER_POOL:
                 handle = self.driver.stream_create(self.index, level)
                 pool.append(Stream.adopt(self.machine, self.index, handle, level))
-            found = pool[turn % STREAMS_PER_POOL]
-            found.handed_out += 1
-            return found
+            stream = pool[turn % STREAMS_PER_POOL]
+            stream.handed_out += 1
+            return stream
 
     @whole
     def stream_of_its_own(self) -> Stream:
@@ -245,19 +245,19 @@ class Machine(thread.Machine):
 
     def properties(self, index: int) -> DeviceProperties:
         """What a device is.  A virtual one keeps its UUID whatever CUDA_VISIBLE_DEVICES makes its index."""
-        found = self.driver.properties(index)
+        properties = self.driver.properties(index)
         if self.choice.kind != "virtual":
-            return found
-        return replace(found, uuid=config.virtual_uuid(self._ordinals[index]))
+            return properties
+        return replace(properties, uuid=config.virtual_uuid(self._ordinals[index]))
 
     def _visible(self) -> list[int]:
         return config.visible_devices([config.virtual_uuid(ordinal) for ordinal in range(self.choice.count)])
 
     def record_event(self, stream: StreamHandle) -> EventHandle:
         """A new event, without timing, recorded on a stream: how the allocators learn when work is done."""
-        found = self.streams[stream]
-        event = self.driver.event_create(found.device_index, False, False, False)
-        found.record(event)
+        queue = self.streams[stream]
+        event = self.driver.event_create(queue.device_index, False, False, False)
+        queue.record(event)
         return event
 
 

@@ -104,9 +104,9 @@ def list_gpu_processes(device: Any = None) -> str:
     except NoDeviceError as missing:
         return str(missing)
     lines = [f"GPU:{index}"]
-    for each in monitor.processes(index):
-        used = "unknown" if each.nbytes is None else f"{each.nbytes / BYTES_PER_MB:.3f}"
-        lines.append(f"process {each.pid:>10d} uses {used:>12} MB GPU memory")
+    for process in monitor.processes(index):
+        used = "unknown" if process.nbytes is None else f"{process.nbytes / BYTES_PER_MB:.3f}"
+        lines.append(f"process {process.pid:>10d} uses {used:>12} MB GPU memory")
     return "\n".join(lines if len(lines) > 1 else [*lines, "no processes are running"])
 
 

@@ -53,26 +53,26 @@ class PendingCopy:
 def expect(uses: Sequence[HostUse], stream: Stream) -> None:
     """Register copies that were submitted to a stream.  Host: returns at once."""
     if stream.machine.strict is not None:
-        for each in uses:
-            stream.machine.strict.host.expect(each, stream)
-    written = [each for each in uses if each.is_written]
+        for use in uses:
+            stream.machine.strict.host.expect(use, stream)
+    written = [use for use in uses if use.is_written]
     if written:
         event = stream.record_event()
-        for each in written:
-            add(each.memory, each.low, each.nbytes, stream, event)
+        for use in written:
+            add(use.memory, use.low, use.nbytes, stream, event)
 
 
 def add(memory: Storage, low: int, nbytes: int, stream: Stream, event: Event) -> None:
     """Register a submitted copy that writes `nbytes` at the address `low`, and the event recorded after it."""
-    made = PendingCopy(low, low + nbytes, stream, event)
+    new = PendingCopy(low, low + nbytes, stream, event)
     block = memory.block
     with _lock:
         kept = block.pending_copies
         if kept:
-            kept = [each for each in kept if not made.covers(each)]
+            kept = [copy for copy in kept if not new.covers(copy)]
             if len(kept) >= MAX_PENDING and stream.machine.capture is None:
-                kept = [each for each in kept if not is_done(stream.machine.driver, each.event.handle)]
-        block.pending_copies = [*kept, made]
+                kept = [copy for copy in kept if not is_done(stream.machine.driver, copy.event.handle)]
+        block.pending_copies = [*kept, new]
 
 
 def wait_for(storage: Storage, low: int, nbytes: int) -> None:
@@ -80,8 +80,8 @@ def wait_for(storage: Storage, low: int, nbytes: int) -> None:
     if not storage.is_pinned:
         return
     high = low + nbytes
-    found = [each for each in storage.block.pending_copies if each.low < high and low < each.high]
-    for each in found:
-        each.event.synchronize()
+    overlapping = [copy for copy in storage.block.pending_copies if copy.low < high and low < copy.high]
+    for copy in overlapping:
+        copy.event.synchronize()
     with _lock:
-        storage.block.pending_copies = [each for each in storage.block.pending_copies if each not in found]
+        storage.block.pending_copies = [copy for copy in storage.block.pending_copies if copy not in overlapping]

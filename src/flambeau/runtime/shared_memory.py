@@ -55,8 +55,8 @@ class SharedFile:
         self.name = name
         self.descriptor = descriptor
         self._maker = os.getpid() if is_maker else 0
-        found = os.fstat(descriptor)
-        self.identity = found.st_dev, found.st_ino
+        status = os.fstat(descriptor)
+        self.identity = status.st_dev, status.st_ino
         mapped = mmap.mmap(descriptor, max(nbytes, 1))
         self.array = host.np.frombuffer(mapped, "uint8", nbytes)
         if name:
@@ -84,15 +84,15 @@ class Host:
     def share(self, storage: Storage) -> SharedFile:
         """Move a storage into a file, unless it is in one."""
         with self._lock:
-            found = self.files.get(storage)
-            if found is None:
+            file = self.files.get(storage)
+            if file is None:
                 if hooks.on_host_read is not None:
                     hooks.on_host_read(Access(storage.address(), uint8, "r", (storage.nbytes,), None))
                 array = storage.array()
-                found = _new_file(storage.nbytes, self.strategy)
-                found.array[:] = array
-                self._adopt(storage, found)
-            return found
+                file = _new_file(storage.nbytes, self.strategy)
+                file.array[:] = array
+                self._adopt(storage, file)
+            return file
 
     def _adopt(self, storage: Storage, file: SharedFile) -> None:
         storage.move_to(file.array)
@@ -112,8 +112,8 @@ class Host:
     def asked(self, peer: Peer, request: bytes) -> Answer:
         if len(request) != _REQUEST.size:
             raise ArgumentError(f"a request of {len(request)} bytes", operator="multiprocessing")
-        kind, number = _REQUEST.unpack(request)
-        if kind == _DONE:
+        action, number = _REQUEST.unpack(request)
+        if action == _DONE:
             self.exports.done(number, peer)
             return b"", ()
         handle = self.exports.take(number, peer)
@@ -220,16 +220,16 @@ def _open_named(name: str) -> int:
 
 def _check(descriptor: int, nbytes: int, sealed: bool) -> None:
     """Raise ArgumentError unless a file belongs to this user, has that size and is sealed against shrinking."""
-    found = os.fstat(descriptor)
+    status = os.fstat(descriptor)
     seals = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) if sealed else SEALS
     if (
-        found.st_uid != os.geteuid()
-        or not stat.S_ISREG(found.st_mode)
-        or found.st_size < nbytes
+        status.st_uid != os.geteuid()
+        or not stat.S_ISREG(status.st_mode)
+        or status.st_size < nbytes
         or seals & SEALS != SEALS
     ):
         raise ArgumentError(
-            f"the file has mode {found.st_mode:o}, owner {found.st_uid}, {found.st_size} bytes and seals "
+            f"the file has mode {status.st_mode:o}, owner {status.st_uid}, {status.st_size} bytes and seals "
             f"{seals}; expected {nbytes} bytes of user {os.geteuid()}, sealed",
             operator="receive",
         )
@@ -240,11 +240,11 @@ def _directory() -> Path:
     parent = Path("/dev/shm") if os.path.isdir("/dev/shm") else Path(tempfile.gettempdir())
     directory = parent / f"flambeau-{os.geteuid()}"
     directory.mkdir(_PRIVATE, exist_ok=True)
-    found = directory.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) != _PRIVATE:
+    status = directory.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != _PRIVATE:
         raise ConfigError(
-            f"{directory}: mode {found.st_mode:o}, owner {found.st_uid}; a directory of user {os.geteuid()} with mode "
-            f"{_PRIVATE:o} is needed",
+            f"{directory}: mode {status.st_mode:o}, owner {status.st_uid}; "
+            f"a directory of user {os.geteuid()} with mode {_PRIVATE:o} is needed",
             hint="remove it, or use set_sharing_strategy('file_descriptor')",
         )
     return directory

@@ -49,6 +49,7 @@ class Stream(Queue):
     """
 
     __slots__ = ("__weakref__", "_restore", "handed_out", "made_at", "name", "priority")
+    machine: Machine
     priority: int
     name: str
     handed_out: int
@@ -67,24 +68,24 @@ class Stream(Queue):
                 f"name must be a str, got {name!r}", hint='for example name="copies"', operator="Stream"
             )
         index = devices.index_or_current(device)
-        made = thread.machine().devices[index].side_stream(priority, name)
-        made.told_of(name, callers.call_site())
-        return made
+        stream = thread.machine().devices[index].side_stream(priority, name)
+        stream.set_origin(name, callers.call_site())
+        return stream
 
     @classmethod
     def adopt(cls, machine: Machine, index: int, handle: StreamHandle, priority: int = 0) -> Stream:
         """The stream object of a driver's handle; one object per handle."""
-        made = machine.streams.get(handle)
-        if made is None:
-            made = machine.streams[handle] = Queue.__new__(cls)
-            made.begin(machine, index, handle)
-            made.priority = priority
-            made._restore, made.handed_out = [], 0
-            made.name = made.made_at = ""
-        return made
+        stream = machine.streams.get(handle)
+        if stream is None:
+            stream = machine.streams[handle] = Queue.__new__(cls)
+            stream.begin(machine, index, handle)
+            stream.priority = priority
+            stream._restore, stream.handed_out = [], 0
+            stream.name = stream.made_at = ""
+        return stream
 
-    def told_of(self, name: str, site: str) -> None:
-        """The program made the stream in a line, and calls it `name`."""
+    def set_origin(self, name: str, site: str) -> None:
+        """Set the stream's name and the source line that created it; reports use both."""
         self.name, self.made_at = name, site
         self.machine.driver.stream_named(self.handle, name, site)
 
@@ -198,8 +199,8 @@ class Stream(Queue):
 
     def __repr__(self) -> str:
         shared = f" handed_out={self.handed_out}" if self.handed_out > 1 else ""
-        made = f": {self.label}, made at {self.made_at}" if self.made_at else ""
-        return f"<torch.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}{shared}{made}>"
+        origin = f": {self.label}, made at {self.made_at}" if self.made_at else ""
+        return f"<torch.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}{shared}{origin}>"
 
 
 class Event:
@@ -296,12 +297,12 @@ class Event:
             raise ArgumentTypeError(
                 f"a handle is bytes, got {handle!r}", hint="pass what ipc_handle() returned", operator="from_ipc_handle"
             )
-        made = cls(interprocess=True)
+        event = cls(interprocess=True)
         index = devices.cuda_index(device)
         machine = thread.machine()
-        made.handle = machine.driver.event_ipc_open(index, handle)
-        made._machine, made.device_index = machine, index
-        return made
+        event.handle = machine.driver.event_ipc_open(index, handle)
+        event._machine, event.device_index = machine, index
+        return event
 
     def wait(self, stream: Stream | None = None) -> None:
         """Work submitted to `stream` (None: the current one) from now on follows this event.  Host: returns at once."""

@@ -129,7 +129,7 @@ def _streams_of(machine: Machine, awaited: Stream | Event | device) -> list[Stre
         return [awaited.handle]
     if isinstance(awaited, Event):
         return []
-    return [each.handle for each in machine.streams.values() if each.device_index == awaited.index]
+    return [stream.handle for stream in machine.streams.values() if stream.device_index == awaited.index]
 
 
 def _machine_of(awaited: Stream | Event | device) -> Machine | None:
@@ -179,8 +179,8 @@ class UsesBeforeCompletion:
         with self._lock:
             number = self._clocks.advance(stream.handle).number
             memory, high = weakref.ref(use.memory), use.low + use.nbytes
-            made = PendingUse(memory, use.low, high, use.is_written, stream, number, callers.call_site())
-            self._expected.append(made)
+            pending = PendingUse(memory, use.low, high, use.is_written, stream, number, callers.call_site())
+            self._expected.append(pending)
 
     def recorded(self, event: EventHandle, stream: Stream) -> None:
         if self._expected:
@@ -210,19 +210,19 @@ class UsesBeforeCompletion:
     def _host_learns(self, clock: Clock) -> None:
         self._clocks.host_learn(clock)
         self._expected = [
-            each
-            for each in self._expected
-            if each.memory() is not None and not self._clocks.host_knows(each.stream.handle, each.number)
+            use
+            for use in self._expected
+            if use.memory() is not None and not self._clocks.host_knows(use.stream.handle, use.number)
         ]
         if not self._expected:
             self._points.clear()
 
     def check(self, access: Access) -> None:
         """Raise EarlyAccessError if a host access conflicts with a pending copy."""
-        for each in list(self._expected):
-            has_to_wait = each.is_written or access.mode != "r"
-            if has_to_wait and each.memory() is not None and _overlaps(access, each):
-                raise _use_error(access, each)
+        for use in list(self._expected):
+            has_to_wait = use.is_written or access.mode != "r"
+            if has_to_wait and use.memory() is not None and _overlaps(access, use):
+                raise _use_error(access, use)
 
 
 def _overlaps(access: Access, expected: PendingUse) -> bool:
@@ -289,16 +289,16 @@ class RecentLaunches:
 
     def name_of(self, stream: Stream, handle: Any) -> str:
         """The entry of a kernel, or the kind of a library's plan."""
-        found = self._names.get(handle)
-        if found is None:
+        name = self._names.get(handle)
+        if name is None:
             device = stream.machine.devices[stream.device_index]
             self._names |= {known: kernel.entry for kernel, known in device.kernels.items()}
             self._names |= {plan: problem.kind for problem, (plan, _) in device._library_plans.items()}
-            found = self._names.setdefault(handle, "a launch")
-        return found
+            name = self._names.setdefault(handle, "a launch")
+        return name
 
     def suspects(self) -> list[str]:
         """Launches that may have failed, the latest first: `operator at file:line on stream`."""
         with self._lock:
-            found = sorted((each for kept in self._of.values() for each in kept), reverse=True)
-        return [f"{each.what} at {each.site} on {each.stream!r}" for each in found[:MAX_SUSPECTS]]
+            launches = sorted((launch for kept in self._of.values() for launch in kept), reverse=True)
+        return [f"{launch.what} at {launch.site} on {launch.stream!r}" for launch in launches[:MAX_SUSPECTS]]

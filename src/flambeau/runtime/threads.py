@@ -54,7 +54,9 @@ class Choice(NamedTuple):
 
     def side_streams(self) -> list[Stream]:
         """Its streams that are not their device's default one."""
-        return [each for each in self.streams if each != each.machine.devices[each.device_index].default_stream]
+        return [
+            stream for stream in self.streams if stream != stream.machine.devices[stream.device_index].default_stream
+        ]
 
     def is_as_in_new_threads(self) -> bool:
         return self.device == 0 and not self.side_streams()
@@ -110,7 +112,7 @@ class Parents:
 
 
 def _missed(child: str, parent: str, choice: Choice, stream: Stream) -> str:
-    had = [f"device cuda:{choice.device}", *(repr(each) for each in choice.side_streams())]
+    had = [f"device cuda:{choice.device}", *(repr(side) for side in choice.side_streams())]
     return (
         f"{callers.call_site()}: thread {child!r} works on {stream!r}; when thread {parent!r} started it, that had "
         f"chosen {', '.join(had)}, which new threads do not inherit\n"
@@ -121,7 +123,7 @@ def _missed(child: str, parent: str, choice: Choice, stream: Stream) -> str:
 def _remember_parents() -> None:
     """Make threads started from now on remember their parent's choice."""
     start = threading.Thread.start
-    if getattr(start, "is_strict", False):
+    if start.__dict__.get("is_strict", False):
         return
 
     @functools.wraps(start)
@@ -132,5 +134,5 @@ def _remember_parents() -> None:
                 started.__dict__[_PARENT] = (threading.current_thread().name, choice)
         start(started)
 
-    remembering.is_strict = True  # type: ignore[attr-defined]
-    threading.Thread.start = remembering  # type: ignore[method-assign, assignment]
+    remembering.__dict__["is_strict"] = True
+    threading.Thread.start = remembering  # type: ignore[method-assign, assignment]  # a method of the standard library

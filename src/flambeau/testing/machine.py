@@ -27,10 +27,10 @@ def machine(
     """
     text = schedule if isinstance(schedule, str) else "submission"
     choice = virtual_gpus(devices, preset=preset, memory=memory, races=races, schedule=text)
-    made = Machine(choice, None if isinstance(schedule, str) else schedule)
-    previous = thread.swap_machine(made)
+    virtual = Machine(choice, None if isinstance(schedule, str) else schedule)
+    previous = thread.swap_machine(virtual)
     try:
-        made.start()
-        yield made
+        virtual.start()
+        yield virtual
     finally:
         thread.swap_machine(previous)

@@ -76,10 +76,10 @@ class MemoryAccess:
     @classmethod
     def whole(cls, low: int, high: int) -> MemoryAccess:
         """The allocation of the block [low, high): a write of all its bytes, without an array."""
-        made = cls.__new__(cls)
-        made.low, made.high, made.key = low, high, (low, high)
-        made.reads, made.writes, made.dense, made._range = False, True, True, None
-        return made
+        access = cls.__new__(cls)
+        access.low, access.high, access.key = low, high, (low, high)
+        access.reads, access.writes, access.dense, access._range = False, True, True, None
+        return access
 
     @property
     def range(self) -> ByteRange:
@@ -107,8 +107,8 @@ class MemoryAccess:
     def copy(self, space: Space, poisoned: Iterable[Overlap]) -> Any:
         """A private copy of the array in which some bytes are poison."""
         private = Space(self.low, space.bytes(self.low, self.high).copy())
-        for each in poisoned:
-            each.poison(private)
+        for overlap in poisoned:
+            overlap.poison(private)
         return self._view(private.buffer, 0)
 
     def _view(self, buffer: Any, offset: int) -> Any:
@@ -159,12 +159,13 @@ class Use:
         """Whether one of its commands, or a command that one replaced, has not read yet."""
         if self.commands[-1].done:
             return False
-        return self.access.reads or any(each.covered for each in self.commands)
+        return self.access.reads or any(command.covered for command in self.commands)
 
     def copy(self) -> Use:
-        made = Use(self.access, self.stream)
-        made.number, made.ran, made.commands, made.taken = self.number, self.ran, self.commands.copy(), self.taken
-        return made
+        duplicate = Use(self.access, self.stream)
+        duplicate.number, duplicate.ran = self.number, self.ran
+        duplicate.commands, duplicate.taken = self.commands.copy(), self.taken
+        return duplicate
 
 
 class Group:
@@ -198,8 +199,8 @@ class Group:
     def keep(self, uses: Iterable[Use]) -> None:
         """Drop all other uses."""
         kept = list(uses)
-        self.writes = {(each.stream, each.access.reads): each for each in kept if each.access.writes}
-        self.reads = {each.stream: each for each in kept if not each.access.writes}
+        self.writes = {(use.stream, use.access.reads): use for use in kept if use.access.writes}
+        self.reads = {use.stream: use for use in kept if not use.access.writes}
 
     @property
     def is_empty(self) -> bool:
@@ -232,7 +233,7 @@ class History:
         """The groups with uses between two addresses, those of strided bytes perhaps with none."""
         if self._index is not None:
             return self._index.overlapping(low, high)
-        return [each for each in self._groups.values() if each.low < high and low < each.high]
+        return [group for group in self._groups.values() if group.low < high and low < group.high]
 
     def add(self, access: MemoryAccess, stream: StreamKey, command: Command, number: int) -> Use:
         group = self._groups.get(access.key)
@@ -269,11 +270,11 @@ class History:
     def renew(self, groups: Iterable[Group]) -> None:
         """Keep these groups alone."""
         self._groups, self.newest, self.newest_write = {}, {}, {}
-        for each in groups:
-            self.put(each)
+        for group in groups:
+            self.put(group)
         self._limit = max(FEW_GROUPS, 2 * len(self._groups))
         self._index = None
         if len(self._groups) >= FEW_GROUPS:
             self._index = Spans()
-            for each in self._groups.values():
-                self._index.add(each)
+            for group in self._groups.values():
+                self._index.add(group)

@@ -106,14 +106,14 @@ class Calls:
         return queue
 
     def _event(self, event: EventHandle) -> Event:
-        found = self._lookup(self._events, event, "event")
-        self._engine.runner.check(found.device)
-        return found
+        result = self._lookup(self._events, event, "event")
+        self._engine.runner.check(result.device)
+        return result
 
     def _lookup(self, table: dict[Handle, Found], handle: Handle, what: str) -> Found:
-        found = table.get(handle)
-        if found is None:
+        result = table.get(handle)
+        if result is None:
             raise AcceleratorError(
                 f"{what} {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
             )
-        return found
+        return result

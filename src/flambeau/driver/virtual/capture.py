@@ -137,7 +137,7 @@ class Capture:
         self.check(name)
         node = Node(self.branches.index(queue), queue.device, name, work, detail)
         node.accesses, node.duration_ns, node.engines = accesses, duration_ns, engines
-        node.homes = [Home(each, each.takes, self.memory.graph_segment(each)) for each in blocks]
+        node.homes = [Home(block, block.takes, self.memory.graph_segment(block)) for block in blocks]
         self._write_down(queue, node)
 
     def note(self, queue: Queue, name: str, event: Any) -> None:
@@ -164,7 +164,7 @@ class Capture:
 
     def _before(self, at: int) -> list[int]:
         node = self.nodes[at]
-        same = next((each for each in range(at - 1, -1, -1) if self.nodes[each].branch == node.branch), None)
+        same = next((index for index in range(at - 1, -1, -1) if self.nodes[index].branch == node.branch), None)
         return [*node.after, *([] if same is None else [same])]
 
 
@@ -193,7 +193,7 @@ class Captures:
 
     def check_unsafe(self, name: str) -> None:
         """Raise if a capture forbids this thread a call that may wait or change memory."""
-        forbidding = [each for each in self.active if self._is_forbidden(each)]
+        forbidding = [capture for capture in self.active if self._is_forbidden(capture)]
         if forbidding:
             hint = "call it outside of captures, or capture in mode thread_local (own calls) or relaxed (any)"
             self.break_all(forbidding, f"{name}: not permitted", CAPTURE_UNSUPPORTED, hint)
@@ -213,7 +213,7 @@ class Captures:
 
     def check_device(self, device: int, name: str) -> None:
         """Raise for a wait for a device with a capturing stream."""
-        capturing = [each for each in self.active if any(queue.device == device for queue in each.branches)]
+        capturing = [capture for capture in self.active if any(queue.device == device for queue in capture.branches)]
         if capturing:
             self.break_all(capturing, f"{name}: not permitted on device {device}", CAPTURE_UNSUPPORTED)
         self.check_unsafe(name)
@@ -221,6 +221,6 @@ class Captures:
     def break_all(self, captures: Sequence[Capture], what: str, code: int, hint: str = MOVE) -> NoReturn:
         """Invalidate captures, with the reason."""
         reason = f"{what} during {captures[0]!r}; called by {callers.caller()}"
-        for each in captures:
-            each.broken = each.broken or reason
+        for capture in captures:
+            capture.broken = capture.broken or reason
         raise AcceleratorError(reason, hint=hint, error_code=code)

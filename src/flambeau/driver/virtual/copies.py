@@ -94,7 +94,7 @@ class Copies:
 
     def _within(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine = self._engine
-        blocks = [engine.memory.find(queue.device, each.low, each.high, name) for each in (target, source)]
+        blocks = [engine.memory.find(queue.device, access.low, access.high, name) for access in (target, source)]
         duration = engine.preset.kernel_ns(2 * (source.high - source.low), 0)
         engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns)
 

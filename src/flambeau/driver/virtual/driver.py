@@ -40,6 +40,7 @@ from .ipc import IpcCalls
 from .memory import INVALID_VALUE
 from .queue import Loaded, Queue, run_failure, run_reference
 from .races import HOST
+from .schedule import Schedule
 
 STEP = 8  # multiprocessors: parts of the modelled GPU are multiples of it
 
@@ -52,8 +53,8 @@ class Partition(NamedTuple):
 class ContextCalls(Calls):
     """Context and partition calls of the Driver."""
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
+    def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
+        super().__init__(choice, schedule)
         self._partitions: dict[PartitionHandle, Partition] = {}
         self._partition_handles: dict[Partition, PartitionHandle] = {}
 
@@ -395,9 +396,9 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
 
         def duration(accesses: list[Access]) -> int:
             nbytes = elements = 0
-            for each in accesses:
-                nbytes += each.nbytes
-                elements = max(elements, each.nbytes // each.dtype.itemsize)
+            for access in accesses:
+                nbytes += access.nbytes
+                elements = max(elements, access.nbytes // access.dtype.itemsize)
             return preset.kernel_ns(nbytes, kernel.operations * elements)
 
         return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration)
@@ -456,7 +457,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
                 problem.kind,
                 problem.reference,
                 problem.accesses,
-                lambda accesses: preset.library_ns(problem, sum(each.nbytes for each in accesses)),
+                lambda accesses: preset.library_ns(problem, sum(access.nbytes for access in accesses)),
             )
             return handle, 0  # the modelled library needs none
 

@@ -63,7 +63,7 @@ MAX_PENDING = 1024  # commands per stream
 def _nbytes(command: Command) -> int:
     """The bytes that a copy or a fill moves, or the size of a kernel's operands."""
     accesses = command.accesses[:1] if command.name.split()[0] in ("copy", "fill") else command.accesses
-    return sum(each.high - each.low for each in accesses)
+    return sum(access.high - access.low for access in accesses)
 
 
 class Engine:
@@ -113,8 +113,8 @@ class Engine:
         if not site:
             site, called = callers.call()
         call = place_of(site, launched) if launched else site, called
-        histories = [each.history for each in blocks]
-        found = self.check(queue, name, call, accesses, blocks, histories)
+        histories = [block.history for block in blocks]
+        races = self.check(queue, name, call, accesses, blocks, histories)
         if len(queue.pending) >= MAX_PENDING:
             self._make_room(queue)
         command = Command(queue, name, work, detail, accesses, blocks, site)
@@ -134,9 +134,9 @@ class Engine:
             engine.free_ns = command.end_ns
         if work is not run_poison:
             self._observe(command, start, now, bool(engines))
-        if found is not None and found.conflicts:
-            self.races.mark(command, queue.handle, found.conflicts)
-        self.races.record(command, found, histories)
+        if races is not None and races.conflicts:
+            self.races.mark(command, queue.handle, races.conflicts)
+        self.races.record(command, races, histories)
         queue.append(command)
 
     def check(
@@ -152,10 +152,10 @@ class Engine:
 
         Raises: RaceError for any race under races="error".
         """
-        found = self.races.compare(queue.handle, accesses, blocks, histories)
-        if found is not None and found.conflicts and self.races.raises:
-            raise race_error(queue, name, call, queue.waited, found.conflicts)
-        return found
+        races = self.races.compare(queue.handle, accesses, blocks, histories)
+        if races is not None and races.conflicts and self.races.raises:
+            raise race_error(queue, name, call, queue.waited, races.conflicts)
+        return races
 
     def _observe(self, command: Command, start_ns: int, now_ns: int, is_copy: bool) -> None:
         """Call the hook for a command whose times are known."""
@@ -196,7 +196,7 @@ class Engine:
             site, called = callers.call()
             if taking.conflicts:
                 raise race_error(queue, TAKING, (site, called), queue.waited, taking.conflicts)
-            facts = Taken(site, all(each.is_fresh for each in pieces))
+            facts = Taken(site, all(piece.is_fresh for piece in pieces))
         last = queue.last
         if self.clocks.host_knows_all(queue.handle):
             block = memory.take(low, high, taking.history)
@@ -228,11 +228,11 @@ class Engine:
 
     def check_host(self, access: MemoryAccess, block: Block) -> None:
         """Raises RaceError if the host accesses pinned memory that work it has not waited for uses."""
-        found = self.races.compare(HOST, [access], [block], [block.history])
-        if found is not None and found.conflicts:
+        races = self.races.compare(HOST, [access], [block], [block.history])
+        if races is not None and races.conflicts:
             what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
-            raise race_error(None, HOST, (site, what), self.host_waited, found.conflicts)
+            raise race_error(None, HOST, (site, what), self.host_waited, races.conflicts)
 
     def publish(self, queue: Queue) -> None:
         """Run a queue's commands, and write the poison that other processes may read.  Host: does not wait."""
@@ -253,7 +253,7 @@ class Engine:
 
     def wait_for_device(self, device: int) -> None:
         queues = [queue for queue in self.runner.queues if queue.device == device]
-        self.runner.run_until(Join([each for queue in queues if (each := queue.tail()) is not None]))
+        self.runner.run_until(Join([tail for queue in queues if (tail := queue.tail()) is not None]))
         for queue in queues:
             self.wait_for_queue(queue)
             if queue.is_retired:

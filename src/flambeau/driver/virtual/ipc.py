@@ -22,12 +22,14 @@ from typing import TYPE_CHECKING
 
 from ... import channel
 from ...channel import Answer, Connection, Peer
+from ...config import Gpus
 from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
 from ..api import Address, EventHandle, StreamHandle
 from .base import Calls
 from .copies import span
 from .memory import INVALID_VALUE, Block, Segment, device_of
 from .races import unfinished
+from .schedule import Schedule
 
 if TYPE_CHECKING:
     from ...core.native import ReentrantLock
@@ -74,7 +76,7 @@ class Ipc:
         for number, (_, known) in self._exports.items():
             if known is segment:
                 return self._handle(MEMORY, number)
-        self._exports = {n: each for n, each in self._exports.items() if self._is_there(*each)}
+        self._exports = {n: export for n, export in self._exports.items() if self._is_there(*export)}
         number = next(self._numbers)
         self._exports[number] = device, segment
         memory.space.exported.add(segment.low, segment.high)
@@ -103,9 +105,9 @@ class Ipc:
         shared = queue.last
         assert shared is not None
         if shared.poisoned_reads:  # what races with it goes first, so that its poison stays
-            for each in unfinished([block]):
-                if each is not shared:
-                    engine.runner.run_until(each)
+            for command in unfinished([block]):
+                if command is not shared:
+                    engine.runner.run_until(command)
         engine.publish(queue)
 
     # answering other processes, in the channel's thread: reads of what the interpreter's lock keeps whole
@@ -119,8 +121,8 @@ class Ipc:
             device, segment = self._exports[number]
             space = self._engine.memory.devices[device].space
             if self._is_there(device, segment):
-                place = _SEGMENT.pack(device, segment.low - space.base, segment.high - segment.low)
-                return place, (os.dup(space.file),)
+                description = _SEGMENT.pack(device, segment.low - space.base, segment.high - segment.low)
+                return description, (os.dup(space.file),)
         raise ProcessGoneError("it has destroyed that event" if kind == EVENT else "it has freed that memory")
 
     def lost(self, peer: Peer) -> None:
@@ -157,10 +159,10 @@ class Ipc:
                 f"process {connection.pid} sent {len(answer)} bytes and {len(files)} files", operator="ipc_open"
             )
         of, offset, nbytes = _SEGMENT.unpack(answer)
-        found = os.fstat(files[0])
-        if found.st_uid != os.geteuid() or offset + nbytes > found.st_size or nbytes == 0:
+        status = os.fstat(files[0])
+        if status.st_uid != os.geteuid() or offset + nbytes > status.st_size or nbytes == 0:
             raise ArgumentError(
-                f"process {connection.pid} sent a file of user {found.st_uid} with {found.st_size} bytes, "
+                f"process {connection.pid} sent a file of user {status.st_uid} with {status.st_size} bytes, "
                 f"for {nbytes} bytes at {offset}",
                 operator="ipc_open",
             )
@@ -169,38 +171,38 @@ class Ipc:
                 f"the memory lies on device {of}, and was opened on device {device}", operator="ipc_open"
             )
         length = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
-        buffer = mmap.mmap(files[0], min(length, found.st_size - offset), offset=offset)
-        made = Import(handle, connection, self._engine.memory.devices[device].bring_in(nbytes, buffer))
-        self._imports[device, handle] = self._imports_at[made.block.low] = made
+        buffer = mmap.mmap(files[0], min(length, status.st_size - offset), offset=offset)
+        imported = Import(handle, connection, self._engine.memory.devices[device].bring_in(nbytes, buffer))
+        self._imports[device, handle] = self._imports_at[imported.block.low] = imported
         connection.on_lost.append(weakref.WeakMethod(self.exporter_lost))
         if connection.is_lost:  # between its answer and now
             self.exporter_lost()
-        return made
+        return imported
 
     def close(self, device: int, address: Address) -> None:
         """The lock is held."""
-        found = self._imports_at.get(address)
-        if found is None or device_of(address) != device:
+        imported = self._imports_at.get(address)
+        if imported is None or device_of(address) != device:
             raise AcceleratorError(
                 f"device {device} has nothing of another process at {address:#x}",
                 error_code=INVALID_VALUE,
                 operator="ipc_close",
             )
-        found.count -= 1
-        if found.count == 0:
-            self._engine.run_users([found.block])
-            self._engine.memory.devices[device].send_away(found.block)
-            self._imports.pop((device, found.handle), None)
+        imported.count -= 1
+        if imported.count == 0:
+            self._engine.run_users([imported.block])
+            self._engine.memory.devices[device].send_away(imported.block)
+            self._imports.pop((device, imported.handle), None)
             del self._imports_at[address]
 
     def exporter_lost(self) -> None:
         """A process has ended from which something was imported."""
         with self._lock:
-            for (device, _), found in list(self._imports.items()):
-                if found.connection.is_lost:
-                    fate = f"belonged to process {found.connection.pid}, which has ended"
-                    self._engine.memory.devices[device].kill(found.block, fate)
-                    del self._imports[device, found.handle]
+            for (device, _), imported in list(self._imports.items()):
+                if imported.connection.is_lost:
+                    fate = f"belonged to process {imported.connection.pid}, which has ended"
+                    self._engine.memory.devices[device].kill(imported.block, fate)
+                    del self._imports[device, imported.handle]
 
 
 class IpcCalls(Calls):
@@ -210,8 +212,8 @@ class IpcCalls(Calls):
 
         def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle: ...
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
+    def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
+        super().__init__(choice, schedule)
         self._ipc = Ipc(self._engine, self._lock, self._events)
 
     def ipc_export(self, device: int, address: Address) -> bytes:
@@ -226,11 +228,11 @@ class IpcCalls(Calls):
         try:
             with self._lock:
                 self._captures.check_unsafe("ipc_open")
-                found = self._ipc.known(device, handle)
-                if found is None:
-                    found = self._ipc.bring_in(device, handle, connection, answer, files)
-                found.count += 1
-                return Address(found.block.low)
+                imported = self._ipc.known(device, handle)
+                if imported is None:
+                    imported = self._ipc.bring_in(device, handle, connection, answer, files)
+                imported.count += 1
+                return Address(imported.block.low)
         finally:
             for file in files:
                 os.close(file)
@@ -272,6 +274,6 @@ class IpcCalls(Calls):
 def run_share(command: Command) -> None:
     """Accesses: the block.  What nothing orders before this reads as poison from now on."""
     (access,), (block,) = command.accesses, command.blocks
-    for each in command.poisoned_reads or ():
-        each.clipped(access.low, access.high).poison(block.space)
+    for overlap in command.poisoned_reads or ():
+        overlap.clipped(access.low, access.high).poison(block.space)
     block.space.materialise(access.low, access.high)

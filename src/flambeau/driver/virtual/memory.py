@@ -61,9 +61,9 @@ class Block:
 
     def part(self, low: int, high: int) -> Block:
         """The part of a dead block in [low, high)."""
-        made = Block(self.space, self.device, low, high, self.history)
-        made.is_live, made.is_unused, made.fate = False, self.is_unused, self.fate
-        return made
+        part = Block(self.space, self.device, low, high, self.history)
+        part.is_live, part.is_unused, part.fate = False, self.is_unused, self.fate
+        return part
 
 
 class Segment:
@@ -189,8 +189,8 @@ class DeviceMemory:
                 error_code=ILLEGAL_ADDRESS,
                 operator="block_taken",
             )
-        found = self.blocks.overlapping(low, high)
-        live = [block for block in found if block.is_live]
+        blocks = self.blocks.overlapping(low, high)
+        live = [block for block in blocks if block.is_live]
         if segment.carved and live:
             raise AccessError(
                 f"bytes [{low:#x}, {high:#x}) of device {self.device} overlap the block "
@@ -198,7 +198,7 @@ class DeviceMemory:
                 error_code=ILLEGAL_ADDRESS,
                 operator="block_taken",
             )
-        return found
+        return blocks
 
     def take(self, low: int, high: int, history: History) -> Block:
         """Make the block that `room_for` allowed, or a dead one live again that is as it was."""
@@ -311,9 +311,9 @@ class Memory:
 
     def __init__(self, totals: Iterable[int]) -> None:
         self.devices = [DeviceMemory(device, total) for device, total in enumerate(totals)]
-        for each in self.devices:
-            if each.total > 1 << ADDRESS_BITS:
-                raise ConfigError(f"virtual GPUs: {each.total} bytes of memory; {1 << ADDRESS_BITS} can be had")
+        for memory in self.devices:
+            if memory.total > 1 << ADDRESS_BITS:
+                raise ConfigError(f"virtual GPUs: {memory.total} bytes of memory; {1 << ADDRESS_BITS} can be had")
         self.pinned = PinnedMemory()
         self.peers: set[tuple[int, int]] = set()
 

@@ -271,8 +271,8 @@ class Runner:
                 self._check_all(needed)
             queue = ready.take(self._schedule.choose(ready) if len(ready) > 1 else 0)
             command = self._run_first(queue)
-            for each in (queue, *held_up.pop(command, ())):
-                self._look_at(each, needed, ready, held_up)
+            for candidate in (queue, *held_up.pop(command, ())):
+                self._look_at(candidate, needed, ready, held_up)
             if self.is_interruptible:
                 run_handlers()  # the commands that ran are done, and the others are as they were
 
@@ -329,8 +329,8 @@ class Ready(Sequence[StreamHandle]):
         return len(self._queues)
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._queues[index]
-        return [queue.handle for _, queue in found] if isinstance(found, list) else found[1].handle
+        entry = self._queues[index]
+        return [queue.handle for _, queue in entry] if isinstance(entry, list) else entry[1].handle
 
     def add(self, queue: Queue) -> None:
         insort(self._queues, (queue.pending[0].sequence, queue))
@@ -345,18 +345,18 @@ def needed_numbers(target: Awaited) -> dict[Queue, int]:
     seen: set[Join] = set()
     stack = [target]
     while stack:
-        each = stack.pop()
-        if isinstance(each, Join):
-            if each not in seen:
-                seen.add(each)
-                stack += each.parts
+        awaited = stack.pop()
+        if isinstance(awaited, Join):
+            if awaited not in seen:
+                seen.add(awaited)
+                stack += awaited.parts
             continue
-        queue, reached = each.queue, needed.get(each.queue, 0)
-        if each.done or each.number <= reached:
+        queue, reached = awaited.queue, needed.get(awaited.queue, 0)
+        if awaited.done or awaited.number <= reached:
             continue
-        needed[queue] = each.number
+        needed[queue] = awaited.number
         for other in queue.pending:
-            if other.number > each.number:
+            if other.number > awaited.number:
                 break
             if other.number > reached:
                 stack += other.predecessors
@@ -388,9 +388,9 @@ class Bound:
     __slots__ = ("duration_ns", "accesses", "values")
 
     def __init__(self, name: str, values: list[Any], duration: Callable[[list[Access]], int]) -> None:
-        operands = [each for each in _flat(values) if isinstance(each, Access) and each.nbytes]
+        operands = [value for value in _flat(values) if isinstance(value, Access) and value.nbytes]
         self.values = values
-        self.accesses = tuple(MemoryAccess(each, name) for each in operands)
+        self.accesses = tuple(MemoryAccess(operand, name) for operand in operands)
         self.duration_ns = duration(operands)
 
 
@@ -418,16 +418,16 @@ class Loaded:
         self._bound: dict[Any, Bound] = {}
 
     def bound(self, arguments: Any) -> Bound:
-        found = self._bound.get(arguments)
-        if found is None:
+        bound = self._bound.get(arguments)
+        if bound is None:
             if len(self._bound) >= BOUND_LAUNCHES:
                 self._bound.clear()
-            found = self._bound[arguments] = Bound(self.name, self._bind(arguments), self._duration)
-        return found
+            bound = self._bound[arguments] = Bound(self.name, self._bind(arguments), self._duration)
+        return bound
 
 
 def _flat(values: list[Any]) -> list[Any]:
-    return [each for value in values for each in (value if isinstance(value, list) else (value,))]
+    return [item for value in values for item in (value if isinstance(value, list) else (value,))]
 
 
 def run_reference(command: Command) -> None:
@@ -435,7 +435,7 @@ def run_reference(command: Command) -> None:
     loaded, bound = command.detail
     arrays = iter(arrays_of(command))
     values = [
-        [_argument(each, arrays) for each in value] if isinstance(value, list) else _argument(value, arrays)
+        [_argument(item, arrays) for item in value] if isinstance(value, list) else _argument(value, arrays)
         for value in bound.values
     ]
     with host.numpy().errstate(all="ignore"):
@@ -501,12 +501,12 @@ def _array(access: MemoryAccess, block: Block, poisoned_reads: list[Overlap]) ->
         return access.array(block.space)
     if not access.writes:
         return access.copy(block.space, parts)
-    for each in parts:
-        each.poison(block.space)
-        block.space.materialise(each.low, each.high)
+    for part in parts:
+        part.poison(block.space)
+        block.space.materialise(part.low, part.high)
     return access.array(block.space)
 
 
 def _clip(access: MemoryAccess, overlaps: list[Overlap]) -> list[Overlap]:
-    clipped = [each.clipped(access.low, access.high) for each in overlaps]
-    return [each for each in clipped if each.low < each.high]
+    clipped = [overlap.clipped(access.low, access.high) for overlap in overlaps]
+    return [part for part in clipped if part.low < part.high]

@@ -89,12 +89,12 @@ class Replay(Schedule):
 
 def from_text(text: str) -> Schedule:
     """The schedule that `submission`, `seeded:N` or `delay:N` names.  Raises ConfigError."""
-    kind, _, number = text.partition(":")
+    name, _, number = text.partition(":")
     if text == "submission":
         return Submission()
-    if kind == "seeded" and number.isdigit():
+    if name == "seeded" and number.isdigit():
         return Seeded(int(number))
-    if kind == "delay" and number.isdigit():
+    if name == "delay" and number.isdigit():
         return Delay(int(number))
     raise ConfigError(f"virtual GPUs: schedule={text!r} is unknown", hint="use submission, seeded:N or delay:N")
 

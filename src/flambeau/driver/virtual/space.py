@@ -74,11 +74,11 @@ class Ranges:
         """The starts of the ranges that overlap [low, high) or adjoin it."""
         if len(self._high) <= FEW:
             return sorted([start for start, end in self._high.items() if start <= high and low <= end])
-        found = list(self._lows.irange(low, high))
+        starts = list(self._lows.irange(low, high))
         before = next(self._lows.irange(maximum=low, inclusive=(True, False), reverse=True), None)
         if before is not None and self._high[before] >= low:
-            found.insert(0, before)
-        return found
+            starts.insert(0, before)
+        return starts
 
     def _put(self, low: int, high: int) -> None:
         self._lows.add(low)
@@ -129,8 +129,8 @@ class Blocks(Generic[T]):
 
     def overlapping(self, low: int, high: int) -> list[T]:
         first = self.find(low)
-        found = [] if first is None else [first]
-        return found + [self.at[each] for each in self._lows.irange(low, high, (False, False))]
+        items = [] if first is None else [first]
+        return items + [self.at[start] for start in self._lows.irange(low, high, (False, False))]
 
 
 class Spans(Generic[T]):
