@@ -838,5 +838,5 @@ def test_a_capture_that_fails_leaves_no_memory_behind(gpus, refused):
 
 @pytest.mark.parametrize("pool", ["x", 5, (0,), (0, "1"), True])
 def test_a_pool_is_what_a_graph_or_a_handle_gives(gpus, pool):
-    with pytest.raises(ArgumentTypeError, match=re.escape(f"capture_begin: {pool!r} is no memory pool")):
+    with pytest.raises(ArgumentTypeError, match=re.escape(f"capture_begin: {pool!r} is not a memory pool")):
         captured(lambda: torch.zeros(4, device="cuda"), pool=pool)

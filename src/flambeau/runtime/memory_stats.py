@@ -171,7 +171,7 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
 
 
 def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, object]]:
-    """Every segment of every device and its blocks.  mempool_id: of that pool alone.  include_traces has no effect.
+    """Every segment of every device and its blocks.  mempool_id: of this pool only.  include_traces has no effect.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -238,7 +238,7 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
-    """The address of `size` bytes whose first use is on `stream` (None: the current one).
+    """Allocate `size` bytes whose first use is on `stream` (None: the current one); return the address.
 
     Raises: OutOfMemoryError; ArgumentTypeError if `stream` is neither a Stream nor a CUstream's number.
     Example:
@@ -263,7 +263,7 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Free memory of `caching_allocator_alloc`.  Raises AcceleratorError for another address.
+    """Free memory from `caching_allocator_alloc`.  Raises AcceleratorError for another address.
 
     Example:
         >>> address = torch.cuda.caching_allocator_alloc(1024)

@@ -1,7 +1,8 @@
 """Pending copies: asynchronous copies into pinned memory, and waiting for them.
 
-A pinned block keeps one `Arrival` per copy that writes it, with an event that was recorded behind it, until it was
-waited for or a later copy of the same stream covers it.  The block is not used again before they are done.
+A pinned block keeps a `PendingCopy` for each copy that writes it, with an event recorded after the copy.  It is dropped
+when the copy was waited for, or when a later copy on the same stream covers it.  The block is not reused before all of
+its copies are done.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..driver.api import EventHandle, StreamHandle
 from ..memory.pending import is_done
 from .stream import Event, Stream
 
-MAX_PENDING = 16  # copies kept per block: beyond it, completed ones are dropped first
+MAX_PENDING = 16  # copies per block; completed ones are dropped first beyond it
 
 _lock = Lock()
 
@@ -30,7 +31,7 @@ class HostUse(NamedTuple):
 
 
 class PendingCopy:
-    """A copy on `stream` that writes the host bytes [low, high) before `event`."""
+    """A copy on `stream` that writes the host bytes [low, high); `event` was recorded after it."""
 
     __slots__ = ("event", "high", "low", "stream")
 
@@ -42,7 +43,7 @@ class PendingCopy:
 
     @property
     def place(self) -> tuple[StreamHandle, EventHandle]:
-        """The stream, and the driver's event behind the copy."""
+        """The handles of the stream and of the event after the copy."""
         return self.stream.handle, self.event.handle
 
     def covers(self, other: PendingCopy) -> bool:

@@ -7,8 +7,8 @@
   freed or the process ends; files of killed processes are deleted when the next one is made.
 - A message is a fixed struct: the address of the sender and the number of a handle.  The sender keeps the storage until
   it is received.
-- A receiver checks owner, type and size of a file.  A storage that it knows already is reused.
-- Writes of the processes are not ordered.
+- A receiver checks owner, type and size of a file.  It reuses a storage that it has received before.
+- Accesses of different processes are not ordered.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Host:
         self._service = b""
 
     def share(self, storage: Storage) -> SharedFile:
-        """Move a storage into a file, unless it is in one."""
+        """Move a storage into a file, unless it is in one already."""
         with self._lock:
             file = self.files.get(storage)
             if file is None:
@@ -100,7 +100,7 @@ class Host:
         self._known[file.identity] = storage
 
     def send(self, storage: Storage, site: str, route: object = None) -> bytes:
-        """The message by which a process receives the storage; see ipc.Exchange.send."""
+        """Return the message by which a process receives the storage; see ipc.Exchange.send."""
         file = self.share(storage)
         endpoint = channel.endpoint()
         if self._service not in endpoint.services:
@@ -121,7 +121,7 @@ class Host:
         file = self.files[handle.storage]
         try:
             return handle.answer, () if file.name else (os.dup(file.descriptor),)
-        except OSError:  # no more files can be opened
+        except OSError:  # too many open files
             self.exports.put_back(handle)
             raise
 
@@ -129,14 +129,14 @@ class Host:
         self.exports.lost(peer)
 
     def receive(self, message: bytes) -> Storage:
-        """The storage that a message stands for; each message is received once.
+        """Receive the storage of a message.  Each message can be received once.
 
         Raises: ProcessGoneError if the sender has ended, or the tensor was received already or withdrawn;
-        ArgumentError if this is no message, or what came is no file as this module makes them.
+                ArgumentError for a malformed message, or a file that this module would not make.
         """
         if not isinstance(message, bytes) or len(message) != _MESSAGE.size or not message.startswith(MAGIC):
             raise ArgumentError(
-                f"this is no message of a CPU tensor: {message[:16]!r}, {len(message)} bytes", operator="receive"
+                f"this is not a message of a CPU tensor: {message[:16]!r}, {len(message)} bytes", operator="receive"
             )
         _, name, service, number = _MESSAGE.unpack(message)
         name = name.rstrip(b"\0")
@@ -174,7 +174,7 @@ class Host:
             return storage
 
     def after_fork(self) -> None:
-        """In a forked child: what is shared stays so; what is on its way is the parent's business."""
+        """Reset the tables in a forked child: files stay shared, and tensors in flight belong to the parent."""
         self.exports, self._lock, self._service = Exports(), threading.RLock(), b""
 
 
@@ -183,7 +183,7 @@ os.register_at_fork(after_in_child=_host.after_fork)
 
 
 def host_side() -> Host:
-    """Shared host memory of this process."""
+    """Return the shared host memory of this process."""
     return _host
 
 

@@ -2,8 +2,8 @@
 
 - A launch queues every node as a command of its own, so values, races and modelled times are those of the same calls
   made again.  The origin's nodes go to the launching stream, those of each other stream to a hidden queue of its own:
-  two nodes have an order in the launch exactly if they had one in the capture.
-- Where races are errors, a launch is tried first: if one of its nodes races, none is queued.
+  two nodes are ordered in the launch exactly if they were in the capture.
+- Where races are errors, a dry run comes first: if one of the nodes races, none is queued.
 - A launch follows the work before it on its stream and the graph's own last launch; the stream goes on after all nodes.
 - Memory that the capture took is used as it is.  All other memory must still be what it was at the capture.
 """
@@ -42,7 +42,7 @@ OPERATING_SYSTEM = 304  # CUresult
 
 
 class Graph:
-    """A captured graph.  devices: of its streams, the origin's first."""
+    """A captured graph.  devices: those of its streams, the origin's first."""
 
     def __init__(self, nodes: list[Node], devices: list[int]) -> None:
         self.nodes = nodes
@@ -50,7 +50,7 @@ class Graph:
         self.awaited = {at for node in nodes for at in node.after}
 
     def dot(self) -> str:
-        """The nodes by their number, with what they are and where they were captured, and what each one follows."""
+        """The graph in Graphviz's DOT language: nodes with name, device and source line, and edges."""
         lines = ["digraph graph_1 {"]
         last: dict[int, int] = {}
         for at, node in enumerate(self.nodes):
@@ -63,7 +63,7 @@ class Graph:
 
 
 class Launchable:
-    """A graph that can be launched.  branches: its hidden queues;  last: when its last launch is done."""
+    """A graph that can be launched.  branches: its hidden queues;  last: the point after its last launch."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -107,6 +107,7 @@ class Trial(Submission):
         self._recorded: dict[EventHandle, Generation] = {}
 
     def undo(self) -> None:
+        """Restore the clocks and waits from before the dry run."""
         for branch, waits, state in self._saved:
             branch.waits = waits
             self.engine.clocks.restore(branch.handle, state)
@@ -118,7 +119,7 @@ class Trial(Submission):
         self.engine.clocks.learn(branch.handle, point.clock)
 
     def submit(self, branch: Queue, node: Node, blocks: list[Block], site: str) -> None:
-        """Raises RaceError for a race with earlier work, or with an earlier node."""
+        """Check a node.  Raises RaceError for a race with earlier work or with an earlier node."""
         own = [self._histories.setdefault(block, History()) for block in blocks]
         call = place_of(node.site, site), node.called
         self.engine.check(branch, node.name, call, node.accesses, blocks, [block.history for block in blocks])
@@ -137,7 +138,7 @@ class Trial(Submission):
 
 
 def _walk(launchable: Launchable, queue: Queue, blocks: list[list[Block]], steps: Submission, site: str) -> Generation:
-    """Take the steps of a launch, and return the point after it."""
+    """Execute the steps of a launch; return the point after it."""
     if launchable.last is not None:
         steps.follow(queue, launchable.last)
     branches = [queue, *launchable.branches]
@@ -209,7 +210,7 @@ class GraphCalls(Calls):
             return handle
 
     def _ending(self, queue: Queue) -> Capture:
-        """The capture that a stream began, checked to be one that this thread may end."""
+        """Return the capture that began on a stream.  Raises AcceleratorError if this thread may not end it."""
         capture = queue.capture
         if capture is None or capture.origin is not queue:
             raise AcceleratorError(
@@ -268,7 +269,7 @@ class GraphCalls(Calls):
             launchable = self._lookup(self._launchables, graph, "graph")
             if queue.capture is not None:
                 raise NotSupportedError(
-                    f"stream {stream} is capturing; graphs in graphs cannot be had", operator="graph_launch"
+                    f"stream {stream} is capturing; graphs within graphs are not supported", operator="graph_launch"
                 )
             if queue.device != launchable.graph.devices[0]:
                 raise AcceleratorError(
@@ -281,7 +282,7 @@ class GraphCalls(Calls):
             self._launch_graph(launchable, queue, blocks)
 
     def _launch_graph(self, launchable: Launchable, queue: Queue, blocks: list[list[Block]]) -> None:
-        """Queue every node, and let the stream go on after all of them; none if one would be refused."""
+        """Queue all nodes, after which the stream continues.  If one of them would raise, queue none."""
         site = callers.call_site()
         for branch in launchable.branches:
             branch.launched_on = queue
@@ -293,7 +294,7 @@ class GraphCalls(Calls):
                 trial.undo()
         self._engine.clock.spend(self._engine.preset.launch_ns)
         runner = self._engine.runner
-        runner.is_interruptible = False  # where a full queue makes the launch wait: it is queued as a whole
+        runner.is_interruptible = False  # a launch is queued as a whole, even if a full queue makes it wait
         try:
             launchable.last = _walk(launchable, queue, blocks, Submission(self._engine, self._events_of), site)
         finally:
@@ -309,7 +310,7 @@ class GraphCalls(Calls):
         if home.segment is not None:
             if memory.devices[device].is_there(home.segment) and home.segment.shared is not None:
                 return home.segment.shared
-            raise _gone(node, access, "the graph's own memory was handed back")
+            raise _gone(node, access, "the graph's own memory was freed")
         block = memory.find(device, access.low, access.high, f"graph_launch: {node.name}, captured at {node.site}")
         if block is not home.block or block.takes != home.takes:
             raise _gone(node, access, "the memory was freed after the capture, and another owner has it")

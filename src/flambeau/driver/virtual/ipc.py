@@ -1,14 +1,14 @@
 """IPC of virtual GPUs: memory and events shared between processes.
 
-- A handle is a fixed struct: kind, the exporting process's endpoint, its machine and a number.  Whoever opens one asks
-  that process for the file with the bytes, through a private socket; what comes back is checked before it is mapped.
+- A handle is a fixed struct: kind, the exporting process's endpoint, its machine and a number.  A process that opens
+  one asks the exporter for the file with the bytes, through a private socket, and checks the answer before it maps it.
 - An imported segment is one live block at an address beyond its device's own memory.  It costs no capacity here.
 - Two processes' work is ordered by being run in that order: recording an interprocess event, and sharing a block, run
   the stream to that point.  Opening an event gives one that is done.  Modelled time does not cross processes.
-- Sharing a block reads it on its stream, so what is shared too early is a race like any other: RaceError under
-  races="error", and under races="poison" the bytes that nothing orders are left as poison.
+- Sharing a block reads it on its stream, so sharing it too early is a race like any other: RaceError under
+  races="error", and poison in the unordered bytes under races="poison".
 - Races between work of two processes are not found.
-- An exporter's end is noticed: its memory is then an AccessError for whoever uses it.
+- After an exporter has ended, a use of its memory raises AccessError.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Ipc:
 
     # exporting
     def export(self, device: int, segment: Segment) -> bytes:
-        """The lock is held."""
+        """Export a segment; return its handle.  The caller holds the lock."""
         memory = self._engine.memory.devices[device]
         for number, (_, known) in self._exports.items():
             if known is segment:
@@ -97,20 +97,20 @@ class Ipc:
         return self._engine.memory.devices[device].is_there(segment)
 
     def share(self, queue: Queue, low: int, high: int) -> None:
-        """Read the block on its queue, and run that.  The lock is held."""
+        """Read the block on its queue, and run the queue.  The caller holds the lock."""
         engine = self._engine
         access = span(low, high - low, "r", "block_shared")
         block = engine.memory.find(queue.device, low, high, "block_shared")
         engine.submit(queue, "block_shared", run_share, None, (access,), (block,), 0, engine.preset.call_ns)
         shared = queue.last
         assert shared is not None
-        if shared.poisoned_reads:  # what races with it goes first, so that its poison stays
+        if shared.poisoned_reads:  # racing commands run first, so that the poison stays
             for command in unfinished([block]):
                 if command is not shared:
                     engine.runner.run_until(command)
         engine.publish(queue)
 
-    # answering other processes, in the channel's thread: reads of what the interpreter's lock keeps whole
+    # answering other processes, in the channel's thread: only reads that the interpreter's lock makes atomic
     def asked(self, peer: Peer, request: bytes) -> Answer:
         if len(request) != _REQUEST.size:
             raise ArgumentError(f"a request of {len(request)} bytes", operator="ipc_open")
@@ -126,11 +126,11 @@ class Ipc:
         raise ProcessGoneError("it has destroyed that event" if kind == EVENT else "it has freed that memory")
 
     def lost(self, peer: Peer) -> None:
-        """An importer's end changes nothing here."""
+        """Do nothing: the end of an importer changes nothing here."""
 
     # importing
     def ask(self, handle: bytes, kind: bytes) -> tuple[Connection, bytes, list[int]]:
-        """Ask the exporter about a handle.  The lock is not held: the exporter may be asking this process."""
+        """Ask the exporter about a handle.  The lock must be free: the exporter may be asking this process."""
         what = "ipc_open" if kind == MEMORY else "event_ipc_open"
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
@@ -149,11 +149,11 @@ class Ipc:
         return connection, *connection.ask(service, _REQUEST.pack(kind, number))
 
     def known(self, device: int, handle: bytes) -> Import | None:
-        """The lock is held."""
+        """The import of a handle, None if it is not open.  The caller holds the lock."""
         return self._imports.get((device, handle))
 
-    def bring_in(self, device: int, handle: bytes, connection: Connection, answer: bytes, files: list[int]) -> Import:
-        """Map the exporter's memory.  The lock is held."""
+    def map_import(self, device: int, handle: bytes, connection: Connection, answer: bytes, files: list[int]) -> Import:
+        """Map the exporter's memory.  The caller holds the lock."""
         if len(answer) != _SEGMENT.size or len(files) != 1:
             raise ArgumentError(
                 f"process {connection.pid} sent {len(answer)} bytes and {len(files)} files", operator="ipc_open"
@@ -172,7 +172,7 @@ class Ipc:
             )
         length = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
         buffer = mmap.mmap(files[0], min(length, status.st_size - offset), offset=offset)
-        imported = Import(handle, connection, self._engine.memory.devices[device].bring_in(nbytes, buffer))
+        imported = Import(handle, connection, self._engine.memory.devices[device].map_import(nbytes, buffer))
         self._imports[device, handle] = self._imports_at[imported.block.low] = imported
         connection.on_lost.append(weakref.WeakMethod(self.exporter_lost))
         if connection.is_lost:  # between its answer and now
@@ -180,7 +180,7 @@ class Ipc:
         return imported
 
     def close(self, device: int, address: Address) -> None:
-        """The lock is held."""
+        """Undo one opening of an import; the last one unmaps it.  The caller holds the lock."""
         imported = self._imports_at.get(address)
         if imported is None or device_of(address) != device:
             raise AcceleratorError(
@@ -191,22 +191,22 @@ class Ipc:
         imported.count -= 1
         if imported.count == 0:
             self._engine.run_users([imported.block])
-            self._engine.memory.devices[device].send_away(imported.block)
+            self._engine.memory.devices[device].unmap_import(imported.block)
             self._imports.pop((device, imported.handle), None)
             del self._imports_at[address]
 
     def exporter_lost(self) -> None:
-        """A process has ended from which something was imported."""
+        """Invalidate the imports from processes that have ended."""
         with self._lock:
             for (device, _), imported in list(self._imports.items()):
                 if imported.connection.is_lost:
                     fate = f"belonged to process {imported.connection.pid}, which has ended"
-                    self._engine.memory.devices[device].kill(imported.block, fate)
+                    self._engine.memory.devices[device].invalidate(imported.block, fate)
                     del self._imports[device, imported.handle]
 
 
 class IpcCalls(Calls):
-    """The calls of the Driver Protocol that concern other processes."""
+    """The IPC calls of the Driver."""
 
     if TYPE_CHECKING:
 
@@ -217,7 +217,7 @@ class IpcCalls(Calls):
         self._ipc = Ipc(self._engine, self._lock, self._events)
 
     def ipc_export(self, device: int, address: Address) -> bytes:
-        """Runs what accesses the allocation's blocks."""
+        """Export an allocation, after the work on its blocks has run."""
         with self._lock:
             self._check(device)
             return self._ipc.export(device, self._engine.memory.devices[device].segment(address, "ipc_export"))
@@ -230,7 +230,7 @@ class IpcCalls(Calls):
                 self._captures.check_unsafe("ipc_open")
                 imported = self._ipc.known(device, handle)
                 if imported is None:
-                    imported = self._ipc.bring_in(device, handle, connection, answer, files)
+                    imported = self._ipc.map_import(device, handle, connection, answer, files)
                 imported.count += 1
                 return Address(imported.block.low)
         finally:
@@ -250,7 +250,7 @@ class IpcCalls(Calls):
             self._ipc.share(queue, address, address + nbytes)
 
     def ipc_flush(self, stream: StreamHandle) -> None:
-        """Runs the stream.  It orders nothing in this process, and costs no modelled time."""
+        """Run the stream.  This orders nothing in this process and costs no modelled time."""
         with self._lock:
             queue = self._queue(stream)
             self._captures.check_stream(queue, "ipc_flush")
@@ -272,7 +272,7 @@ class IpcCalls(Calls):
 
 
 def run_share(command: Command) -> None:
-    """Accesses: the block.  What nothing orders before this reads as poison from now on."""
+    """The work of `share`: poison the bytes of unordered writes.  Accesses: the block."""
     (access,), (block,) = command.accesses, command.blocks
     for overlap in command.poisoned_reads or ():
         overlap.clipped(access.low, access.high).poison(block.space)

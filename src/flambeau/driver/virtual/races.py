@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from .events import Waited
     from .queue import Command
 
-FEW_STREAMS = 8  # that used a block: their latest uses are looked at first
-HOST = "host"  # the stream key of what the host itself does to pinned memory
+FEW_STREAMS = 8  # up to so many streams of a block, their latest uses are compared first
+HOST = "host"  # the stream key of host accesses to pinned memory
 
 
 class Conflict(NamedTuple):
-    """A new access, the use that nothing orders before it, and the bytes in common."""
+    """A race: a new access, an older use that is not ordered before it, and the bytes they share."""
 
     access: MemoryAccess
     block: Block
@@ -42,7 +42,7 @@ class Conflict(NamedTuple):
     overlap: Overlap
 
 
-class Found(NamedTuple):
+class Comparison(NamedTuple):
     """The result of a comparison.  covered: groups that the new accesses replace."""
 
     conflicts: list[Conflict]
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
 
 class Taking(NamedTuple):
-    """The allocation of a block.  history: its new access history;  covered: commands that have not run."""
+    """The allocation of a block.  history: its new access history;  covered: older uses that it replaces."""
 
     history: History
     conflicts: list[Conflict]
@@ -60,7 +60,7 @@ class Taking(NamedTuple):
 class Races:
     """Compares and records the accesses of all commands.
 
-    looked_at: groups and uses that a new access was compared with so far: what the comparisons cost.
+    looked_at: the number of groups and uses compared so far, a measure of cost.
     """
 
     def __init__(self, clocks: VectorClocks, mode: str) -> None:
@@ -71,18 +71,20 @@ class Races:
 
     def compare(
         self, stream: StreamKey, accesses: Sequence[MemoryAccess], blocks: Sequence[Block], histories: Sequence[History]
-    ) -> Found | None:
-        """The races of a stream's next operation with the histories of blocks, or None."""
+    ) -> Comparison | None:
+        """Compare a stream's next operation with the histories of blocks; None if there is nothing to compare."""
         if self.mode == "real":
             return None
-        result: Found | None = None
+        result: Comparison | None = None
         for access, block, history in zip(accesses, blocks, histories):
             if not history.is_of(stream):
-                result = result or Found([], [])
+                result = result or Comparison([], [])
                 self._compare(stream, access, block, history, result)
         return result
 
-    def _compare(self, stream: StreamKey, access: MemoryAccess, block: Block, history: History, result: Found) -> None:
+    def _compare(
+        self, stream: StreamKey, access: MemoryAccess, block: Block, history: History, result: Comparison
+    ) -> None:
         newest = history.newest if access.writes else history.newest_write
         if len(newest) <= FEW_STREAMS and all(self._is_ordered(stream, *latest) for latest in newest.items()):
             return
@@ -103,8 +105,8 @@ class Races:
     def _is_ordered(self, stream: StreamKey, other: StreamKey, number: int) -> bool:
         return other == stream or self._clocks.knows(stream, other, number)
 
-    def record(self, command: Command, races: Found | None, histories: Sequence[History]) -> None:
-        """Let later commands be compared with this one, in the histories of the blocks that it accesses."""
+    def record(self, command: Command, races: Comparison | None, histories: Sequence[History]) -> None:
+        """Add a command to the histories of its blocks, so that later commands are compared with it."""
         if self.mode == "real":
             return
         stream = command.queue.handle
@@ -138,9 +140,9 @@ class Races:
         history.renew(kept)
 
     def mark(self, command: Command | None, stream: StreamKey, conflicts: Sequence[Conflict]) -> None:
-        """Make both sides of every conflict see, or leave, poison.
+        """Poison both sides of every conflict: reads see it, writes leave it behind.
 
-        command: None for the host, and for the taking of a block, which leaves poison in all of it.
+        command: the newer side; None for the host, and for an allocation, whose whole block is poisoned.
         """
         stack = list(conflicts)
         seen: set[tuple[MemoryAccess, Use]] = set()
@@ -175,7 +177,7 @@ class Races:
         if not access.writes:
             return
         pending = [earlier for earlier in older if not earlier.done]
-        if use.access.writes and pending:  # the earlier ones are written over, and who reads them races as well
+        if use.access.writes and pending:  # earlier writes are overwritten, and their readers race as well
             pending[-1].poison_write(block.space, overlap)
         if use.access.reads:
             for earlier in pending:
@@ -195,7 +197,7 @@ class Races:
                 taking.covered.extend(use for use in group.uses() if use not in racing)
                 if racing:
                     left = Group(group.access)
-                    left.keep(use.copy() for use in racing)  # the dead block's own stay as they are
+                    left.keep(use.copy() for use in racing)  # copies: the dead block's uses must not change
                     taking.history.put(left)
         return taking
 
@@ -210,7 +212,7 @@ class Races:
         taking.history.add(access, stream, last, number).taken = facts
 
     def forget(self, history: History, clock: Clock, low: int, high: int) -> None:
-        """Drop the accesses between two addresses that precede a point which the owner waited for."""
+        """Drop the accesses to [low, high) that precede a point which the owner has waited for."""
         for group in list(history.overlapping(low, high)):
             group.keep(use for use in group.uses() if clock.reached(use.stream) < use.number)
         history.renew([group for group in history.groups() if not group.is_empty])
@@ -223,7 +225,7 @@ def unfinished(blocks: Sequence[Block]) -> list[Command]:
 
 
 HOST_LABEL = "the host"
-FRESH = "the bytes are fresh from the driver: hardware would allow this, until they are used again"
+FRESH = "the bytes are fresh from the driver: hardware would allow this until they are reused"
 
 
 def race_error(
@@ -231,7 +233,7 @@ def race_error(
 ) -> RaceError:
     """The error of a call that races with older work.
 
-    queue: the call's stream, None for what the host does;  waited: the waits that it made so far.
+    queue: the call's stream, None for the host;  waited: the waits that it made so far.
     """
     needed = _needed(conflicts)
     newer = [_newer(conflict, queue, name, call) for conflict in needed]
@@ -258,7 +260,7 @@ def race_error(
 
 
 def _needed(conflicts: Sequence[Conflict]) -> list[Conflict]:
-    """One conflict per stream to wait for, the latest work first, without those that waiting for another one orders."""
+    """One conflict per stream to wait for, the latest work first, without those that another wait would order."""
     latest: dict[Queue, Conflict] = {}
     for conflict in conflicts:
         known = latest.get(_awaited(conflict.use))
@@ -279,7 +281,7 @@ def _comes_after(use: Use, other: Use) -> bool:
 
 
 def _awaited(use: Use) -> Queue:
-    """The stream that a wait for the use has to name: for a branch of a graph, the one that launched it."""
+    """The stream to wait for: that of the use or, for a branch of a graph, that of the launch."""
     return _waiting(use.commands[-1].queue)
 
 
@@ -291,7 +293,7 @@ def _newer(conflict: Conflict, queue: Queue | None, name: str, call: tuple[str, 
     access = conflict.access
     label, device = (HOST_LABEL, None) if queue is None else (queue.label, queue.device)
     return RaceAccess(
-        _told(name, call[1]), _verb(access, name == TAKING), label, device, access.low, access.high, call[0]
+        _operation(name, call[1]), _verb(access, name == TAKING), label, device, access.low, access.high, call[0]
     )
 
 
@@ -300,10 +302,10 @@ def _older(use: Use) -> RaceAccess:
     queue = command.queue
     if taken is not None:
         return RaceAccess(
-            _told(TAKING, ""), _verb(access, True), queue.label, queue.device, access.low, access.high, taken.site
+            _operation(TAKING, ""), _verb(access, True), queue.label, queue.device, access.low, access.high, taken.site
         )
     return RaceAccess(
-        _told(command.name, command.called),
+        _operation(command.name, command.called),
         _verb(access, command.name == TAKING),
         queue.label,
         queue.device,
@@ -313,7 +315,7 @@ def _older(use: Use) -> RaceAccess:
     )
 
 
-def _told(name: str, called: str) -> str:
+def _operation(name: str, called: str) -> str:
     if name == HOST:
         return called
     return "allocation" if name == TAKING else operator_of(name, called)
@@ -362,7 +364,7 @@ def _remedy(queue: Queue | None, name: str, waiter: str, awaited: Sequence[str])
 
 
 def _rerecorded(waiter: str, waited: Sequence[Waited], use: Use) -> str:
-    """Which event was waited for in another record than the one that would have been enough; "" if none was."""
+    """Text about an event whose wait refers to another record than the one that would order the use; "" if none."""
     for event, point, site in reversed(waited):
         if event.is_mark or point not in event.records:
             continue
