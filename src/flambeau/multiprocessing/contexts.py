@@ -61,7 +61,7 @@ class Packed:
 
 
 class Withdrawing:
-    """Mixin of queues: `withdraw`."""
+    """Mixin of queues that adds `withdraw`."""
 
     def withdraw(self) -> int:
         """Withdraw the tensors that this process put and no process received; return their number.
@@ -136,7 +136,7 @@ def _choice() -> Gpus | None:
 
 
 def _process(cls: Any, choice: Gpus | None) -> Any:
-    """In the child, before its arguments are unpickled: choose the parent's GPUs unless a machine exists."""
+    """Make a process object in the child, after choosing the parent's GPUs unless a machine exists."""
     if choice is not None and not thread.has_machine():
         thread.swap_machine(Machine(choice))
     return cls.__new__(cls)
@@ -164,7 +164,7 @@ class ForkServerProcess(multiprocessing.context.ForkServerProcess):
 
 
 class _Context(multiprocessing.context.BaseContext):
-    """Mixin of contexts: queues and pools that carry tensors."""
+    """Mixin of contexts that adds queues and pools which carry tensors."""
 
     def Queue(self, maxsize: int = 0) -> Any:  # noqa: N802
         return Queue(maxsize, ctx=self.get_context())
@@ -201,7 +201,7 @@ _CONTEXTS: dict[str, Any] = {"spawn": SpawnContext(), "forkserver": ForkServerCo
 
 
 def get_context(method: str | None = None) -> Any:
-    """The context of a start method, "spawn", "forkserver" or "fork"; of the default one if none is named.
+    """Return the context of a start method, "spawn", "forkserver" or "fork"; None is the default one.
 
     Raises: ArgumentError for another name.
     """

@@ -1,8 +1,9 @@
 """Pickling of tensors, parameters and events between processes, by handle.
 
-- Importing this module teaches multiprocessing's pickler; queues, pipes, pools and arguments of processes all use it.
+- Importing this module registers the types with multiprocessing's pickler, which queues, pipes, pools and process
+  arguments use.
 - A message goes to one receiver, once.
-- The memory is shared, never copied: what one process writes the others see, ordered as runtime/ipc says.
+- The memory is shared, never copied: other processes see each write, in the order that runtime/ipc defines.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..runtime.stream import Event
 from ..strides import extent
 from ..tensor.tensor import Tensor
 
-STACK_FRAMES = 16  # that are searched for the one that sends
+STACK_FRAMES = 16  # searched for the line of the program that sends
 _MULTIPROCESSING = os.path.dirname(multiprocessing.__file__)
 
 
@@ -152,7 +153,7 @@ def _rebuild_tensor(
 ) -> Any:
     if dtype_name not in BY_NAME or not isinstance(of, Storage):
         raise ArgumentError(
-            f"{dtype_name!r} is no data type, or {type(of).__name__} no storage",
+            f"{dtype_name!r} is not a data type, or {type(of).__name__} is not a storage",
             hint="send tensors through torch.multiprocessing's own queues and pipes",
             operator="receive",
         )

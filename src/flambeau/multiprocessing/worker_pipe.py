@@ -1,9 +1,9 @@
 """Pipes between a process and its workers: any object both ways, with the bytes of its CPU tensors copied once.
 
 - A message is one packet of a local socket.  More than INLINE_BYTES lie in a file without a name, whose descriptor
-  travels with the packet.  The kernel frees such a file after its last use, also if either process is killed.
-- Views of one storage that overlap in memory overlap after the journey; other views do not bring the rest of their
-  storage along.  Tensors on a GPU, and in memory that is shared already, travel by handle (reductions.py).
+  comes with the packet.  The kernel frees such a file after its last use, also if either process is killed.
+- Views of one storage that overlap still overlap after the transfer.  Other views bring only their own part of the
+  storage.  Tensors on a GPU, and in memory that is shared already, are sent by handle (reductions.py).
 - A file of at most COPIED_BYTES is read into memory of the receiver's own, a larger one is mapped.
 - Closing one end ends `receive` at the other, also if forked children have inherited copies of the socket.
 """
@@ -42,7 +42,7 @@ from . import reductions
 INLINE_BYTES = 4096
 COPIED_BYTES = 1 << 18
 ALIGNMENT = 64  # bytes, of each block of a message
-PARENT_LOOK_MS = 5000  # between looks for the parent, where it cannot be waited for
+PARENT_LOOK_MS = 5000  # between checks of the parent, where it cannot be waited for
 MAX_BUFFERS = 512  # of one write
 _HEAD = struct.Struct("<QQ")  # bytes of the table and of the pickled object; the blocks follow
 _LENGTH = struct.Struct("<Q")  # of the file
@@ -53,7 +53,7 @@ class TooManyFilesError(FlambeauError, RuntimeError):
 
 
 class _Pickler(reduction.ForkingPickler):
-    """A pickler that replaces CPU tensors by numbers.  spans: the storage and bytes [start, end) of each."""
+    """A pickler that replaces CPU tensors by indexes.  spans: the storage and bytes [start, end) of each."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
@@ -90,7 +90,7 @@ def _packed(value: Any) -> list[Any]:
 
 
 def _blocks(spans: list[tuple[Storage, int, int]]) -> tuple[list[Any], list[tuple[int, int]]]:
-    """(Blocks of bytes that cover all spans, each span's block and offset); overlapping spans share a block."""
+    """Return (blocks of bytes that cover all spans, each span's block and offset).  Overlapping spans share a block."""
     order = sorted(range(len(spans)), key=lambda index: (id(spans[index][0]), spans[index][1]))
     places: list[tuple[int, int]] = [(0, 0)] * len(spans)
     ranges: list[list[Any]] = []  # storage, start, end
@@ -176,7 +176,7 @@ class WorkerPipe:
 
     @property
     def is_full(self) -> bool:
-        """Whether a posted message was not sent yet."""
+        """Whether a posted message is still unsent."""
         return bool(self._unsent)
 
     def _transmit(self, buffers: list[Any]) -> None:
@@ -292,7 +292,7 @@ class WorkerEnd:
         while not self._inbox and not self._is_closed:
             self._wait(select.POLLIN)
             self._read()
-        if self._is_closed:  # also with tasks left: their results are not wanted any more
+        if self._is_closed:  # even with tasks left: their results are no longer needed
             raise EOFError
         return self._inbox.popleft()
 
@@ -338,7 +338,7 @@ class WorkerException:
 
     It refers to no frame, so it keeps no tensor of its thread alive.  Unpickled, it has its type or, if that cannot be
     imported by name, the nearest base class that can.
-    where: text such as "in replica 1 on device cuda:1".
+    where: where it was caught, such as "in replica 1 on device cuda:1".
     """
 
     def __init__(self, error: BaseException, where: str) -> None:
@@ -351,7 +351,7 @@ class WorkerException:
         return _restored, (known, self.text, self.facts)
 
     def again(self) -> BaseException:
-        """Make an exception of the same type with the whole text; RuntimeError if the type does not take one text."""
+        """Make an exception of the same type with the whole text; a RuntimeError if the type does not accept a text."""
         text = _KeyText(self.text) if issubclass(self.type, KeyError) else self.text
         try:
             error = self.type(text)

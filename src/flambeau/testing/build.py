@@ -1,13 +1,13 @@
-"""`python -m flambeau.testing.build`: compile ahead what the package ships.  Needs NVRTC and no GPU.
+"""`python -m flambeau.testing.build`: compile the kernels that the package ships.  Needs NVRTC and no GPU.
 
 It writes two things beside the nvidia driver (see prebuilt_cubins.py and compile.py):
 
 - one archive of machine code per architecture, for the kernels that ordinary programs use first;
-- the file of which kernels follow which, with their sources.  It needs no compiler, and is all that `--pure` makes.
+- a file of kernel sources and of the kernels that usually follow each.  It needs no compiler; `--pure` makes only this.
 
 Kernels come from running ordinary programs and every operator's samples, with their gradients, on a virtual GPU.
-Which are compiled ahead, in this order, to the limit: those of the programs; then, for each of MAIN_TYPES in turn, of
-every operator's first sample; then of the other samples in the first of them.
+They are compiled in this order, up to the limit: those of the programs; those of every operator's first sample, for
+each of MAIN_TYPES in turn; those of the other samples, for the first of MAIN_TYPES.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def attention(data_type: dtype) -> None:
     nn.functional.cross_entropy(x.view(-1, WIDE), tokens.view(-1)).backward()
 
 
-# programs whose kernels are launched in an order that others share
+# programs whose order of kernels is typical
 STEPS: tuple[Callable[[], object], ...] = (
     partial(training, partial(optim.Adam, lr=1e-3), float32),
     partial(training, partial(optim.AdamW, lr=1e-3), float32),
@@ -110,7 +110,7 @@ STEPS: tuple[Callable[[], object], ...] = (
     partial(attention, bfloat16),
 )
 
-# and those that use many, in no order that means anything
+# programs that use many kernels, in an arbitrary order
 CALLS: tuple[Callable[[], object], ...] = (
     partial(arithmetic, float32),
     indexing,
@@ -123,8 +123,8 @@ ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 MAIN_TYPES = (float32, bfloat16, int64, bool_, float16)
 MAX_ENTRIES = 400  # per architecture
 MAX_BYTES = 8_000_000  # per architecture, compressed
-FOLLOWERS = 8  # kernels that are expected after one in a run
-MAX_FOLLOWERS = 16  # in all runs
+FOLLOWERS = 8  # kernels expected after one of them, per run
+MAX_FOLLOWERS = 16  # the same, over all runs
 THREADS = 2
 
 
@@ -132,8 +132,8 @@ class Run(NamedTuple):
     """The kernels of one program or sample, in the order of their first launch."""
 
     kernels: list[Kernel]
-    leading: int  # how many of them, from the first, tell what comes next: those of a call, not of its gradient
-    kind: dtype | None = None  # None for a program
+    leading: int  # the number of first kernels that predict the next ones: those of the call, not of its gradient
+    data_type: dtype | None = None  # None for a program
     is_first: bool = False  # the operator's first sample
 
 
@@ -175,15 +175,15 @@ def _called(operator: Operator, data_type: dtype, sample: Sample) -> list[Any]:
 
 
 def _is_first_of(data_type: dtype, run: Run) -> bool:
-    """Whether a run is of an operator's first sample in a dtype."""
-    return run.kind is data_type and run.is_first
+    """Whether a run is that of an operator's first sample in a data type."""
+    return run.data_type is data_type and run.is_first
 
 
 def chosen(runs: list[Run]) -> list[Source]:
-    """The kernels to ship: the first MAX_ENTRIES in the order given above."""
-    steps: list[Callable[[Run], bool]] = [lambda run: run.kind is None]
+    """The kernels to ship: the first MAX_ENTRIES in the order of the module's docstring."""
+    steps: list[Callable[[Run], bool]] = [lambda run: run.data_type is None]
     steps += [partial(_is_first_of, data_type) for data_type in MAIN_TYPES]
-    steps.append(lambda run: run.kind is MAIN_TYPES[0])
+    steps.append(lambda run: run.data_type is MAIN_TYPES[0])
     sources = {
         kernel.entry: _source(kernel) for wanted in steps for run in runs if wanted(run) for kernel in run.kernels
     }
@@ -191,9 +191,9 @@ def chosen(runs: list[Run]) -> list[Source]:
 
 
 def followers(runs: list[Run]) -> dict[str, list[str]]:
-    """{entry: the entries that usually follow it, the nearest first}."""
+    """Return, by entry, the entries that usually follow it, the nearest first."""
     after: dict[str, dict[str, None]] = {}
-    for run in sorted(runs, key=lambda run: run.kind is None):
+    for run in sorted(runs, key=lambda run: run.data_type is None):
         entries = [kernel.entry for kernel in run.kernels]
         for index, entry in enumerate(entries[: run.leading]):
             after.setdefault(entry, {}).update(dict.fromkeys(entries[index + 1 : index + 1 + FOLLOWERS]))
@@ -205,7 +205,7 @@ def _source(kernel: Kernel) -> Source:
 
 
 def build_archive(sources: list[Source], arch: str) -> tuple[int, int]:
-    """Compile and write one architecture's archive: (kernels, bytes)."""
+    """Compile and write one architecture's archive; return the numbers of kernels and bytes."""
     compiler = Compiler(use_shipped=False)
     with ThreadPoolExecutor(THREADS) as pool:
         cubins = pool.map(lambda source: compiler.cubin(Kernel(source.entry, source.text, (), _nothing), arch), sources)

@@ -1,12 +1,12 @@
 """The contract suite of drivers, run on virtual and real GPUs.
 
-A subclass says how to get a driver; pytest finds the `test_` methods:
+A subclass makes a driver; pytest finds the `test_` methods:
 
     class TestMine(DriverContract):
         def make_driver(self) -> Driver:
             return MyDriver()          # started; may be one that other tests use too
 
-Each test gives back what it took, so that all can run on one real GPU.
+Each test releases its resources, so that all tests can run on one real GPU.
 """
 
 from __future__ import annotations
@@ -102,13 +102,13 @@ def raised(expected: type[Exception], call: Callable[[], object]) -> Exception:
 
 
 class Contract:
-    """One test at a time.  `driver` is a started driver with at least one device."""
+    """Base of the contract's classes.  `driver` is a started driver with at least one device."""
 
     driver: Driver
 
     def make_driver(self) -> Driver:
-        """A started driver."""
-        raise NotSupportedError("a subclass says how to get a driver", operator="Contract")
+        """Return a started driver."""
+        raise NotSupportedError("a subclass must define make_driver", operator="Contract")
 
     def setup_method(self) -> None:
         self.driver = self.make_driver()
@@ -120,7 +120,7 @@ class Contract:
         for undo in reversed(self._undo):
             undo()
 
-    # what the tests take, and give back
+    # resources of a test
     def new_stream(self, priority: int = 0) -> StreamHandle:
         stream = self.driver.stream_create(DEVICE, priority)
         self._undo.append(lambda: self.driver.stream_destroy(stream))
@@ -137,13 +137,13 @@ class Contract:
         return address
 
     def new_pinned(self, nbytes: int) -> tuple[Address, Any]:
-        """Pinned memory, and a uint8 array over it."""
+        """Allocate pinned memory; return its address and a uint8 array over it."""
         address = self.driver.host_alloc(nbytes)
         self._undo.append(lambda: self.driver.host_free(address))
         return address, host.bytes_at(address, nbytes)
 
     def upload(self, values: Any) -> Address:
-        """A NumPy array in new device memory."""
+        """Copy a NumPy array to new device memory; return the address."""
         values = host.numpy().ascontiguousarray(values)
         address = self.new_memory(max(values.nbytes, 1))
         self.driver.copy(address, Address(host.address_of(values)), values.nbytes, TO_DEVICE, self.stream)
@@ -151,13 +151,13 @@ class Contract:
         return address
 
     def download(self, address: Address, shape: tuple[int, ...], data_type: dtype) -> Any:
-        """Device memory as a NumPy array, after everything that is on `self.stream`."""
+        """Return device memory as a NumPy array, after all work on `self.stream`."""
         values = host.numpy().empty(shape, data_type.numpy)
         self.driver.copy(Address(host.address_of(values)), address, values.nbytes, TO_HOST, self.stream)
         return values
 
     def launch(self, kernel: Kernel, values: list[Any], stream: StreamHandle | None = None) -> None:
-        """Launch over COUNT elements, on `self.stream` if none is named."""
+        """Launch over COUNT elements, by default on `self.stream`."""
         handle = self.driver.kernel_load(DEVICE, kernel)
         grid = Grid(((COUNT + 255) // 256, 1, 1), 256)
         self.driver.launch(handle, grid, kernel.pack(values), stream or self.stream)
@@ -192,7 +192,7 @@ class GraphContract(Contract):
 
     @contextmanager
     def captured(self, mode: CaptureMode = GLOBAL) -> Iterator[list[GraphExecHandle]]:
-        """Capture on `self.stream`; the list has what can be launched when the block is over."""
+        """Capture on `self.stream`; after the block the list has the launchable graph."""
         launchables: list[GraphExecHandle] = []
         self.driver.capture_begin(self.stream, mode)
         yield launchables
@@ -212,7 +212,7 @@ class GraphContract(Contract):
         self.driver.stream_synchronize(self.stream)
 
     def wait(self, waiter: StreamHandle, stream: StreamHandle) -> None:
-        """Later work on `waiter` follows what is on `stream`."""
+        """Make later work on `waiter` follow the work on `stream`."""
         event = self.new_event()
         self.driver.event_record(event, stream)
         self.driver.stream_wait_event(waiter, event)
@@ -238,7 +238,7 @@ class GraphContract(Contract):
             self.driver.stream_synchronize(other)
             assert self.driver.event_query(event) and self.driver.event_raw(event)
 
-    # what a graph looks like
+    # descriptions of graphs
 
     def test_a_graph_has_numbers_and_is_written(self) -> None:
         if not self.has_graphs:
@@ -258,7 +258,7 @@ class GraphContract(Contract):
         for handle in (launchable, graph):
             self.driver.graph_destroy(handle)
 
-    # what a graph does
+    # launches of graphs
     def test_without_graphs_a_capture_is_refused(self) -> None:
         if not self.has_graphs:
             raised(NotSupportedError, lambda: self.driver.capture_begin(self.stream, GLOBAL))
@@ -352,7 +352,7 @@ class GraphContract(Contract):
         assert self.driver.capture_mode_exchange(RELAXED) is GLOBAL
         assert self.driver.capture_mode_exchange(GLOBAL) is RELAXED
 
-    # what is not permitted
+    # forbidden calls
     def test_a_default_stream_is_not_captured(self) -> None:
         if self.has_graphs:
             default = self.driver.stream_adopt(DEVICE, 0)
@@ -768,8 +768,8 @@ class IpcContract:
     gpus: str
 
     def make_driver(self) -> Driver:
-        """A started driver."""
-        raise NotSupportedError("a subclass says how to get a driver", operator="IpcContract")
+        """Return a started driver."""
+        raise NotSupportedError("a subclass must define make_driver", operator="IpcContract")
 
     def setup_method(self) -> None:
         self.driver = self.make_driver()

@@ -1,4 +1,4 @@
-"""`python -m flambeau.testing.kernels`: does every kernel compile?  Needs NVRTC and no GPU.
+"""`python -m flambeau.testing.kernels`: check that every kernel compiles.  Needs NVRTC and no GPU.
 
 Kernels are gathered by running the operators' samples on a virtual GPU.  By default each operator is compiled for one
 data type, and one operator of each family for every type it takes; `--all` compiles the full matrix.
@@ -27,7 +27,7 @@ from .samples import cases, made
 
 ARCHITECTURE = "sm_90"
 PROCESSES = 2
-PER_TASK = 16  # kernels handed to a process at a time
+PER_TASK = 16  # kernels per task of a process
 
 
 class Compiled(NamedTuple):
@@ -39,7 +39,7 @@ class Compiled(NamedTuple):
 
 
 def chosen(everything: bool = False) -> Iterator[tuple[Operator, dtype, Sample]]:
-    """The operators, types and samples to gather kernels from."""
+    """Yield the operators, data types and samples to gather kernels from."""
     first_of_family: dict[tuple[str, str], str] = {}
     for _, operator, data_type, _, sample in cases():
         family = first_of_family.setdefault((operator.body.__module__, operator.kind), operator.name)
@@ -49,7 +49,7 @@ def chosen(everything: bool = False) -> Iterator[tuple[Operator, dtype, Sample]]
 
 
 def gathered(everything: bool = False) -> list[Kernel]:
-    """Every kernel that the chosen samples launch, each once, and the nvidia driver's own kernels."""
+    """Return every kernel that the chosen samples launch, once, and the nvidia driver's own kernels."""
     with machine(devices=1) as virtual:
         for operator, data_type, sample in chosen(everything):
             call(operator, data_type, sample)
@@ -65,7 +65,7 @@ def gathered(everything: bool = False) -> list[Kernel]:
 
 
 def call(operator: Operator, data_type: dtype, sample: Sample) -> Any:
-    """One sample's call on the virtual GPU."""
+    """Call an operator with a sample on the virtual GPU."""
     args = made(sample.args, data_type, _on_gpu)
     return operator(*args, **{key: made(value, data_type, _on_gpu) for key, value in sample.kwargs.items()})
 
@@ -101,7 +101,7 @@ def compile_all(kernels: Iterable[Kernel], architecture: str, processes: int = P
 
 
 def main(argv: list[str] | None = None, out: Callable[[str], Any] = print) -> int:
-    """Gather, compile and report; the exit code."""
+    """Gather, compile and report; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m flambeau.testing.kernels", description=__doc__)
     parser.add_argument("--all", action="store_true", help="every operator for every data type")
     parser.add_argument("--arch", default=ARCHITECTURE, help="default %(default)s")

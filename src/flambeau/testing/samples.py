@@ -9,14 +9,14 @@ from ..dtypes import BY_NAME, dtype
 from ..host import np
 from ..ops.operator import REGISTRY, Array, Operator, Sample
 
-# kept apart by more than a step of gradcheck: where two values tie, a maximum has no derivative
+# spreads values by more than a step of gradcheck: where two values tie, a maximum has no derivative
 _GOLDEN = 0.6180339887498949
 
 Maker = Callable[[Any, "dtype", Array], Any]
 
 
 def values(array: Array, data_type: dtype) -> Any:
-    """The NumPy values of an Array: spread evenly over [low, high], in an order that `seed` shifts."""
+    """The NumPy values of an Array, spread evenly over [low, high].  Its seed changes the order."""
     count = int(np.prod(array.shape))
     spread = (np.arange(1, count + 1) * _GOLDEN + array.seed * 0.37) % 1.0
     numbers = (array.low + (array.high - array.low) * spread).reshape(array.shape)
@@ -26,7 +26,7 @@ def values(array: Array, data_type: dtype) -> Any:
 
 
 def laid_out(plain: Any, layout: str) -> tuple[Any, Callable[[Any], Any]]:
-    """(Dense values to upload, function that views them in another layout so that they equal `plain`)."""
+    """Return dense values to upload, and a function that views them in a layout so that they equal `plain`."""
     if layout == "transposed" and plain.ndim >= 2:
         order = tuple(reversed(range(plain.ndim)))
         return np.ascontiguousarray(plain.transpose(order)), lambda tensor: tensor.permute(*order)
@@ -38,7 +38,7 @@ def laid_out(plain: Any, layout: str) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def made(value: Any, data_type: dtype, make: Callable[[Any, Array], Any]) -> Any:
-    """A sample's value with every Array replaced by make(dense NumPy values, array)."""
+    """Return a sample's value with every Array replaced by make(dense NumPy values, array)."""
     if isinstance(value, Array):
         own = BY_NAME[value.dtype] if value.dtype else data_type
         dense, view = laid_out(values(value, own), value.layout)
