@@ -122,7 +122,7 @@ def ipc_collect() -> None:
     """Release dropped imports, and reclaim exports that other processes released.
 
     The library does both in the background.  This call returns when they are done.
-    Host: waits for the work of this process that uses what was dropped.
+    Host: waits for the work of this process that uses dropped imports.
     Example:
         >>> torch.cuda.ipc_collect()
     """
