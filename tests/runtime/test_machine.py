@@ -1,4 +1,4 @@
-"""The machine: started once, by whoever comes first; one set of devices; swapped whole by tests."""
+"""The machine: started once, by the first use; one set of devices; replaced as a whole by tests."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Work that only takes time: torch.cuda._sleep."""
+"""torch.cuda._sleep: work that only takes time."""
 
 import numpy as np
 import pytest
