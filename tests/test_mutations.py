@@ -69,8 +69,8 @@ MUTATIONS = (
     Mutation(
         "a pending copy that is not waited for",
         "runtime/pending_copies.py",
-        "        each.event.synchronize()\n",
-        "        assert each.event.handle\n",
+        "        copy.event.synchronize()\n",
+        "        assert copy.event.handle\n",
         ("tests/runtime/test_pending_copies.py", "-k", "test_wait_gives_the_values_and_the_tensor"),
     ),
     Mutation(

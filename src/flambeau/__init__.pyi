@@ -139,7 +139,7 @@ def addcmul(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Test whether all elements are nonzero, as NaN is; True without elements."""
+    """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
     """Return whether all elements are close (see isclose)."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -147,7 +147,7 @@ def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool 
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Test whether any element is nonzero, as NaN is; False without elements."""
+    """Test whether any element is nonzero; NaN is nonzero.  False without elements."""
 @overload
 def arange(end: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Numbers from start (0 if only one is given) to end, which is not included, `step` apart."""
@@ -293,7 +293,7 @@ def is_tensor(obj: Any) -> _bool:
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
     """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Test each element for being neither infinite nor NaN."""
+    """Test each element for being finite: neither infinite nor NaN."""
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for infinity."""
 def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -317,13 +317,13 @@ def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def log_softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of `softmax`, accurate where softmax underflows."""
 def logical_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Logical and: True where both values are nonzero, as NaN is."""
+    """Logical and: True where both values are nonzero; NaN is nonzero."""
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logical not: True where the value is 0."""
 def logical_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Logical or: True where a value is nonzero, as NaN is."""
+    """Logical or: True where a value is nonzero; NaN is nonzero."""
 def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Logical exclusive or: True where exactly one value is nonzero, as NaN is."""
+    """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input < other, as bool."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -435,7 +435,7 @@ def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _
 def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """A view with another shape where the strides allow it, else a copy."""
 def roll(input: Tensor, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A copy shifted along dimensions; elements that leave at one end enter at the other.  Without dims, flattened."""
+    """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened."""
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, halves to the even one; integers are unchanged."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

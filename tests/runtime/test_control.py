@@ -1,4 +1,4 @@
-"""Questions about the package and its errors that need no device."""
+"""Functions that describe the package, and errors, without a device."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_the_architectures_of_virtual_gpus():
 
 @pytest.fixture
 def chosen():
-    """A machine of a kind, which has not started."""
+    """A machine with a choice of GPUs, which has not started."""
     former = []
 
     def choose(kind):

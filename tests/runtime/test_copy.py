@@ -1,4 +1,4 @@
-"""Copies: which wait, which are asynchronous, who waits for whom.  Rows 1.2.2, 1.3.1, 1.9.*"""
+"""Copies: which ones wait, which are asynchronous, and the order of streams.  Rows 1.2.2, 1.3.1, 1.9.*"""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""Devices: what names one, which is current, and what happens where there is none.  Rows 1.1.*"""
+"""Devices: their names, the current device, and errors without a GPU.  Rows 1.1.*"""
 
 import re
 import threading

@@ -1,4 +1,4 @@
-"""A late error names operator and line of the launch, and the line that met it.  Rows 1.3.3, 1.21.4"""
+"""A late error names operator and line of the launch, and the line that received it.  Rows 1.3.3, 1.21.4"""
 
 import gc
 import re

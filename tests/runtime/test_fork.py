@@ -1,4 +1,4 @@
-"""Fork after the start (semantics 1.15): the child is told who started CUDA, and where."""
+"""Fork after the start (semantics 1.15): the child's errors name the process and the line that started CUDA."""
 
 import os
 import pickle
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threade
 
 
 def in_child(function):
-    """What `function` returns in a forked child: a plain value, or the exception's class and text."""
+    """Run `function` in a forked child; return its plain value, or the exception's class and text."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:

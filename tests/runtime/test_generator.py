@@ -109,13 +109,13 @@ def test_what_is_no_seed_is_an_error_of_the_call_and_nothing_is_seeded(name, giv
 
 
 def test_a_tensor_of_several_elements_is_no_seed():
-    with pytest.raises(errors.ArgumentError, match=r"^manual_seed: tensor\(\[1, 2\]\) is no seed"):
+    with pytest.raises(errors.ArgumentError, match=r"^manual_seed: tensor\(\[1, 2\]\) is not a seed"):
         torch.manual_seed(torch.tensor([1, 2]))
 
 
 @pytest.mark.parametrize("seeder", [torch.cuda.manual_seed, torch.cuda.manual_seed_all, torch.manual_seed])
 def test_what_is_no_seed_is_an_error_before_the_start_too(not_started, seeder):
-    with pytest.raises(errors.ArgumentError, match="manual_seed.*: 'x' is no seed"):
+    with pytest.raises(errors.ArgumentError, match="manual_seed.*: 'x' is not a seed"):
         seeder("x")
     assert not not_started.is_started
     not_started.start()

@@ -19,7 +19,7 @@ virtual = pytest.mark.skipif(ON_HARDWARE, reason="what only virtual GPUs can tel
 
 
 def captured(work, **options):
-    """A graph of `work`, and what that returned."""
+    """Capture `work`; return the graph and the result of `work`."""
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, **options):
         result = work()
@@ -435,7 +435,7 @@ class TestMemory:
         assert two.item() == 9.0 * (1 << 21)
 
     def test_a_shared_pool_lets_one_graph_overwrite_the_other_s_results(self, gpus):
-        """Why replays keep to the order of the captures."""
+        """Shows why replays must keep the order of the captures."""
         x = torch.ones(1 << 20, device="cuda")
         first, one = captured(lambda: (x + 1).sqrt().sum())  # x + 1 and its root are free again at the end
         second, two = captured(lambda: x * 3, pool=first.pool())
@@ -661,7 +661,7 @@ class TestErrors:
         assert len(errors) == 1
 
     def test_another_thread_may_allocate_load_and_launch(self, gpus):
-        """What flambeau needs for that breaks no capture, whatever its mode."""
+        """The library's own calls for this break no capture, in any mode."""
         x = torch.ones(4, device="cuda")
         found = []
 
@@ -838,5 +838,5 @@ def test_a_capture_that_fails_leaves_no_memory_behind(gpus, refused):
 
 @pytest.mark.parametrize("pool", ["x", 5, (0,), (0, "1"), True])
 def test_a_pool_is_what_a_graph_or_a_handle_gives(gpus, pool):
-    with pytest.raises(ArgumentTypeError, match=re.escape(f"capture_begin: {pool!r} is no memory pool")):
+    with pytest.raises(ArgumentTypeError, match=re.escape(f"capture_begin: {pool!r} is not a memory pool")):
         captured(lambda: torch.zeros(4, device="cuda"), pool=pool)

@@ -1,4 +1,4 @@
-"""The machine: started once, by whoever comes first; one set of devices; swapped whole by tests."""
+"""The machine: started once, by the first use; one set of devices; replaced as a whole by tests."""
 
 import threading
 
@@ -52,7 +52,7 @@ def test_a_call_that_fails_at_the_start_says_where_it_was_made():
     made.at_start(lambda: seen.append(1))
     made.at_start(lambda: {}["seed"])
     made.at_start(lambda: seen.append(2))
-    text = r"put off until CUDA started failed: 'seed'; it was made at .*test_machine\.py:\d+ in test_a_call_that_fails"
+    text = r"deferred until CUDA started failed: 'seed'; made at .*test_machine\.py:\d+ in test_a_call_that_fails"
     with pytest.raises(torch.cuda.DeferredCudaCallError, match=text) as raised:
         made.start()
     assert isinstance(raised.value.__cause__, KeyError) and seen == [1] and made.is_started
@@ -123,7 +123,7 @@ def test_a_sanitizer_that_is_asked_for_on_nvidia_is_said_to_be_missing(monkeypat
 def test_a_machine_whose_gpus_are_hidden_says_by_what(monkeypatch, value, shown):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
     made = Machine(Gpus("virtual", 2))
-    text = f"CUDA was used, and CUDA_VISIBLE_DEVICES={shown} hides all 2 GPUs\nhint: unset CUDA_VISIBLE_DEVICES"
+    text = f"CUDA was used, but CUDA_VISIBLE_DEVICES={shown} hides all 2 GPUs\nhint: unset CUDA_VISIBLE_DEVICES"
     with pytest.raises(errors.NoDeviceError, match=text):
         made.start()
     assert not made.is_started

@@ -1,4 +1,4 @@
-"""What is told of virtual GPUs from outside; tests/driver/nvidia/test_nvml.py has the others."""
+"""Monitoring of virtual GPUs; tests/driver/nvidia/test_nvml.py has that of NVIDIA GPUs."""
 
 import os
 

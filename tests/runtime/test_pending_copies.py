@@ -33,7 +33,7 @@ def strict(monkeypatch):
 
 
 def coming(value=3.0, device="cuda", count=4):
-    """A tensor whose copy is on its way to the host."""
+    """A tensor whose copy to the host is pending."""
     return torch.full((count,), value, device=device).to("cpu", non_blocking=True)
 
 
@@ -91,7 +91,7 @@ def test_copies_that_are_done_are_forgotten_when_there_are_many(gpus):
 
 
 def captured():
-    """A buffer, what is copied into it, and a graph of the copy with work after it."""
+    """A buffer, the source copied into it, and a graph of the copy with work after it."""
     buffer, source, graph = torch.zeros(4, pin_memory=True), torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         buffer.copy_(source, non_blocking=True)

@@ -1,4 +1,4 @@
-"""The gate of NVIDIA's profilers, as virtual GPUs write it down; the calls on hardware are in the driver's tests."""
+"""Start and stop of profilers, as virtual GPUs record them; the driver's tests have the calls on hardware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a race says to those who wrote the program: operators, lines, streams as they know them, and the way out."""
+"""The text of race errors: operators, lines, the program's names of streams, and the remedy."""
 
 import math
 import sys

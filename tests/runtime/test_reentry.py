@@ -1,4 +1,4 @@
-"""Finalizers and hooks that call the library while it is in the middle of something."""
+"""Finalizers and hooks that call the library during a call of the library."""
 
 import faulthandler
 import gc
@@ -100,7 +100,7 @@ def test_a_finalizer_that_the_collector_runs_anywhere_may_call_the_library(gpus,
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_collection_inside_the_allocators_lock_is_answered(gpus, name):
-    """As where a hook collects by hand: each call works, or names __del__."""
+    """A hook that runs the collector: each call works, or its error names __del__."""
     failures, done = [], []
 
     def taken(block, stream):

@@ -1,4 +1,4 @@
-"""Work that only takes time: torch.cuda._sleep."""
+"""torch.cuda._sleep: work that only takes time."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_it_keeps_a_stream_busy_for_about_so_many_cycles():
 
 
 def test_negative_cycles_are_refused():
-    with machine(devices=1), pytest.raises(ValueError, match="-1 cycles cannot be spent"):
+    with machine(devices=1), pytest.raises(ValueError, match="cannot sleep for -1 cycles"):
         torch.cuda._sleep(-1)
 
 
@@ -33,7 +33,7 @@ def test_cycles_are_counted_in_ints(cycles):
 
 def test_cycles_are_no_more_than_the_kernel_can_count():
     with machine(devices=1):
-        with pytest.raises(ValueError, match=f"_sleep: {2**70} cycles cannot be spent\nhint: from 0 to {2**63 - 1}"):
+        with pytest.raises(ValueError, match=f"_sleep: cannot sleep for {2**70} cycles\nhint: .* to {2**63 - 1}"):
             torch.cuda._sleep(2**70)
         torch.cuda._sleep(2**63 - 1)
         torch.cuda._sleep(np.int64(5))

@@ -175,7 +175,7 @@ def test_streams_speak_the_protocol_of_other_libraries():
 
 
 class Foreign:
-    """Another library's stream, as it shows itself."""
+    """Another library's stream, with `__cuda_stream__`."""
 
     def __init__(self, raw):
         self.raw = raw
@@ -227,7 +227,7 @@ def test_a_stream_that_is_not_there():
 
 @pytest.fixture
 def dead():
-    """A stream, an event and a graph of a machine that is gone."""
+    """A stream, an event and a graph of a machine that was replaced."""
     with machine():
         s, event, graph, x = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.CUDAGraph(), torch.zeros(4).cuda()
         event.record()
@@ -284,7 +284,7 @@ def test_multiprocessors_are_counted_in_ints(count):
 
 @pytest.mark.parametrize("count", [0, -1, 1 << 70])
 def test_more_multiprocessors_than_there_are(count):
-    text = rf"GreenContext.create: {count} multiprocessors were asked for, cuda:0 has \d+\nhint: ask for 1 to"
+    text = rf"GreenContext.create: {count} multiprocessors were requested, cuda:0 has \d+\nhint: ask for 1 to"
     with pytest.raises(AcceleratorError, match=text):
         torch.cuda.green_contexts.GreenContext.create(num_sms=count)
     assert torch.cuda.green_contexts.GreenContext.create(num_sms=np.int64(8)).num_sms >= 8

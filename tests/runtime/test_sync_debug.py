@@ -1,4 +1,4 @@
-"""Hidden waits are reported at the line that waits.  Row 1.3.4"""
+"""Implicit waits are reported at the line that waits.  Row 1.3.4"""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""Device and streams in other threads: carried, and missed in strict mode.  Rows 1.1.1, 1.4.4, 1.21.5, 1.21.6"""
+"""Device and streams in other threads, and the warning of strict mode.  Rows 1.1.1, 1.4.4, 1.21.5, 1.21.6"""
 
 import sys
 import threading
@@ -36,7 +36,7 @@ def strict(monkeypatch):
 
 
 def in_thread(function, name="worker"):
-    """What a call returns in a new thread."""
+    """Run a call in a new thread and return its result."""
     found = []
     thread = threading.Thread(target=lambda: found.append(function()), name=name)
     thread.start()

@@ -28,10 +28,10 @@ def run(names, leading=None, **options):
 
 RUNS = [
     run("ab"),
-    run("cd", 1, kind=HALF, is_first=True),
-    run("ef", 1, kind=FLOAT, is_first=True),
-    run("ag", 1, kind=FLOAT),
-    run("h", 1, kind=HALF),
+    run("cd", 1, data_type=HALF, is_first=True),
+    run("ef", 1, data_type=FLOAT, is_first=True),
+    run("ag", 1, data_type=FLOAT),
+    run("h", 1, data_type=HALF),
 ]
 
 
@@ -75,7 +75,7 @@ def test_a_sample_gives_its_gradients_kernels(monkeypatch):
     monkeypatch.setattr(build, "cases", lambda: [("", operator, FLOAT, 0, sample)])
     (found,) = build.sample_runs()
     entries = [each.entry for each in found.kernels]
-    assert (found.leading, found.kind, found.is_first) == (1, FLOAT, True)
+    assert (found.leading, found.data_type, found.is_first) == (1, FLOAT, True)
     assert entries[0].startswith("relu_float32") and entries[1].startswith("relu_backward_float32")
 
 

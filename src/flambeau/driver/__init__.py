@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
-    """The driver of the GPUs that were chosen, not yet started; None stands for NVIDIA's.
+    """Make the driver of the chosen GPUs, not yet started; None chooses NVIDIA's.
 
-    Raises: NoDeviceError if the choice is to have none; ArgumentError for a schedule that nothing could follow.
+    Raises: NoDeviceError if no GPUs are chosen; ArgumentError for a schedule without virtual GPUs.
     """
     if choice is not None and choice.kind == "virtual":
         from .virtual.driver import VirtualDriver
@@ -30,7 +30,7 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
         raise ArgumentError(f"only virtual GPUs follow a schedule, got {schedule!r}", operator="make")
     if choice is not None and choice.kind == "none":
         raise NoDeviceError(
-            "CUDA was used, and FLAMBEAU_GPUS=none", hint="set FLAMBEAU_GPUS=virtual:2 for virtual GPUs"
+            "CUDA was used, but FLAMBEAU_GPUS=none", hint="set FLAMBEAU_GPUS=virtual:2 for virtual GPUs"
         )
     from .nvidia.driver import NvidiaDriver
 
@@ -38,7 +38,7 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
 
 
 def monitor(choice: Gpus, started: Driver | None) -> Monitor:
-    """The monitor of the chosen devices.  started: their driver, None before the start.
+    """Make the monitor of the chosen devices.  started: their driver, None before the start.
 
     Raises: NoDeviceError where there are no virtual GPUs and no NVML.
     """
@@ -61,7 +61,7 @@ def markers(choice: Gpus) -> Markers | None:
 
 
 def architectures(choice: Gpus) -> list[str]:
-    """The architectures that kernels are available for, as `sm_90`; empty without GPUs.  Starts nothing."""
+    """The architectures that kernels are available for, as `sm_90`; empty without GPUs.  Does not start CUDA."""
     if choice.kind == "virtual":
         from .virtual.clock import preset
 
@@ -74,13 +74,13 @@ def architectures(choice: Gpus) -> list[str]:
 
 
 def nvidia_initialized() -> tuple[int, list[str]] | None:
-    """The process in which NVIDIA's driver was initialized first, and where; None if it was not."""
+    """(process id, source lines) of the first initialization of NVIDIA's driver; None if there was none."""
     library = sys.modules.get(f"{__name__}.nvidia.library")
     return None if library is None else library.first_initialized()
 
 
 def nvidia_device_count() -> int:
-    """How many NVIDIA GPUs can be used, as CUDA_VISIBLE_DEVICES says now: 0 where anything needed for them is missing.
+    """The number of usable NVIDIA GPUs under the present CUDA_VISIBLE_DEVICES; 0 if a required library is missing.
 
     Never raises, and starts CUDA only where NVML cannot tell.
     """
@@ -90,7 +90,7 @@ def nvidia_device_count() -> int:
 
 
 def nvidia_is_there() -> bool:
-    """Whether there is an NVIDIA GPU that could be used, visible or not.  Never raises."""
+    """Whether there is a usable NVIDIA GPU, visible or not.  Never raises."""
     from .nvidia import nvml
 
     return nvml.has_device()

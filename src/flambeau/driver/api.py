@@ -5,8 +5,8 @@ A call marked *order* appends to a stream and returns at once.  A call marked *w
 queued work is done.  None is both.  Unmarked calls order nothing, though a real `mem_alloc` may stall.
 
 Every handle is a positive int, unique in the process: default streams of different devices differ.
-Failures raise `errors.AcceleratorError`; memory that cannot be had raises `errors.OutOfMemoryError`;
-an ability that `capabilities` denies raises `errors.NotSupportedError`.  Any thread may call.
+Failures raise `errors.AcceleratorError`; exhausted memory raises `errors.OutOfMemoryError`;
+a feature that `capabilities` lacks raises `errors.NotSupportedError`.  Any thread may call.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class CopyKind(Enum):
 
 
 class CaptureMode(Enum):
-    """Which threads' unsafe calls break a capture: any, the capturing one, or none."""
+    """The threads whose unsafe calls break a capture: any, the capturing one, or none."""
 
     GLOBAL = "global"
     THREAD_LOCAL = "thread_local"
@@ -53,6 +53,8 @@ class CaptureMode(Enum):
 
 
 class CaptureStatus(Enum):
+    """The capture status of a stream."""
+
     NONE = "none"
     ACTIVE = "active"
     INVALIDATED = "invalidated"
@@ -67,14 +69,14 @@ class Capabilities:
     ipc: bool = False
     faults: bool = False
     modelled_time: bool = False
-    watches_blocks: bool = False  # block_taken and block_given do something
-    finds_races: bool = False  # block_finished, host_taken and a query that orders nothing do something
+    watches_blocks: bool = False  # block_taken and block_given have an effect
+    finds_races: bool = False  # block_finished, host_taken and `orders=False` have an effect
     libraries: frozenset[str] = field(default_factory=frozenset)
 
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """One device.  total_memory in bytes; uuid as `GPU-…` text."""
+    """The properties of one device.  total_memory in bytes; uuid as `GPU-…` text."""
 
     name: str
     major: int
@@ -97,8 +99,8 @@ class GpuProcess(NamedTuple):
 class Monitor(Protocol):
     """Monitoring of devices.  No call starts a driver, queues work or waits.
 
-    Raises: DeviceIndexError for a device that the process does not see; NotSupportedError for what a device does not
-    tell; AcceleratorError.
+    Raises: DeviceIndexError for a device that the process does not see; NotSupportedError for a value that a device
+            does not report; AcceleratorError.
     """
 
     def utilization(self, device: int) -> int:
@@ -108,7 +110,7 @@ class Monitor(Protocol):
         """Percent of the last sampling period in which memory was read or written."""
 
     def memory_used(self, device: int) -> int:
-        """Bytes."""
+        """Bytes in use."""
 
     def temperature(self, device: int) -> int:
         """Degrees Celsius."""
@@ -137,7 +139,7 @@ class Markers(Protocol):
 class Driver(Protocol):
     """The driver interface: one process's view of its GPUs.
 
-    hot: from the start on, the calls that nearly every operation makes, for compiled code.
+    hot: the most frequent calls, in the form that compiled code uses; `start` sets it.
     """
 
     capabilities: Capabilities
@@ -145,7 +147,7 @@ class Driver(Protocol):
 
     # devices
     def start(self) -> None:
-        """Make the driver ready; called once, before all else.  Raises NoDeviceError if there is no GPU."""
+        """Start the driver; called once, before any other call.  Raises NoDeviceError if there is no GPU."""
 
     def device_count(self) -> int: ...
     def properties(self, device: int) -> DeviceProperties: ...
@@ -154,16 +156,16 @@ class Driver(Protocol):
         """(free, total) bytes."""
 
     def has_context(self, device: int) -> bool:
-        """Whether this process uses the device, which costs it some of its memory.  Asking is no use."""
+        """Whether this process has a context on the device, which takes device memory.  The call makes none."""
 
     def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
-        """A partition of a device and its number of multiprocessors: at least the requested number.
+        """Return a partition of a device and its number of multiprocessors, which is at least the requested number.
 
-        The same number gives the same part, and parts overlap.  Raises AcceleratorError if there are not so many.
+        Equal numbers give the same partition, and partitions overlap.  Raises AcceleratorError if the device has fewer.
         """
 
     def partition_stream(self, partition: PartitionHandle) -> StreamHandle:
-        """A stream whose kernels run on the multiprocessors of a part, otherwise as of `stream_create`."""
+        """Create a stream whose kernels run on the partition's multiprocessors; otherwise as `stream_create`."""
 
     # memory
     def mem_alloc(self, device: int, nbytes: int) -> Address: ...
@@ -171,7 +173,7 @@ class Driver(Protocol):
         """Free memory.  The caller guarantees that no queued work uses it."""
 
     def host_alloc(self, nbytes: int) -> Address:
-        """Pinned host memory: an address in this process."""
+        """Allocate pinned host memory; return its address in this process."""
 
     def host_free(self, address: Address) -> None: ...
     def host_register(self, address: Address, nbytes: int) -> None: ...
@@ -183,16 +185,16 @@ class Driver(Protocol):
         """The block was freed: work submitted from now on must not access it."""
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
-        """The allocator saw `event` done: the uses of a block, or of pinned memory, before its record are over.
+        """The allocator saw `event` done: uses of a block, or of pinned memory, before the event's record are over.
 
-        address: of the block, which was given back.
+        address: of the block, which is free.
         """
 
     def host_taken(self, address: Address, nbytes: int) -> None:
         """Pinned memory has a new owner, which may use it at once."""
 
     def host_accessed(self, access: Access) -> None:
-        """The host is about to read, or write, host memory.  Raises RaceError if nothing orders it after a copy."""
+        """The host is about to access host memory.  Raises RaceError if the access is not ordered after a copy."""
 
     def drain(self) -> None:
         """Run all queued work before the process ends; report failures on stderr without raising."""
@@ -202,7 +204,7 @@ class Driver(Protocol):
 
     # streams
     def stream_create(self, device: int, priority: int) -> StreamHandle:
-        """A stream that does not order with the default one.  Lower priority numbers are more urgent."""
+        """Create a stream that is not ordered with the default one.  Lower priority numbers are more urgent."""
 
     def stream_adopt(self, device: int, raw: int) -> StreamHandle:
         """The handle of another library's stream; raw 0 is the default stream.  Equal raws give equal handles."""
@@ -213,9 +215,9 @@ class Driver(Protocol):
 
     def stream_synchronize(self, stream: StreamHandle) -> None: ...  # wait
     def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
-        """Later work on `stream` follows the event's latest record; nothing if there is none.  # order
+        """Make later work on `stream` follow the event's latest record, if there is one.  # order
 
-        external: of a capturing stream: each launch of the graph waits for what is then the latest record.
+        external: on a capturing stream, each launch of the graph waits for the record that is the latest by then.
         """
 
     def stream_raw(self, stream: StreamHandle) -> int:
@@ -225,9 +227,9 @@ class Driver(Protocol):
     def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle: ...
     def event_destroy(self, event: EventHandle) -> None: ...
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
-        """The event marks the work that `stream` has so far.  # order
+        """Mark the work submitted to `stream` so far.  # order
 
-        external: of a capturing stream: each launch of the graph records, and the capture itself does not.
+        external: on a capturing stream, each launch of the graph makes the record, and the capture itself does not.
         """
 
     def event_raw(self, event: EventHandle) -> int:
@@ -236,12 +238,12 @@ class Driver(Protocol):
     def event_query(self, event: EventHandle, orders: bool = True) -> bool:
         """Whether the latest record is done; True if there is none.
 
-        orders: the program asks, so what it submits after an answer of True comes after the record.  False where an
-        allocator asks for its own sake.
+        orders: after True, later submissions of the program are ordered after the record.  It is False for internal
+        queries of allocators.
         """
 
     def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:  # wait
-        """Wait for the latest record.  orders: as of `event_query`."""
+        """Wait for the latest record.  orders: as in `event_query`."""
 
     def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
         """Milliseconds between two completed records of timing events on one device."""
@@ -253,14 +255,14 @@ class Driver(Protocol):
 
     def peer_can(self, device: int, peer: int) -> bool: ...
     def peer_enable(self, device: int, peer: int) -> None:
-        """Let `device` reach the memory of `peer`; nothing if it can already."""
+        """Let `device` access the memory of `peer`.  Does nothing if it already can."""
 
     def kernel_load(self, device: int, kernel: Kernel) -> KernelHandle:
         """Compile (or find compiled) and load a kernel on a device.  The same kernel gives the same handle."""
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None: ...  # order
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
-        """A handle for a problem of a kind in `capabilities.libraries`, and the bytes of workspace a run needs."""
+        """Prepare an operation of a kind in `capabilities.libraries`; return (handle, workspace bytes of a run)."""
 
     def library_run(
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
@@ -270,23 +272,23 @@ class Driver(Protocol):
         """The workspace size of matrix products in bytes, set by the environment or the default."""
 
     def blas_handle(self, stream: StreamHandle) -> int:
-        """The cublasHandle_t, for other libraries, of the calling thread on a stream's device; its work goes there.
+        """The calling thread's cublasHandle_t on a stream's device, for other libraries.  Its work goes to the stream.
 
-        A thread has one per device, and two threads have none in common; that of a thread that ended serves again.
+        A thread has one handle for each device.  Threads share none; that of an ended thread is reused.
         """
 
-    # time, and those who take it
+    # time and profilers
     def host_ns(self) -> int:
         """The calling thread's clock in nanoseconds from an arbitrary start; modelled time on virtual GPUs."""
 
     def profiler_start(self) -> None:
-        """Let a profiler of the driver's maker collect from now on."""
+        """Start collection by the vendor's profiler."""
 
     def profiler_stop(self) -> None: ...
 
     # graphs
     def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
-        """From now on, order calls on `stream` are written down; so are those of streams that wait for its events."""
+        """Capture later order calls on `stream`.  Streams that wait for its events join the capture."""
 
     def capture_end(self, stream: StreamHandle) -> GraphHandle:
         """End a capture and return its graph.  Raises, and ends the capture, if it was invalidated."""
@@ -295,25 +297,25 @@ class Driver(Protocol):
     def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode:
         """Set this thread's capture mode: its unsafe calls break all captures (GLOBAL, the default), its own, or none.
 
-        Returns what it was.
+        Returns the previous mode.
         """
 
     def graph_node_count(self, graph: GraphHandle) -> int: ...
     def graph_write(self, graph: GraphHandle, path: str) -> None:
-        """Write nodes and edges to a file, in the language of Graphviz."""
+        """Write nodes and edges to a file in Graphviz's DOT language."""
 
     def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
         """The CUgraph or the CUgraphExec, for other libraries."""
 
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle: ...
     def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
-        """Launch a graph after the work on `stream` and the graph's own last launch.  # order"""
+        """Launch a graph after the work on `stream` and after the graph's previous launch.  # order"""
 
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None: ...
 
     # other processes
     def ipc_export(self, device: int, address: Address) -> bytes:
-        """A handle by which other processes open the allocation that begins at `address`; equal each time."""
+        """A handle by which other processes open the allocation at `address`.  Repeated calls return equal handles."""
 
     def ipc_open(self, device: int, handle: bytes) -> Address:
         """Map another process's allocation; return its address.  Opening a handle again gives the same address.
@@ -325,13 +327,13 @@ class Driver(Protocol):
         """Undo one `ipc_open`; the last one unmaps.  The caller guarantees that no queued work uses the memory."""
 
     def block_shared(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        """Other processes will use [address, address + nbytes) as `stream` leaves it up to now.  # order"""
+        """Other processes will use [address, address + nbytes) after the work submitted to `stream` so far.  # order"""
 
     def ipc_flush(self, stream: StreamHandle) -> None:
-        """Wait until what `stream` has so far is done, as other processes see it.  # wait"""
+        """Wait until the work submitted to `stream` so far is done for other processes too.  # wait"""
 
     def event_ipc_export(self, event: EventHandle) -> bytes:
         """A handle by which other processes open an interprocess event."""
 
     def event_ipc_open(self, device: int, handle: bytes) -> EventHandle:
-        """Another process's event.  Raises as `ipc_open` does."""
+        """Open another process's event.  Raises as `ipc_open`."""

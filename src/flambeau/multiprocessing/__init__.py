@@ -51,12 +51,12 @@ from .spawn import (
 
 
 def get_sharing_strategy() -> str:
-    """The strategy by which CPU tensors are moved to shared memory: "file_descriptor" or "file_system"."""
+    """Return the strategy that moves CPU tensors to shared memory: "file_descriptor" or "file_system"."""
     return _host_side().strategy
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The strategies that `set_sharing_strategy` takes."""
+    """Return the strategies that `set_sharing_strategy` accepts."""
     return set(_STRATEGIES)
 
 

@@ -26,8 +26,15 @@ from . import reductions
 if TYPE_CHECKING:  # typeshed's classes are generic, the library's are not
     _Queue = multiprocessing.queues.Queue[Any]
     _JoinableQueue = multiprocessing.queues.JoinableQueue[Any]
+
+    class _Pool(multiprocessing.pool.Pool):
+        """multiprocessing.Pool with the private methods that typeshed leaves out."""
+
+        def _check_running(self) -> None: ...
+        def _map_async(self, func: Any, iterable: Iterable[Any], *rest: Any) -> Any: ...
 else:
     _Queue, _JoinableQueue = multiprocessing.queues.Queue, multiprocessing.queues.JoinableQueue
+    _Pool = multiprocessing.pool.Pool
 
 
 class Packed:
@@ -45,8 +52,8 @@ class Packed:
     def __enter__(self) -> Packed:
         return self
 
-    def __exit__(self, kind: object, *error: object) -> None:
-        if kind is not None:
+    def __exit__(self, error_type: object, *error: object) -> None:
+        if error_type is not None:
             reductions.cancel(self._route)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -54,7 +61,7 @@ class Packed:
 
 
 class Withdrawing:
-    """Mixin of queues: `withdraw`."""
+    """Mixin of queues that adds `withdraw`."""
 
     def withdraw(self) -> int:
         """Withdraw the tensors that this process put and no process received; return their number.
@@ -89,7 +96,7 @@ class SimpleQueue(Withdrawing, multiprocessing.queues.SimpleQueue[Any]):
             super().put(packed)
 
 
-class Pool(multiprocessing.pool.Pool):
+class Pool(_Pool):
     """multiprocessing.Pool that carries tensors.
 
     `apply`, `map`, `starmap` and their asynchronous forms pickle at the call.  `imap` and `imap_unordered` pickle in a
@@ -105,17 +112,17 @@ class Pool(multiprocessing.pool.Pool):
         callback: Any = None,
         error_callback: Any = None,
     ) -> Any:
-        self._check_running()  # type: ignore[attr-defined]  # typeshed lacks it; first, so that nothing was sent
+        self._check_running()  # before anything is pickled, so that an error leaves nothing in flight
         with ExitStack() as all_or_none:
-            given = [all_or_none.enter_context(Packed(each, self)) for each in args]
-            named = {name: all_or_none.enter_context(Packed(each, self)) for name, each in kwds.items()}
-            return super().apply_async(func, given, named, callback, error_callback)
+            packed_args = [all_or_none.enter_context(Packed(value, self)) for value in args]
+            named = {name: all_or_none.enter_context(Packed(value, self)) for name, value in kwds.items()}
+            return super().apply_async(func, packed_args, named, callback, error_callback)
 
     def _map_async(self, func: Any, iterable: Iterable[Any], *rest: Any) -> Any:
-        self._check_running()  # type: ignore[attr-defined]  # typeshed lacks it
+        self._check_running()
         with ExitStack() as all_or_none:
-            given = [all_or_none.enter_context(Packed(each, self)) for each in iterable]
-            return super()._map_async(func, given, *rest)  # type: ignore[misc]  # typeshed lacks it
+            packed_items = [all_or_none.enter_context(Packed(item, self)) for item in iterable]
+            return super()._map_async(func, packed_items, *rest)
 
     def terminate(self) -> None:
         super().terminate()
@@ -129,7 +136,7 @@ def _choice() -> Gpus | None:
 
 
 def _process(cls: Any, choice: Gpus | None) -> Any:
-    """In the child, before its arguments are unpickled: choose the parent's GPUs unless a machine exists."""
+    """Make a process object in the child, after choosing the parent's GPUs unless a machine exists."""
     if choice is not None and not thread.has_machine():
         thread.swap_machine(Machine(choice))
     return cls.__new__(cls)
@@ -157,7 +164,7 @@ class ForkServerProcess(multiprocessing.context.ForkServerProcess):
 
 
 class _Context(multiprocessing.context.BaseContext):
-    """Mixin of contexts: queues and pools that carry tensors."""
+    """Mixin of contexts that adds queues and pools which carry tensors."""
 
     def Queue(self, maxsize: int = 0) -> Any:  # noqa: N802
         return Queue(maxsize, ctx=self.get_context())
@@ -194,7 +201,7 @@ _CONTEXTS: dict[str, Any] = {"spawn": SpawnContext(), "forkserver": ForkServerCo
 
 
 def get_context(method: str | None = None) -> Any:
-    """The context of a start method, "spawn", "forkserver" or "fork"; of the default one if none is named.
+    """Return the context of a start method, "spawn", "forkserver" or "fork"; None is the default one.
 
     Raises: ArgumentError for another name.
     """

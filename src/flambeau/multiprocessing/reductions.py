@@ -1,8 +1,9 @@
 """Pickling of tensors, parameters and events between processes, by handle.
 
-- Importing this module teaches multiprocessing's pickler; queues, pipes, pools and arguments of processes all use it.
+- Importing this module registers the types with multiprocessing's pickler, which queues, pipes, pools and process
+  arguments use.
 - A message goes to one receiver, once.
-- The memory is shared, never copied: what one process writes the others see, ordered as runtime/ipc says.
+- The memory is shared, never copied: other processes see each write, in the order that runtime/ipc defines.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..runtime.stream import Event
 from ..strides import extent
 from ..tensor.tensor import Tensor
 
-STACK_FRAMES = 16  # that are searched for the one that sends
+STACK_FRAMES = 16  # searched for the line of the program that sends
 _MULTIPROCESSING = os.path.dirname(multiprocessing.__file__)
 
 
@@ -70,12 +71,12 @@ def packed(value: Any, route: Route) -> bytes:
 
 def cancel(route: Route) -> None:
     """Cancel the objects pickled for a route."""
-    _withdraw(lambda each: each is route)
+    _withdraw(lambda other: other is route)
 
 
 def withdraw(owner: object) -> int:
     """Withdraw tensors sent through a queue or pool and not received; return their number."""
-    return _withdraw(lambda each: isinstance(each, Route) and each.is_of(owner))
+    return _withdraw(lambda route: isinstance(route, Route) and route.is_of(owner))
 
 
 def _withdraw(chosen: Callable[[object], bool]) -> int:
@@ -143,31 +144,31 @@ def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
 
 def _rebuild_tensor(
     of: Storage,
-    kind: str,
+    dtype_name: str,
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     offset: int,
     requires_grad: bool,
     grad: Any,
 ) -> Any:
-    if kind not in BY_NAME or not isinstance(of, Storage):
+    if dtype_name not in BY_NAME or not isinstance(of, Storage):
         raise ArgumentError(
-            f"{kind!r} is no data type, or {type(of).__name__} no storage",
+            f"{dtype_name!r} is not a data type, or {type(of).__name__} is not a storage",
             hint="send tensors through torch.multiprocessing's own queues and pipes",
             operator="receive",
         )
-    dtype = BY_NAME[kind]
+    dtype = BY_NAME[dtype_name]
     needed = (offset + extent(shape, strides)) * dtype.itemsize if all(shape) else 0
     if offset < 0 or min((*shape, *strides), default=0) < 0 or needed > of.nbytes:
         raise ArgumentError(
-            f"{kind}{list(shape)} with strides {list(strides)} at {offset} does not fit in {of.nbytes} bytes",
+            f"{dtype_name}{list(shape)} with strides {list(strides)} at {offset} does not fit in {of.nbytes} bytes",
             hint="send tensors through torch.multiprocessing's own queues and pipes",
             operator="receive",
         )
-    made: Any = tensor_over(of, dtype, shape, strides, offset)
-    made.requires_grad_(requires_grad)
-    made.grad = grad
-    return made
+    tensor: Any = tensor_over(of, dtype, shape, strides, offset)
+    tensor.requires_grad_(requires_grad)
+    tensor.grad = grad
+    return tensor
 
 
 def _plain(tensor: Any) -> Any:
@@ -180,9 +181,9 @@ def reduce_parameter(parameter: Any) -> tuple[Any, ...]:
 
 
 def _rebuild_parameter(cls: type[Parameter], data: TensorBase, requires_grad: bool, grad: Any) -> Any:
-    made = cls(data, requires_grad)
-    made.grad = grad
-    return made
+    parameter = cls(data, requires_grad)
+    parameter.grad = grad
+    return parameter
 
 
 def reduce_buffer(buffer: Any) -> tuple[Any, ...]:

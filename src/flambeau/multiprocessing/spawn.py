@@ -17,10 +17,10 @@ from .contexts import get_context
 
 
 class ProcessException(FlambeauError, RuntimeError):
-    """A process of `spawn` failed.  error_index: which one;  error_pid: its process id."""
+    """A process of `spawn` failed.  error_index: its index;  error_pid: its process id."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
-        super().__init__(msg)  # no hint: the text is the child's
+        super().__init__(msg)  # without a hint: the text comes from the child
         self.msg = msg
         self.error_index = error_index
         self.error_pid = self.pid = error_pid
@@ -109,7 +109,7 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run fn(i, *args) in `nprocs` processes, i from 0.
+    """Run fn(i, *args) in `nprocs` processes, with i from 0 to nprocs - 1.
 
     join: wait until all have ended, and return None; else return a ProcessContext to join.
     Raises: ProcessRaisedException, ProcessExitedException for the first process that fails; the others are terminated.
@@ -161,15 +161,15 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any)
     try:
         fn(index, *args)
     except KeyboardInterrupt:
-        pass  # the parent has it too
-    except Exception:  # noqa: BLE001  (told to the parent, which raises)
+        pass  # the parent gets it too
+    except Exception:  # noqa: BLE001  (sent to the parent, which raises)
         room = fcntl.fcntl(errors._writer.fileno(), fcntl.F_GETPIPE_SZ)
         errors.put(_shortened(traceback.format_exc(), room // 2))  # the parent reads it when this process has ended
         sys.exit(1)
 
 
 def _shortened(text: str, nbytes: int) -> str:
-    """A text of at most `nbytes` bytes: the middle of a longer one is left out."""
+    """Shorten a text to about `nbytes` bytes by leaving out its middle."""
     data = text.encode(errors="backslashreplace")
     if len(data) <= nbytes:
         return text

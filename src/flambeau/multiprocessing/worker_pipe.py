@@ -1,9 +1,9 @@
 """Pipes between a process and its workers: any object both ways, with the bytes of its CPU tensors copied once.
 
 - A message is one packet of a local socket.  More than INLINE_BYTES lie in a file without a name, whose descriptor
-  travels with the packet.  The kernel frees such a file after its last use, also if either process is killed.
-- Views of one storage that overlap in memory overlap after the journey; other views do not bring the rest of their
-  storage along.  Tensors on a GPU, and in memory that is shared already, travel by handle (reductions.py).
+  comes with the packet.  The kernel frees such a file after its last use, also if either process is killed.
+- Views of one storage that overlap still overlap after the transfer.  Other views bring only their own part of the
+  storage.  Tensors on a GPU, and in memory that is shared already, are sent by handle (reductions.py).
 - A file of at most COPIED_BYTES is read into memory of the receiver's own, a larger one is mapped.
 - Closing one end ends `receive` at the other, also if forked children have inherited copies of the socket.
 """
@@ -42,7 +42,7 @@ from . import reductions
 INLINE_BYTES = 4096
 COPIED_BYTES = 1 << 18
 ALIGNMENT = 64  # bytes, of each block of a message
-PARENT_LOOK_MS = 5000  # between looks for the parent, where it cannot be waited for
+PARENT_LOOK_MS = 5000  # between checks of the parent, where it cannot be waited for
 MAX_BUFFERS = 512  # of one write
 _HEAD = struct.Struct("<QQ")  # bytes of the table and of the pickled object; the blocks follow
 _LENGTH = struct.Struct("<Q")  # of the file
@@ -53,7 +53,7 @@ class TooManyFilesError(FlambeauError, RuntimeError):
 
 
 class _Pickler(reduction.ForkingPickler):
-    """A pickler that replaces CPU tensors by numbers.  spans: the storage and bytes [start, end) of each."""
+    """A pickler that replaces CPU tensors by indexes.  spans: the storage and bytes [start, end) of each."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
@@ -78,29 +78,29 @@ def _packed(value: Any) -> list[Any]:
     pickler = _Pickler(file)
     pickler.dump(value)
     blocks, table = _blocks(pickler.spans)
-    described = pickle.dumps(([len(each) for each in blocks], table), pickle.HIGHEST_PROTOCOL)
+    described = pickle.dumps(([len(block) for block in blocks], table), pickle.HIGHEST_PROTOCOL)
     data = file.getbuffer()
     buffers: list[Any] = [_HEAD.pack(len(described), len(data)), described, data]
     end = _HEAD.size + len(described) + len(data)
-    for each in blocks:
+    for block in blocks:
         padding = -end % ALIGNMENT
-        buffers += [bytes(padding), each]
-        end += padding + len(each)
+        buffers += [bytes(padding), block]
+        end += padding + len(block)
     return buffers
 
 
 def _blocks(spans: list[tuple[Storage, int, int]]) -> tuple[list[Any], list[tuple[int, int]]]:
-    """(Blocks of bytes that cover all spans, each span's block and offset); overlapping spans share a block."""
+    """Return (blocks of bytes that cover all spans, each span's block and offset).  Overlapping spans share a block."""
     order = sorted(range(len(spans)), key=lambda index: (id(spans[index][0]), spans[index][1]))
     places: list[tuple[int, int]] = [(0, 0)] * len(spans)
-    found: list[list[Any]] = []  # storage, start, end
+    ranges: list[list[Any]] = []  # storage, start, end
     for index in order:
         of, start, end = spans[index]
-        if not found or found[-1][0] is not of or start >= found[-1][2]:
-            found.append([of, start - start % ALIGNMENT, end])  # so that every type's elements stay aligned
-        found[-1][2] = max(found[-1][2], end)
-        places[index] = len(found) - 1, start - found[-1][1]
-    return [memoryview(of.array()[start:end]) for of, start, end in found], places
+        if not ranges or ranges[-1][0] is not of or start >= ranges[-1][2]:
+            ranges.append([of, start - start % ALIGNMENT, end])  # so that every type's elements stay aligned
+        ranges[-1][2] = max(ranges[-1][2], end)
+        places[index] = len(ranges) - 1, start - ranges[-1][1]
+    return [memoryview(of.array()[start:end]) for of, start, end in ranges], places
 
 
 class _Opening(threading.local):
@@ -114,14 +114,16 @@ _opening = _Opening()
 
 
 def _tensor(
-    number: int, kind: str, shape: tuple[int, ...], strides: tuple[int, ...], requires_grad: bool, grad: Any
+    number: int, dtype_name: str, shape: tuple[int, ...], strides: tuple[int, ...], requires_grad: bool, grad: Any
 ) -> Any:
     block, start = _opening.places[number]
-    made: Any = tensor_over(_opening.storages[block], BY_NAME[kind], shape, strides, start // BY_NAME[kind].itemsize)
+    tensor: Any = tensor_over(
+        _opening.storages[block], BY_NAME[dtype_name], shape, strides, start // BY_NAME[dtype_name].itemsize
+    )
     if requires_grad:
-        made.requires_grad_(True)
-    made.grad = grad
-    return made
+        tensor.requires_grad_(True)
+    tensor.grad = grad
+    return tensor
 
 
 def _opened(message: Any) -> Any:
@@ -174,7 +176,7 @@ class WorkerPipe:
 
     @property
     def is_full(self) -> bool:
-        """Whether a posted message was not sent yet."""
+        """Whether a posted message is still unsent."""
         return bool(self._unsent)
 
     def _transmit(self, buffers: list[Any]) -> None:
@@ -243,7 +245,7 @@ def pair() -> tuple[WorkerPipe, WorkerPipe]:
 
 
 def _write_all(file: int, buffers: list[Any]) -> None:
-    left = deque(memoryview(each).cast("B") for each in buffers if len(each))
+    left = deque(memoryview(buffer).cast("B") for buffer in buffers if len(buffer))
     while left:
         written = os.writev(file, [left[index] for index in range(min(len(left), MAX_BUFFERS))])
         while left and written >= len(left[0]):
@@ -290,7 +292,7 @@ class WorkerEnd:
         while not self._inbox and not self._is_closed:
             self._wait(select.POLLIN)
             self._read()
-        if self._is_closed:  # also with tasks left: their results are not wanted any more
+        if self._is_closed:  # even with tasks left: their results are no longer needed
             raise EOFError
         return self._inbox.popleft()
 
@@ -336,7 +338,7 @@ class WorkerException:
 
     It refers to no frame, so it keeps no tensor of its thread alive.  Unpickled, it has its type or, if that cannot be
     imported by name, the nearest base class that can.
-    where: text such as "in replica 1 on device cuda:1".
+    where: where it was caught, such as "in replica 1 on device cuda:1".
     """
 
     def __init__(self, error: BaseException, where: str) -> None:
@@ -345,19 +347,19 @@ class WorkerException:
         self.facts = (error.error_code, error.sticky) if isinstance(error, AcceleratorError) else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        known = next(each for each in self.type.__mro__ if _is_importable(each))
+        known = next(base for base in self.type.__mro__ if _is_importable(base))
         return _restored, (known, self.text, self.facts)
 
     def again(self) -> BaseException:
-        """Make an exception of the same type with the whole text; RuntimeError if the type does not take one text."""
+        """Make an exception of the same type with the whole text; a RuntimeError if the type does not accept a text."""
         text = _KeyText(self.text) if issubclass(self.type, KeyError) else self.text
         try:
-            made = self.type(text)
+            error = self.type(text)
         except Exception:  # noqa: BLE001  (a user's class may raise anything)
             return RuntimeError(self.text)
-        if self.facts is not None and isinstance(made, AcceleratorError):
-            made.error_code, made.sticky = self.facts
-        return made
+        if self.facts is not None and isinstance(error, AcceleratorError):
+            error.error_code, error.sticky = self.facts
+        return error
 
 
 class _KeyText(str):
@@ -372,6 +374,6 @@ def _is_importable(cls: type) -> bool:
 
 
 def _restored(cls: type[BaseException], text: str, facts: Any) -> WorkerException:
-    made = object.__new__(WorkerException)
-    made.type, made.text, made.facts = cls, text, facts
-    return made
+    exception = object.__new__(WorkerException)
+    exception.type, exception.text, exception.facts = cls, text, facts
+    return exception

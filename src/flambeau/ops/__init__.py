@@ -1,4 +1,4 @@
-"""Operators as data; none of them knows a stream.  Importing this package registers them all."""
+"""The operators, as data independent of streams.  Importing this package registers all of them."""
 
 from . import (  # noqa: F401
     activation,

@@ -170,7 +170,7 @@ def isinf(input: Operand) -> Any:
 
 @_test("!is_nan(input) && !is_infinite(input)")
 def isfinite(input: Operand) -> Any:
-    """Test each element for being neither infinite nor NaN.
+    """Test each element for being finite: neither infinite nor NaN.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -190,7 +190,7 @@ def _logic(cuda: str, samples: Any = pairs, errors: Any = unbroadcastable) -> An
 
 @_logic("input && other")
 def logical_and(input: Value, other: Value) -> Any:
-    """Logical and: True where both values are nonzero, as NaN is.
+    """Logical and: True where both values are nonzero; NaN is nonzero.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -203,7 +203,7 @@ def logical_and(input: Value, other: Value) -> Any:
 
 @_logic("input || other")
 def logical_or(input: Value, other: Value) -> Any:
-    """Logical or: True where a value is nonzero, as NaN is.
+    """Logical or: True where a value is nonzero; NaN is nonzero.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -216,7 +216,7 @@ def logical_or(input: Value, other: Value) -> Any:
 
 @_logic("input != other")
 def logical_xor(input: Value, other: Value) -> Any:
-    """Logical exclusive or: True where exactly one value is nonzero, as NaN is.
+    """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -462,7 +462,7 @@ def _no_mask() -> Iterator[ErrorSample]:
 
 
 def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """The type rule of masked_fill: the result has the type of the input, and the value is converted to it."""
+    """The dtype rule of masked_fill: the value is converted to the type of the input."""
     if types[1] is not bool_:
         raise DtypeError(f"mask must be bool, got {types[1].name}", hint="compare first, as in x > 0", operator=name)
     return [types[0], bool_, types[0]], types[0]
@@ -545,7 +545,7 @@ def minimum(input: Value, other: Value) -> Any:
 
 
 def _share(grad: Any, lost: Any, tied: Any) -> Any:
-    """The gradient of one input: 0 where it lost, half where both tied, else all.  NaN neither loses nor ties."""
+    """The gradient of one input: 0 where it lost, half where both tied, else all (also where one is NaN)."""
     return where(tied, grad * 0.5, masked_fill(grad, lost, 0))
 
 

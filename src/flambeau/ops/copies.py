@@ -42,7 +42,7 @@ C_TYPES_BY_SIZE = {
 }
 WARP = 32
 UNITS_AHEAD = 4  # units that a thread loads before it stores the first
-ROW_BLOCKS = 132 * 64  # of rows out of order, fewer blocks that go on are faster
+ROW_BLOCKS = 132 * 64  # for rows out of order, fewer blocks that loop over rows are faster
 ROW_COPY_SOURCE = source_text("row_copy.cu")
 
 
@@ -59,7 +59,7 @@ def unit_for(dtype: dtype, counts: Sequence[int], operands: Sequence[Any]) -> in
 
 
 class RowCopy(NamedTuple):
-    """How kernels/row_copy.cu copies rows between a strided and a contiguous array.
+    """The plan of a copy of rows between a strided and a contiguous array (kernels/row_copy.cu).
 
     unit: bytes of one access.  block, row: the strides of blocks and rows on the strided side, in units.
     width: units per row; 0 for rows that are not contiguous, which are copied element by element.
@@ -102,7 +102,7 @@ def plan_row_copy(
 # transposed copies
 
 TRANSPOSE_TILE = 64  # elements of a side, as in transpose.cu
-LEAST_FILLED = 0.25  # of a matrix's tiles; with less, elements one by one are faster
+LEAST_FILLED = 0.25  # filled part of a matrix's tiles; below it, a copy by elements is faster
 
 
 def tiled_layout(layout: KernelLayout) -> KernelLayout | None:
@@ -167,7 +167,7 @@ class Convert(Pointwise):
         return super().lower(call, input)
 
     def spread(self, kernel: Kernel, layout: KernelLayout, width: int) -> tuple[Kernel, Grid, KernelLayout]:
-        """As for every pointwise operator, but in tiles where the fastest dimensions of source and target differ."""
+        """(kernel, grid, layout): the transpose kernel where the fastest dimensions of source and target differ."""
         tiled = tiled_layout(layout)
         if tiled is None:
             return super().spread(kernel, layout, width)

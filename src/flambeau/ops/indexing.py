@@ -1,7 +1,7 @@
 """Indexing by masks and index tensors: nonzero, masked_select, index_select, index_add, index_copy, index_put.
 
 Several index tensors are combined into one: the dimensions that they index are flattened, and `flat_index` computes the
-indexes in the flattened dimension.  What remains selects rows of one dimension.
+indexes in the flattened dimension.  The result then selects rows of one dimension.
 """
 
 from __future__ import annotations
@@ -478,7 +478,7 @@ class Selection(NamedTuple):
 
 
 def selection_of(input: Any, indices: Sequence[Any]) -> Selection:
-    """Resolve `indices`, one per dimension, tensors or None.  A mask stands for as many as it has dimensions.
+    """Resolve `indices`, one per dimension, tensors or None.  A mask counts for as many as it has dimensions.
 
     Host: waits if there is a mask.
     """
@@ -647,7 +647,7 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
     """Write or add `values` to the elements that index tensors select (see `index`).
 
     Of several writes to one element the last counts.  Additions to one element are made in order.
-    Shapes: values broadcast to what the indices select.
+    Shapes: values broadcast to the shape of the selection.
     Host:   as `index`.
     Raises: IndexRangeError, ShapeError, DtypeError.
     Example:

@@ -21,7 +21,7 @@ from .slicing import sized
 from .views import expand, reshape, unsqueeze, wrap_dims
 
 NOTHING_HINT = "the result's type and device are those of the tensors: pass one at least"
-GROUP = 8  # the most tensors that one launch of cat copies; the last one is repeated if there are fewer
+GROUP = 8  # the most tensors that one launch of cat copies; with fewer, the last one is repeated
 
 
 def _cat_samples() -> Iterator[Sample]:
@@ -485,7 +485,7 @@ def _roll_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_roll_samples, errors=_roll_errors, dtypes=dtypes.ALL)
 def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
-    """A copy shifted along dimensions; elements that leave at one end enter at the other.  Without dims, flattened.
+    """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened.
 
     Host:   returns at once.
     Raises: ShapeError if shifts and dims differ in number.

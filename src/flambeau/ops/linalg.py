@@ -144,7 +144,7 @@ def _empty_product(call: Any, shape: Sequence[int], dtype: dtype, bias: Any) -> 
 
 
 def check_types(name: str, **operands: Any) -> None:
-    """Raise DtypeError unless all operands have one type, which has products."""
+    """Raise DtypeError unless all operands have one type, which supports products."""
     first, *rest = [(key, operand.dtype) for key, operand in operands.items() if operand is not None]
     for key, other in rest:
         if other is not first[1]:

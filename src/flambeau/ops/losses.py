@@ -151,7 +151,7 @@ def _warn_sizes(name: str, input: Any, target: Any) -> None:
     if input.shape != target.shape:
         callers.warn(
             f"{name}: target of shape {list(target.shape)} differs from input of shape {list(input.shape)}; they are "
-            "broadcast, which is likely not what is meant"
+            "broadcast, which is probably not intended"
         )
 
 

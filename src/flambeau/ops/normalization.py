@@ -359,7 +359,7 @@ def _through_normal(of_normal: Any, input: Any, mean: Any, rstd: Any) -> tuple[A
 
 
 def _row_dims(mean: Any) -> list[int]:
-    """The normalised dimensions, and others of size 1, over which a sum changes nothing."""
+    """The normalised dimensions, and other dimensions of size 1, whose sum changes nothing."""
     return [dim for dim, size in enumerate(mean.shape) if size == 1]
 
 

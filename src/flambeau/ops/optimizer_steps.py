@@ -152,7 +152,7 @@ def counted_adam_step(
     max_exp_avg_sqs: Operands, steps: Operands, lr: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
     decay: Number, maximize: bool = False, rate: Operand | None = None, decoupled: bool = False,
 ) -> Any:  # fmt: skip
-    """A step of Adam or AdamW that counts itself, so that each replay of a graph is the next step.
+    """A step of Adam or AdamW with step counts on the device, so that each replay of a graph is the next step.
 
     Returns the parameters.
     steps: the number of steps of each parameter, to which 1 is added before the bias correction.

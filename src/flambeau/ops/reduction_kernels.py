@@ -34,7 +34,7 @@ Dims = int | Sequence[int] | None
 
 
 def dims_of(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The reduced dimensions, counted from the front and sorted.  None and () stand for all of them."""
+    """The reduced dimensions, counted from the front and sorted.  None and () mean all of them."""
     if dim is None or isinstance(dim, (tuple, list)) and not dim:
         return tuple(range(ndim))
     dims = [st.wrap_dim(axis, ndim, name) for axis in st.as_ints(dim)]
@@ -128,7 +128,7 @@ SUM = Fold("sum", "0", "a + b", "add", finish=OVER, finished=_over)
 
 
 class Work(NamedTuple):
-    """How results are spread over threads (kernels/reduce.cu).
+    """The distribution of results over threads (kernels/reduce.cu).
 
     lanes: threads per result.  parts, chunk: the number of pieces, and the values of each.
     across: whether neighbouring threads load neighbouring results rather than neighbouring values.
@@ -203,7 +203,10 @@ def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, may_split
 
 
 class Spread(NamedTuple):
-    """How a kernel of whole rows spreads a row over threads (`join_group` of kernels/reduce.cu).  parts is 1."""
+    """The distribution of a row over threads in a kernel of whole rows (`join_group` of kernels/reduce.cu).
+
+    parts is 1.
+    """
 
     lanes: int
     across: bool
@@ -363,7 +366,7 @@ def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, w
 
 
 def _row_fold(fold: Fold, outputs: int, count: int, out: Any, scale: float) -> Callable[[Any], Any]:
-    """A function that reduces the last dimensions of a contiguous NumPy array, as the reference of the kernel does."""
+    """Make a NumPy function that reduces the last dimensions of an array, as the kernel's reference does."""
     join, shape, dtype = getattr(np, fold.ufunc).reduce, tuple(out.shape), out.dtype.numpy
     finish = None if fold.finish == OVER and scale == 1 else fold.finished
 
@@ -436,7 +439,7 @@ ROW_ARGUMENTS = "long long rows, long long size, long long tiles, long long lane
 
 
 class RowPlan(NamedTuple):
-    """How rows are spread over threads: `lanes` threads per row, in `tiles` steps (kernels/rows.cu)."""
+    """The distribution of rows over threads: `lanes` threads per row, in `tiles` steps (kernels/rows.cu)."""
 
     rows: int
     size: int

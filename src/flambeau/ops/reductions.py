@@ -344,7 +344,7 @@ def _truth(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="all")
 def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Test whether all elements are nonzero, as NaN is; True without elements.
+    """Test whether all elements are nonzero; NaN is nonzero.  True without elements.
 
     dim: None reduces all dimensions, () none.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
@@ -362,7 +362,7 @@ def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> 
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="any")
 def any_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Test whether any element is nonzero, as NaN is; False without elements.
+    """Test whether any element is nonzero; NaN is nonzero.  False without elements.
 
     dim: None reduces all dimensions, () none.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.

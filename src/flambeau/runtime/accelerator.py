@@ -23,12 +23,12 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many accelerators there are; never raises."""
+    """Return the number of accelerators.  Never raises."""
     return control.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> devices.device | None:
-    """device("cuda"), or None where the process has none.  Starts nothing."""
+    """Return device("cuda"), or None if the process has no accelerator.  Does not start CUDA."""
     wanted = thread.machine().choice.kind != "none" and (control.is_available() or not check_available)
     return devices.CUDA if wanted else None
 
@@ -39,7 +39,7 @@ def current_device_index() -> int:
 
 
 def set_device_index(device: Any) -> None:
-    """Make a device current for this thread; nothing for a negative index."""
+    """Make a device current for this thread.  A negative index changes nothing."""
     control.set_device(device)
 
 
@@ -54,7 +54,7 @@ class DeviceIndex(devices.DeviceGuard):
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until all work on a device is done; nothing before the machine has started.  Host: waits."""
+    """Wait until all work on a device is done.  Does nothing before the machine has started.  Host: waits."""
     if control.is_initialized():
         control.synchronize(device)
 
@@ -103,7 +103,7 @@ DEFAULT_MODE = "global"
 class AnyGraph(CUDAGraph):
     """torch.accelerator.Graph: `with stream, g:` captures the work that the block submits; see torch.cuda.CUDAGraph.
 
-    keep_graph: as there.  pool, capture_error_mode: as in its `capture_begin`; "default" is "global".
+    keep_graph: as in CUDAGraph.  pool, capture_error_mode: as in `CUDAGraph.capture_begin`; "default" is "global".
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class AnyGraph(CUDAGraph):
     def capture_begin(
         self, pool: PoolId | None = None, capture_error_mode: str = "", check_input_liveness: bool = False
     ) -> None:
-        """Capture what the current stream gets from now on, with what the graph was made with."""
+        """Begin capturing the current stream.  Arguments left out have the values given to the constructor."""
         mode = capture_error_mode or self.capture_error_mode
         mode = DEFAULT_MODE if mode == "default" else mode
         super().capture_begin(pool or self.graph_pool, mode, check_input_liveness)
@@ -132,8 +132,8 @@ class AnyGraph(CUDAGraph):
         return self
 
     @whole
-    def __exit__(self, kind: Any, *error: object) -> None:
-        if kind is None:
+    def __exit__(self, error_type: Any, *error: object) -> None:
+        if error_type is None:
             self.capture_end()
         else:
             self.abandon()

@@ -19,12 +19,12 @@ from .stream import Stream, check_alive, enter
 
 # The same on every GPU since compute capability 3.0.
 THREADS_PER_BLOCK = 1024
-SHARED_MEMORY_PER_BLOCK = 48 << 10  # bytes, without asking for more
+SHARED_MEMORY_PER_BLOCK = 48 << 10  # bytes, without opting in to more
 
 
 @dataclass(frozen=True)
 class Uuid:
-    """A device's 16 bytes; as text, 36 characters."""
+    """The UUID of a device: 16 bytes.  Its text has 36 characters."""
 
     bytes: bytes
 
@@ -50,14 +50,14 @@ class Properties:
     shared_memory_per_block: int = SHARED_MEMORY_PER_BLOCK
 
 
-def properties_of(found: DeviceProperties) -> Properties:
+def properties_of(reported: DeviceProperties) -> Properties:
     """Convert the driver's device properties to PyTorch's names."""
-    kept: dict[str, Any] = {name: value for name, value in vars(found).items() if name in Properties.__annotations__}
-    kept["uuid"] = Uuid(bytes.fromhex(found.uuid.removeprefix("GPU-").replace("-", "")))
-    return Properties(**kept, L2_cache_size=found.l2_cache_size)
+    kept: dict[str, Any] = {name: value for name, value in vars(reported).items() if name in Properties.__annotations__}
+    kept["uuid"] = Uuid(bytes.fromhex(reported.uuid.removeprefix("GPU-").replace("-", "")))
+    return Properties(**kept, L2_cache_size=reported.l2_cache_size)
 
 
-STRAY_HINT = "choose the device before memory is pinned or anything is put on a GPU"
+STRAY_HINT = "choose the device before memory is pinned or a GPU is used"
 
 
 def virtual(
@@ -65,7 +65,8 @@ def virtual(
 ) -> None:
     """Use virtual GPUs in this process.
 
-    memory: bytes of each, as a number or as "2GiB"; 0 for the preset's.  races: "poison", "error" or "real".
+    memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
+    races: "poison", "error" or "real".
     Raises: ConfigError for a bad value, or once the machine has started.
     Example:
         >>> torch.virtual(2, memory="16GiB")
@@ -86,7 +87,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many CUDA devices there are; 0 if none.  Never raises, and starts no virtual GPU.
+    """Return the number of CUDA devices, 0 if there are none.  Never raises, and starts no virtual GPU.
 
     Example:
         >>> torch.cuda.device_count()
@@ -120,8 +121,8 @@ def is_initialized() -> bool:
 def ipc_collect() -> None:
     """Release dropped imports, and reclaim exports that other processes released.
 
-    Both happen by themselves soon after; this is for when it must have happened.
-    Host: waits for the work of this process that uses what was dropped.
+    The library does both in the background.  This call returns when they are done.
+    Host: waits for the work of this process that uses dropped imports.
     Example:
         >>> torch.cuda.ipc_collect()
     """
@@ -142,7 +143,7 @@ def ipc_report() -> Report:
 
 
 def is_in_bad_fork() -> bool:
-    """Whether this process was forked from one that had started CUDA, so that it cannot use it."""
+    """Whether this process cannot use CUDA because its parent had started CUDA before the fork."""
     return thread.has_machine() and thread.machine().forked is not None
 
 
@@ -160,9 +161,9 @@ def current_device() -> int:
 
 
 def set_device(device: Any) -> None:
-    """Make a device current for this thread; nothing for a negative index.
+    """Make a device current for this thread.  A negative index changes nothing.
 
-    Raises: ModeError if the process has used another one, with TORCH_CUDA_CHECK_STRAY_CONTEXT=error.
+    Raises: ModeError if the process has used another device and TORCH_CUDA_CHECK_STRAY_CONTEXT=error is set.
     Example:
         >>> torch.cuda.set_device(1)
         >>> torch.ones(1, device="cuda").device
@@ -178,13 +179,13 @@ def set_device(device: Any) -> None:
 
 
 def _report_stray_contexts(chosen: int) -> None:
-    """Warn about contexts on other devices.  Raises ModeError if configured to."""
+    """Warn about contexts on other devices, or raise ModeError if TORCH_CUDA_CHECK_STRAY_CONTEXT=error is set."""
     machine = thread.machine()
     stray = [index for index in range(len(machine.devices)) if index != chosen and machine.driver.has_context(index)]
     if not stray:
         return
     names = ", ".join(f"cuda:{index}" for index in stray)
-    fact = f"cuda:{chosen} is chosen, and this process has used {names} already, which costs memory there"
+    fact = f"cuda:{chosen} is chosen, but this process has already used {names}, which takes memory there"
     if machine.stray_contexts == "error":
         raise ModeError(fact, operator="set_device", hint=STRAY_HINT)
     file, line = callers.place()
@@ -192,7 +193,7 @@ def _report_stray_contexts(chosen: int) -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until all work on a device, the current one if none is named, is done.
+    """Wait until all work on a device is done.  None is the current device.
 
     Host: waits.
     Example:
@@ -233,7 +234,7 @@ def default_stream(device: Any = None) -> Stream:
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Make a stream, and its device, current for this thread; nothing for None.
+    """Make a stream and its device current for this thread.  None changes nothing.
 
     Example:
         >>> side = torch.cuda.Stream()
@@ -280,8 +281,8 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
         >>> torch.cuda.get_device_capability()
         (9, 0)
     """
-    found = get_device_properties(device)
-    return found.major, found.minor
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
@@ -300,9 +301,9 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 
 def current_blas_handle() -> int:
-    """The cublasHandle_t of this thread on the current device, as a number; its work goes to the current stream.
+    """The cublasHandle_t of this thread on the current device, as a number.  Its work goes to the current stream.
 
-    On a virtual GPU it is a number that no library takes.  Host: returns at once.
+    On a virtual GPU it is a number that no library accepts.  Host: returns at once.
     Raises: NotSupportedError if cuBLAS is not installed.
     Example:
         >>> torch.cuda.current_blas_handle() == torch.cuda.current_blas_handle()
@@ -313,9 +314,9 @@ def current_blas_handle() -> int:
 
 
 def get_arch_list() -> list[str]:
-    """The architectures that kernels are available for, such as "sm_90": prebuilt or compiled on demand.
+    """The architectures that kernels are available for, prebuilt or compiled on demand, such as "sm_90".
 
-    Empty without a GPU.  Starts nothing.
+    Empty without a GPU.  Does not start CUDA.
     Example:
         >>> "sm_90" in torch.cuda.get_arch_list()
         True
@@ -324,18 +325,18 @@ def get_arch_list() -> list[str]:
 
 
 def get_gencode_flags() -> str:
-    """The flags by which nvcc compiles for the architectures of `get_arch_list`.
+    """The nvcc flags that compile for the architectures of `get_arch_list`.
 
     Example:
         >>> "-gencode compute=compute_90,code=sm_90" in torch.cuda.get_gencode_flags()
         True
     """
-    numbers = [each.removeprefix("sm_") for each in get_arch_list()]
+    numbers = [arch.removeprefix("sm_") for arch in get_arch_list()]
     return " ".join(f"-gencode compute=compute_{number},code=sm_{number}" for number in numbers)
 
 
 def check_error(res: int) -> None:
-    """Raise CudaError unless a code of CUDA's runtime is 0, which is success.
+    """Raise CudaError unless an error code of the CUDA runtime is 0 (success).
 
     Example:
         >>> torch.cuda.check_error(torch.cuda.cudaStatus.SUCCESS)
@@ -345,7 +346,7 @@ def check_error(res: int) -> None:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current device computes in bfloat16; emulation always can.  False without a GPU.
+    """Whether the current device supports bfloat16.  With emulation every GPU does.  False without a GPU.
 
     Example:
         >>> torch.cuda.is_bf16_supported()
@@ -355,7 +356,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def is_tf32_supported() -> bool:
-    """Whether the current device multiplies float32 matrices with inputs of 10 bits of mantissa, if allowed to.
+    """Whether the current device supports TF32: float32 matrix products with inputs rounded to 10 mantissa bits.
 
     Example:
         >>> torch.cuda.is_tf32_supported()
@@ -365,6 +366,7 @@ def is_tf32_supported() -> bool:
 
 
 def _known(device: Any) -> int:
+    """Return the index of a device.  Raises DeviceQueryError if there is no such device."""
     try:
         return devices.cuda_index(device)
     except DeviceIndexError as error:

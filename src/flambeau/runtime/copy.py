@@ -1,13 +1,13 @@
-"""Copies of contiguous bytes between storages: the route, the stream, the wait, and what is kept meanwhile.
+"""Copies of contiguous bytes between storages: the route, the stream, the wait, and the memory kept alive.
 
 | from | to | non_blocking | the host |
 | --- | --- | --- | --- |
-| pinned memory | device | yes | goes on |
+| pinned memory | device | yes | continues |
 | pageable memory | device | yes | waits until the driver has read the bytes |
 | host memory | device | no | waits for the stream |
-| device | pinned memory | yes | goes on |
+| device | pinned memory | yes | continues |
 | device | host memory | else | waits for the stream |
-| device | device | either | goes on |
+| device | device | either | continues |
 
 - Host to device: on the destination's current stream.  The pinned block of an asynchronous copy is kept until the copy
   is done.
@@ -15,8 +15,8 @@
   (pending_copies.py).
 - On one device: on its current stream.
 - While the stream is capturing, host memory must be pinned and the copy non_blocking; the graph keeps the memory.
-- Between devices: on the *source's* current stream, with a barrier both ways: the copy follows what the
-  destination's current stream had, and that stream goes on after the copy.  `non_blocking` changes nothing.
+- Between devices: on the *source's* current stream.  The copy follows the work submitted so far to the destination's
+  current stream, and later work of that stream follows the copy.  `non_blocking` changes nothing.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from .stream import Stream
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route.  kind: the driver's copy kind, None where the host moves the bytes itself.
+    """The path of a copy.  kind: the driver's copy kind, None where the host moves the bytes itself.
 
     waits: the host waits for the copy's stream;  is_staged: the driver reads the host's bytes during the call.
-    reason: why it is asynchronous, or is not;  hint: how it becomes so.
+    reason: why the copy is or is not asynchronous;  hint: how to make it asynchronous.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Route:
 
     @property
     def is_asynchronous(self) -> bool:
-        """Whether the host goes on at once."""
+        """Whether the host continues at once."""
         return not (self.waits or self.is_staged or self.kind is None)
 
 
@@ -67,7 +67,7 @@ BETWEEN_DEVICES = Route(
     "changes nothing",
 )  # fmt: skip
 
-# by (is the host's memory pinned, non_blocking)
+# by (whether the host's memory is pinned, non_blocking)
 _FROM_HOST = {
     (True, True): Route(
         "from pinned memory directly to a device", CopyKind.HOST_TO_DEVICE, False, False,
@@ -126,16 +126,16 @@ HOST_TO_DEVICE, DEVICE_TO_HOST = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOS
 
 
 def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nbytes: int, non_blocking: bool) -> None:
-    """Copy `nbytes` from one storage to another; offsets in bytes.  Host: see route.py.
+    """Copy `nbytes` from one storage to another; offsets in bytes.  Host: see the table above.
 
     Raises: AcceleratorError for memory of a former machine.
     """
     if nbytes == 0:
         return
     machine = thread.machine()
-    for each in (dst, src):
-        if each.device is not CPU and each.device.machine is not machine:
-            raise former_machine("copy", each)
+    for storage in (dst, src):
+        if storage.device is not CPU and storage.device.machine is not machine:
+            raise former_machine("copy", storage)
     to, start = dst.address() + dst_offset, src.address() + src_offset
     route = route_of(dst, src, non_blocking)
     if route is ON_HOST:
@@ -173,7 +173,7 @@ def _with_host(route: Route, to: int, start: int, nbytes: int, src: Storage, dst
 
 
 def _wait(stream: Stream, dst: Storage, on_host: Storage) -> None:
-    """Wait for a copy.  Where that fails, the copy is queued: it may still write `dst`, and use pinned memory."""
+    """Wait for a copy.  If the wait fails, the copy stays queued: it may still write `dst` and use pinned memory."""
     try:
         stream.synchronize()
     except BaseException:
@@ -183,7 +183,7 @@ def _wait(stream: Stream, dst: Storage, on_host: Storage) -> None:
 
 
 def _check_captured(stream: Stream, route: Route) -> None:
-    """Raises AcceleratorError if the stream is capturing and the copy cannot be captured."""
+    """Raise AcceleratorError if the stream is capturing and the copy cannot be captured."""
     if route.is_asynchronous or not stream.is_capturing():
         return
     direction = "to" if route.kind is HOST_TO_DEVICE else "from"
@@ -196,7 +196,7 @@ def _check_captured(stream: Stream, route: Route) -> None:
 
 
 def _keep_until_done(memory: Storage, low: int, nbytes: int, is_written: bool, stream: Stream) -> None:
-    """Keep pinned memory until the copy is done, or as long as the graph that captured it lives."""
+    """Keep pinned memory alive until the copy is done, or as long as the graph that captured the copy."""
     capture = stream.machine.capture
     is_captured = capture is not None and stream.is_capturing()
     if is_captured or not is_written:  # else the pending copy keeps it
@@ -210,6 +210,7 @@ def _keep_until_done(memory: Storage, low: int, nbytes: int, is_written: bool, s
 
 
 def _between_devices(to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:
+    """Copy between devices, ordered both ways with the destination's current stream."""
     source, target = src.device.index, dst.device.index
     src.device.machine.devices[source].peer(target)
     copier, other = thread.current_stream(source), thread.current_stream(target)

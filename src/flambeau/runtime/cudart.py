@@ -1,7 +1,7 @@
 """torch.cuda.cudart(): functions of the CUDA runtime.  They return error codes and never raise.
 
-Registered memory is host memory that something else owns, pinned in place.  Who registered it keeps it until it is
-unregistered, and the work that uses it is done.
+Registered memory is host memory of another owner, pinned in place.  The caller keeps it alive until it is unregistered
+and the work that uses it is done.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class cudaStatus:  # noqa: N801  (the field's name for it)
 
 
 class HostRegistry:
-    """The registered ranges of a machine, by address."""
+    """The registered host memory ranges of a machine, by address."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -50,7 +50,7 @@ class HostRegistry:
             self._starts.remove(address)
 
     def holds(self, address: int, nbytes: int) -> bool:
-        """Whether all of the bytes lie in one range."""
+        """Whether all of the bytes lie in one registered range."""
         at = bisect_right(self._starts, address) - 1
         return at >= 0 and address + nbytes <= self._starts[at] + self._nbytes[self._starts[at]]
 
@@ -63,7 +63,7 @@ class Cudart:
     @staticmethod
     @whole
     def cudaHostRegister(ptr: int, size: int, flags: int = 0) -> int:  # noqa: N802
-        """Pin `size` bytes at `ptr`, for every device.  0, or the driver's code.  flags: not used."""
+        """Pin `size` bytes at `ptr` for every device; return 0 or the driver's error code.  flags: not used."""
         machine = thread.machine()
         machine.start()
         try:
@@ -76,7 +76,7 @@ class Cudart:
     @staticmethod
     @whole
     def cudaHostUnregister(ptr: int) -> int:  # noqa: N802
-        """Undo cudaHostRegister, once no queued work uses the memory.  0, or the driver's code."""
+        """Undo cudaHostRegister after all queued uses of the memory; return 0 or the driver's error code."""
         machine = thread.machine()
         machine.start()
         try:

@@ -1,4 +1,4 @@
-"""The device object: a kind and an index."""
+"""The device object: a type and an index."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..core.native import whole
 from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError
 
 CPU_INDEX = -1
-LARGEST_INDEX = (1 << 31) - 1  # that the drivers can be asked for
+LARGEST_INDEX = (1 << 31) - 1  # of a device, in the drivers' interfaces
 INDEX_HINT = "give a torch.device, a string or an index"
 
 
 class _Chosen(threading.local):
-    """The default device that each thread set."""
+    """The default device set by each thread."""
 
     default: device | None = None
 
@@ -70,7 +70,7 @@ class device:  # noqa: N801  (the field's name for it)
 
     def __enter__(self) -> device:
         now = thread.here()
-        now.default_devices = [*now.default_devices, self]  # no call: a signal handler cannot raise after it
+        now.default_devices = [*now.default_devices, self]  # a plain assignment: no signal handler can raise after it
         return self
 
     @whole
@@ -79,7 +79,7 @@ class device:  # noqa: N801  (the field's name for it)
         now.default_devices = now.default_devices[:-1]
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function with this device as the default inside."""
+        """Wrap a function so that this device is the default inside it."""
 
         @wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
@@ -90,14 +90,14 @@ class device:  # noqa: N801  (the field's name for it)
 
 
 @cache
-def _make(kind: str, index: int | None) -> device:
-    made = object.__new__(device)
-    made.type = kind
-    made.index = index
-    return made
+def _make(device_type: str, index: int | None) -> device:
+    new_device = object.__new__(device)
+    new_device.type = device_type
+    new_device.index = index
+    return new_device
 
 
-_known: dict[str, device] = {}  # by the names that were used
+_known: dict[str, device] = {}  # by device text, as used so far
 CPU = _make("cpu", None)
 thread.CPU.public = CPU
 CUDA = _make("cuda", None)
@@ -116,8 +116,8 @@ def as_device(value: Any) -> device:
     if isinstance(value, device):
         return value
     if isinstance(value, str):
-        found = _known[value] = _parsed(value)
-        return found
+        parsed = _known[value] = _parsed(value)
+        return parsed
     if is_integer(value):
         return _make("cuda", _checked_index("cuda", value))
     raise ArgumentTypeError(f"{value!r} is not a device", hint=INDEX_HINT, operator="device")
@@ -169,8 +169,8 @@ def is_integer(value: object) -> bool:
 
 def named_by(value: Any) -> Any:
     """The device argument that a tensor, stream or event stands for; other values are returned unchanged."""
-    found = getattr(value, "device", value)
-    return value if isinstance(found, str) else found  # NumPy's numbers say "cpu"
+    named = getattr(value, "device", value)
+    return value if isinstance(named, str) else named  # the `device` of NumPy's numbers is the text "cpu"
 
 
 def chosen_default() -> device:
@@ -192,7 +192,7 @@ def get_default_device() -> device:
 def set_default_device(device: Any) -> None:
     """Set this thread's default device of factories; None is the CPU.
 
-    `cuda` without an index follows the current device.  A `with torch.device(...)` block goes before it.
+    `cuda` without an index follows the current device.  A `with torch.device(...)` block overrides it.
     Example:
         >>> torch.set_default_device("cuda")
         >>> torch.ones(2).device
@@ -203,7 +203,7 @@ def set_default_device(device: Any) -> None:
 
 
 def index_or_current(value: Any) -> int:
-    """As cuda_index; a negative number is the current device too."""
+    """The index of an existing CUDA device; None and a negative number are the current one."""
     return cuda_index(None if _is_negative(value) else value)
 
 
@@ -211,10 +211,11 @@ def _is_negative(value: Any) -> bool:
     return is_integer(value) and value < 0
 
 
-def _checked_index(kind: Any, index: Any) -> int:
-    if kind not in ("cpu", "cuda"):
+def _checked_index(device_type: Any, index: Any) -> int:
+    if device_type not in ("cpu", "cuda"):
         raise DeviceNameError(
-            f"Invalid device string: {kind!r} with an index of {index}", hint="use 'cpu' or 'cuda' beside an index"
+            f"Invalid device string: {device_type!r} with an index of {index}",
+            hint="use 'cpu' or 'cuda' beside an index",
         )
     if index < 0:
         raise DeviceNameError(
@@ -223,7 +224,7 @@ def _checked_index(kind: Any, index: Any) -> int:
     if index > LARGEST_INDEX:
         raise ArgumentError(
             f"an index of {index} is too large, the largest is {LARGEST_INDEX}",
-            hint="cuda.device_count() says how many devices there are",
+            hint="cuda.device_count() is the number of devices",
             operator="device",
         )
     return operator.index(index)
@@ -232,7 +233,7 @@ def _checked_index(kind: Any, index: Any) -> int:
 class DeviceGuard:
     """`with cuda.device(i):` makes device i current for this thread, and restores on exit.
 
-    A negative index changes nothing, also on exit; None stays on the device that is current.
+    A negative index changes nothing, also on exit.  None keeps the current device.
     Example:
         >>> with torch.cuda.device(1):
         ...     x = torch.ones(1, device="cuda")
@@ -252,7 +253,7 @@ class DeviceGuard:
         self._previous.append(thread.current_device())
         if self.index is not None:
             now = thread.here()
-            now.device, now.chosen = self.index, True  # no call, as in `device`
+            now.device, now.chosen = self.index, True  # plain assignments, as in `device`
         return self
 
     @whole
@@ -263,7 +264,7 @@ class DeviceGuard:
 
 
 class DeviceOfGuard(DeviceGuard):
-    """`with cuda.device_of(tensor):` makes the tensor's device current; nothing for a CPU tensor.
+    """`with cuda.device_of(tensor):` makes the tensor's device current.  A CPU tensor changes nothing.
 
     Example:
         >>> with torch.cuda.device_of(torch.ones(1, device="cuda:1")):
@@ -272,6 +273,6 @@ class DeviceOfGuard(DeviceGuard):
     """
 
     def __init__(self, obj: Any) -> None:
-        where = obj.device  # of a storage, the core's own
-        where = where.public if isinstance(where, thread.Device) else where
-        super().__init__(where if where.type == "cuda" else -1)
+        owner = obj.device  # a storage has the core's device object
+        owner = owner.public if isinstance(owner, thread.Device) else owner
+        super().__init__(owner if owner.type == "cuda" else -1)

@@ -1,8 +1,8 @@
 """Fork after CUDA started: in the child, every use of the inherited machine raises AcceleratorError.
 
-- The check costs nothing until a fork happens: in the child, whatever leads to the driver is replaced.
-- What finalizers do in the child does nothing.
-- The child's CPU tensors and CPU generator go on as they were.
+- The check costs nothing until a fork happens: in the child, every reference to the driver is replaced.
+- Finalizers do nothing in the child.
+- The child's CPU tensors and CPU generator keep working.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 NOT_INITIALIZED = 3  # CUresult
-STACK_FRAMES = 3  # of the start, in the error's text
+STACK_FRAMES = 3  # source lines of the start in the error's text
 HINT = (
     "use the 'spawn' or 'forkserver' start method, as in flambeau.multiprocessing.get_context('spawn'), or fork before "
     "the first use of CUDA"
@@ -32,7 +32,8 @@ _started: weakref.WeakKeyDictionary[Machine, Refusal] = weakref.WeakKeyDictionar
 class Refusal:
     """Replaces the driver and devices in a forked child: any use raises AcceleratorError.
 
-    pid: the process that started the machine;  count: its devices;  stack: where it did, innermost first.
+    pid: the process that started the machine;  count: the number of its devices;  stack: source lines of the start,
+    innermost first.
     """
 
     def __init__(self, pid: int, count: int, stack: list[str]) -> None:
@@ -50,10 +51,10 @@ class Refusal:
         )
 
     def event_destroy(self, event: EventHandle) -> None:
-        """Nothing: the event is the parent's."""
+        """Do nothing: the parent owns the event."""
 
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
-        """Nothing: the graph is the parent's."""
+        """Do nothing: the parent owns the graph."""
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
@@ -76,16 +77,17 @@ def _with_source(site: str) -> str:
 
 
 def watch(machine: Machine) -> None:
-    """Register a started machine and the source line."""
+    """Register a started machine and the source lines of its start."""
     _started[machine] = Refusal(os.getpid(), len(machine.devices), callers.call_stack(STACK_FRAMES))
 
 
 def _in_child() -> None:
+    """Make the inherited machines of a forked child refuse all use."""
     current = thread.machine() if thread.has_machine() else None
     for machine, refusal in list(_started.items()):
         dead: Any = refusal
-        for each in machine.devices:
-            each.driver = dead
+        for accelerator in machine.devices:
+            accelerator.driver = dead
         for stream in machine.streams.values():
             stream.driver = dead
         machine.driver = dead
@@ -95,17 +97,17 @@ def _in_child() -> None:
     _started.clear()
     asked = driver.nvidia_initialized()
     if current is not None and current.choice.kind == "nvidia" and asked is not None and current.forked is None:
-        # Nothing was started, but asking NVIDIA's driver for the devices has initialized it.
+        # No machine was started, but counting the devices has initialized NVIDIA's driver.
         thread.replace_after_fork(_refused(current, Refusal(asked[0], 0, asked[1])))
 
 
 def _refused(former: Machine, refusal: Refusal) -> Machine:
     """The machine of a forked child: it cannot start, and shares the parent's CPU state."""
-    made = type(former)(former.choice, former.schedule)
+    refused = type(former)(former.choice, former.schedule)
     dead: Any = refusal
-    made.forked, made.driver, made.devices = refusal, dead, dead
-    made.cpu_generator, made.plans = former.cpu_generator, former.plans
-    return made
+    refused.forked, refused.driver, refused.devices = refusal, dead, dead
+    refused.cpu_generator, refused.plans = former.cpu_generator, former.plans
+    return refused
 
 
 os.register_at_fork(after_in_child=_in_child)

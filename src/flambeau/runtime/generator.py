@@ -18,7 +18,7 @@ from . import device as devices
 
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 16
-WORDS = 1 << 64  # random words of one seed; then they come again
+WORDS = 1 << 64  # random words of one seed; then they repeat
 CAPTURE_UNSUPPORTED = 900  # CUresult
 
 
@@ -33,7 +33,7 @@ class State:
         self._lock = Lock()
 
     def reserve(self, count: int) -> tuple[int, int, int]:
-        """Take `count` counters: (0, the seed, the first of them).  The last one is followed by 0."""
+        """Reserve `count` counters; return (0, seed, first counter).  Counter 0 follows the largest one."""
         with self._lock:
             first = self.counter
             self.counter = (first + count) % (WORDS // 4)
@@ -45,7 +45,7 @@ class State:
 
 
 class Tensors:
-    """Functions that convert between bytes and tensors, registered by the tensor layer."""
+    """Functions that convert between bytes and tensors; the tensor layer sets them."""
 
     of_bytes: Callable[[bytes], Any]
     to_bytes: Callable[[str, Any], bytes]
@@ -54,7 +54,7 @@ class Tensors:
 class Generator:
     """A source of random numbers for one device; None is the CPU, whatever the default device is.
 
-    A generator made by hand starts from a fixed seed; the default ones start from a random seed.
+    A generator that a program creates starts from a fixed seed.  The default ones start from a random seed.
     Example:
         >>> generator = torch.Generator().manual_seed(3)
         >>> first = torch.rand(2, generator=generator)
@@ -75,14 +75,15 @@ class Generator:
         return devices.CPU if self.device_index == devices.CPU_INDEX else devices.cuda(self.device_index)
 
     def reserve(self, count: int) -> tuple[int, int, int]:
-        """Take `count` counters: (address of the state that says more, or 0; seed; the first of them).
+        """Reserve `count` counters; return (address of a state in device memory or 0, seed, first counter).
 
-        While the device's current stream is capturing, the seed and where to start are what each replay puts into the
-        state, so that replays go on where calls would.
+        While the device's current stream is capturing, the address is that of a state which each replay sets to its
+        seed and counter: replays continue the sequence as calls would.
         """
         capture = thread.machine().capture
         if capture is not None and capture.covers(self.device_index):
-            return capture.draw(self, count)  # type: ignore[no-any-return]
+            reserved: tuple[int, int, int] = capture.draw(self, count)
+            return reserved
         return self.random_state.reserve(count)
 
     def _is_captured(self) -> bool:
@@ -91,26 +92,26 @@ class Generator:
         return capture is not None and capture.covers(self.device_index)
 
     def _check_not_captured(self, name: str) -> None:
-        """Raises AcceleratorError while the device's current stream is capturing: a replay would not do it."""
+        """Raise AcceleratorError if the device's current stream is capturing: no replay would repeat the call."""
         if self._is_captured():
             raise AcceleratorError(
                 f"the state of the generator of {self.device} is neither read nor set in a capture",
-                hint="do it before the capture; replays go on from the state at that time",
+                hint="do it before the capture; replays continue from the state at their time",
                 error_code=CAPTURE_UNSUPPORTED,
                 operator=name,
             )
 
     def manual_seed(self, seed: Any) -> Generator:
-        """Start over from `int(seed)`, which has 64 bits (negative ones count as two's complement).
+        """Restart from the 64-bit seed `int(seed)`; a negative one is read as two's complement.
 
-        Raises: ArgumentError or ArgumentTypeError for another one; AcceleratorError in a capture, unless it is the seed
-            that there is.
+        Raises: ArgumentError or ArgumentTypeError for other values; AcceleratorError in a capture, unless the seed is
+                unchanged.
         """
         _seed("manual_seed", [self], _as_seed("manual_seed", seed))
         return self
 
     def seed(self) -> int:
-        """Start over from a random seed, and return it."""
+        """Restart from a random seed and return it."""
         self.manual_seed(secrets.randbits(63))
         return self.random_state.seed
 
@@ -118,14 +119,14 @@ class Generator:
         return self.random_state.seed
 
     def get_offset(self) -> int:
-        """How far the generator has come, in random words: four per counter."""
+        """The number of random words drawn since the seed: four per counter."""
         self._check_not_captured("get_offset")
         return 4 * self.random_state.counter
 
     def set_offset(self, offset: int) -> None:
-        """Go on from so many random words after the seed, a multiple of 4 that is not negative and has 64 bits.
+        """Continue `offset` random words after the seed: a multiple of 4, from 0 to 2**64 - 4.
 
-        Raises: ArgumentError or ArgumentTypeError for another one; AcceleratorError in a capture.
+        Raises: ArgumentError or ArgumentTypeError for other values; AcceleratorError in a capture.
         """
         try:
             words = operator.index(offset)
@@ -147,25 +148,25 @@ class Generator:
         return self.random_state.seed.to_bytes(8, "little") + self.get_offset().to_bytes(8, "little")
 
     def set_state_bytes(self, data: bytes) -> None:
-        """Restore what `state_bytes` gave; 8 bytes are a seed with offset 0.  Raises ArgumentError for another size."""
+        """Restore a state from `state_bytes`; 8 bytes are a seed with offset 0.  Raises ArgumentError otherwise."""
         set_states("set_state", [self], [data])
 
     def get_state(self) -> Any:
-        """The state, a uint8 tensor of 16 bytes on the CPU: seed and offset."""
+        """Return the state, seed and offset, as a uint8 tensor of 16 bytes on the CPU."""
         return Tensors.of_bytes(self.state_bytes())
 
     def set_state(self, new_state: Any) -> None:
-        """Restore what get_state gave.  Raises: ArgumentError for another size, ArgumentTypeError for another type."""
+        """Restore a state from `get_state`.  Raises ArgumentError or ArgumentTypeError for another size or type."""
         self.set_state_bytes(Tensors.to_bytes("set_state", new_state))
 
     def graphsafe_get_state(self) -> Generator:
-        """A generator of the same state: what one draws, the other does not draw again."""
+        """A generator that shares this one's state: each draw advances both."""
         return self._of(self.random_state)
 
     def graphsafe_set_state(self, state: Generator) -> Generator:
-        """Go on with the state of another generator, which both have from now on; also in a capture.
+        """Share the state of another generator from now on; allowed in a capture.
 
-        Raises: ArgumentTypeError if it is none; DeviceMismatchError if it is of another device.
+        Raises: ArgumentTypeError if `state` is not a generator; DeviceMismatchError if it is of another device.
         """
         check_generator("graphsafe_set_state", state)
         if self.device_index != state.device_index:
@@ -178,7 +179,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """A generator of its own state, which is what this one's is now."""
+        """A new generator whose state is a copy of this one's."""
         return self._of(State(self.random_state.seed, self.random_state.counter))
 
     def _of(self, state: State) -> Generator:
@@ -186,9 +187,9 @@ class Generator:
 
 
 def _made(index: int, state: State) -> Generator:
-    made = object.__new__(Generator)
-    made.device_index, made.random_state = index, state
-    return made
+    generator = object.__new__(Generator)
+    generator.device_index, generator.random_state = index, state
+    return generator
 
 
 def new_default(index: int) -> Generator:
@@ -215,8 +216,8 @@ def _as_seed(name: str, value: Any) -> int:
     try:
         seed = int(value)
     except (TypeError, ValueError, OverflowError) as failure:
-        kind = ArgumentTypeError if isinstance(failure, TypeError) else ArgumentError
-        raise kind(f"{name}: {value!r} is no seed", hint="give an integer") from failure
+        error_class = ArgumentTypeError if isinstance(failure, TypeError) else ArgumentError
+        raise error_class(f"{name}: {value!r} is not a seed", hint="give an integer") from failure
     if not -(1 << 63) <= seed < 1 << 64:
         raise ArgumentError(
             f"{seed} does not fit in 64 bits", hint="use a number from -2**63 to 2**64 - 1", operator=name
@@ -226,26 +227,26 @@ def _as_seed(name: str, value: Any) -> int:
 
 @whole
 def _seed(name: str, generators: Sequence[Generator], seed: int) -> None:
-    """Reseed all given generators, or none if one fails; a captured one keeps its seed."""
-    for each in generators:
-        if seed != each.random_state.seed:
-            each._check_not_captured(name)
-    for each in generators:
-        if not each._is_captured():
-            each.random_state.set(seed, 0)
+    """Reseed all generators, or none if one fails.  A generator in a capture keeps its seed, which must be equal."""
+    for generator in generators:
+        if seed != generator.random_state.seed:
+            generator._check_not_captured(name)
+    for generator in generators:
+        if not generator._is_captured():
+            generator.random_state.set(seed, 0)
 
 
 @whole
 def set_states(name: str, generators: Sequence[Generator], states: Sequence[bytes]) -> None:
     """Restore states from `state_bytes` in all generators, or in none if one fails.
 
-    Raises: ArgumentError for what is no state; AcceleratorError in a capture.
+    Raises: ArgumentError for malformed bytes; AcceleratorError in a capture.
     """
-    read = [_read_state(name, each) for each in states]
-    for each in generators:
-        each._check_not_captured(name)
-    for each, (seed, counter) in zip(generators, read):
-        each.random_state.set(seed, counter)
+    read = [_read_state(name, data) for data in states]
+    for generator in generators:
+        generator._check_not_captured(name)
+    for generator, (seed, counter) in zip(generators, read):
+        generator.random_state.set(seed, counter)
 
 
 def _read_state(name: str, data: bytes) -> tuple[int, int]:
@@ -265,8 +266,9 @@ def _read_state(name: str, data: bytes) -> tuple[int, int]:
 
 
 def manual_seed_all(seed: Any) -> None:
-    """Seed every CUDA device's generator, now or when the machine starts.  Raises what Generator.manual_seed does.
+    """Seed every CUDA device's generator, now or when the machine starts.
 
+    Raises: as Generator.manual_seed.
     Example:
         >>> torch.cuda.manual_seed_all(7)
         >>> first = torch.rand(2, device="cuda:1")
@@ -279,14 +281,14 @@ def manual_seed_all(seed: Any) -> None:
 
 def _seed_devices(name: str, seed: int) -> None:
     machine = thread.machine()
-    machine.at_start(lambda: _seed(name, [each.generator for each in machine.devices], seed))
+    machine.at_start(lambda: _seed(name, [accelerator.generator for accelerator in machine.devices], seed))
 
 
 @whole
 def manual_seed(seed: Any) -> Generator:
-    """Seed the CPU's generator and every CUDA device's; the CPU's generator.
+    """Seed the CPU's generator and every CUDA device's; return the CPU's generator.
 
-    Raises what Generator.manual_seed does.
+    Raises: as Generator.manual_seed.
     Example:
         >>> _ = torch.manual_seed(7)
         >>> first = torch.rand(2)
@@ -300,14 +302,14 @@ def manual_seed(seed: Any) -> Generator:
 
 
 def cuda_generator(device: object = None) -> Generator:
-    """The default generator of a CUDA device, the current one if none is named."""
+    """The default generator of a CUDA device.  None is the current device."""
     return default_generator(devices.cuda_index(device))
 
 
 def seed_current(seed: Any) -> None:
     """Seed the current CUDA device's generator, now or when the machine starts.
 
-    Raises what Generator.manual_seed does.
+    Raises: as Generator.manual_seed.
     Example:
         >>> torch.cuda.manual_seed(7)
         >>> first = torch.rand(2, device="cuda")
@@ -321,7 +323,7 @@ def seed_current(seed: Any) -> None:
 
 
 def seed() -> int:
-    """Seed the CPU's generator and every CUDA device's from one random seed; the seed.
+    """Seed the CPU's generator and every CUDA device's from one random seed; return the seed.
 
     Example:
         >>> torch.seed() == torch.initial_seed()

@@ -38,7 +38,7 @@ POISON = 0xFF
 
 @dataclass
 class Input:
-    """version: of the storage, at the last replay or the capture."""
+    """A declared static input.  version: that of the storage at the capture or the last replay."""
 
     name: str
     memory: weakref.ref[Storage]
@@ -52,41 +52,41 @@ class StaticInputs:
         self._inputs: list[Input] = []
 
     def declare(self, tensor: Any) -> None:
-        """Check a tensor from now on, if FLAMBEAU_STRICT says so."""
+        """Check a tensor from now on, if FLAMBEAU_STRICT=1 is set."""
         if config.strict():
             name = f"static input {len(self._inputs)}, {tensor.describe()}, declared at {callers.call_site()}"
             self._inputs.append(Input(name, weakref.ref(tensor.storage), tensor.storage.version))
 
     def note(self) -> None:
-        """What is written from now on is new."""
-        for each in self._inputs:
-            if (memory := each.memory()) is not None:
-                each.version = memory.version
+        """Note the current versions: later writes count as new values."""
+        for static_input in self._inputs:
+            if (memory := static_input.memory()) is not None:
+                static_input.version = memory.version
 
     def check(self) -> None:
-        """Raises AcceleratorError if an input was freed, or has no new values."""
-        for each in self._inputs:
-            memory = each.memory()
+        """Raise AcceleratorError if an input was freed or has no new values."""
+        for static_input in self._inputs:
+            memory = static_input.memory()
             if memory is None:
                 raise AcceleratorError(
-                    f"{each.name}, was freed",
+                    f"{static_input.name}, was freed",
                     hint="keep a reference to every tensor that the graph reads",
                     error_code=CAPTURE_UNSUPPORTED,
                     operator="replay",
                 )
-            if memory.version == each.version:
+            if memory.version == static_input.version:
                 raise AcceleratorError(
-                    f"{each.name}, was not written since the last replay, or the capture",
+                    f"{static_input.name}, was not written since the last replay, or the capture",
                     hint="copy_() new values into it before each replay",
                     error_code=CAPTURE_UNSUPPORTED,
                     operator="replay",
                 )
 
     def use_up(self, stream: Stream) -> None:
-        """Leave poison where the values of a replay were, so that a part that is not written again shows."""
+        """Fill the inputs with poison after a replay, so that parts which are not written again are visible."""
         self.note()
-        for each in self._inputs:
-            memory = each.memory()
+        for static_input in self._inputs:
+            memory = static_input.memory()
             if memory is not None and memory.device.index == stream.device_index:
                 stream.fill(memory.address(), POISON, memory.nbytes)
 
@@ -107,17 +107,17 @@ class GraphDebugging:
         def _captured(self, name: str) -> Machine: ...
 
     def enable_debug_mode(self) -> None:
-        """Keep what is captured from now on, so that `debug_dump` can write it."""
+        """Keep the graph of later captures, so that `debug_dump` can write it."""
         self._in_debug_mode = True
 
     def debug_dump(self, debug_path: str) -> None:
-        """Write the graph to a file, in the language of Graphviz; a warning where it was not kept.
+        """Write the graph to a file in Graphviz's DOT language.  Warns if the graph was not kept.
 
         Raises: AcceleratorError before the end of a capture, or if the file cannot be written.
         """
         machine = self._captured("debug_dump")
         if not self._graph:
-            callers.warn(f"debug_dump: nothing is written, for the graph was not kept: {DEBUG_HINT}")
+            callers.warn(f"debug_dump: nothing is written because the graph was not kept: {DEBUG_HINT}")
             return
         machine.driver.graph_write(self._graph, str(debug_path))
 
@@ -173,39 +173,39 @@ class RandomStates:
 
     def __init__(self) -> None:
         self._memory: storage.Storage | None = None
-        self._draws: dict[State, int] = {}  # counters drawn by one replay; a state's place is its number here
+        self._draws: dict[State, int] = {}  # counters drawn by one replay, in the order of the states in memory
 
     def allocate(self, stream: Stream) -> None:
-        """Take the memory, for good: replays on any stream follow the taking.  Host: waits for `stream`."""
+        """Allocate the memory.  Host: waits for `stream`, so that replays on any stream follow the allocation."""
         nbytes = STATE_BYTES * MAX_GENERATORS
         self._memory = storage.on_device(stream.machine.devices[stream.device_index], nbytes, stream.handle)
         stream.synchronize()
 
     def register(self, generator: Generator) -> None:
-        """Let the graph draw from a generator.  Raises: ArgumentError if there are too many, ArgumentTypeError."""
+        """Let the graph draw from a generator.  Raises ArgumentError if there are too many, ArgumentTypeError."""
         check_generator("register_generator_state", generator)
         if generator.random_state not in self._draws and len(self._draws) == MAX_GENERATORS:
             raise ArgumentError(
-                f"{MAX_GENERATORS} generators are drawn from, and no more can be",
+                f"{MAX_GENERATORS} generators are drawn from already, which is the limit",
                 hint="draw from fewer generators in one graph",
                 operator="CUDAGraph",
             )
         self._draws.setdefault(generator.random_state, 0)
 
     def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
-        """Draw `count` counters in each replay: (address of the generator's state, 0, place of the first)."""
+        """Draw `count` counters in each replay; return (address of the generator's state, 0, offset of the first)."""
         self.register(generator)
         state = generator.random_state
         first = self._draws[state]
         self._draws[state] = first + count
         return self._address(list(self._draws).index(state)), 0, first
 
-    def _address(self, place: int) -> int:
+    def _address(self, index: int) -> int:
         assert self._memory is not None
-        return self._memory.address() + STATE_BYTES * place
+        return self._memory.address() + STATE_BYTES * index
 
     def write(self, stream: Stream, last: Stream | None) -> None:
-        """Reserve what a replay on `stream` draws, and queue the writing of the states.  last: of the last replay."""
+        """Reserve the counters of a replay on `stream`; queue writes of the states.  last: the last replay's stream."""
         if not any(self._draws.values()):
             return
         assert self._memory is not None
@@ -213,9 +213,9 @@ class RandomStates:
             stream.wait_stream(last)
         self._memory.record_stream(stream)
         kernel = stream.machine.devices[stream.device_index].kernel(SET_STATE)
-        for place, (state, count) in enumerate(self._draws.items()):
+        for index, (state, count) in enumerate(self._draws.items()):
             _, seed, first = state.reserve(count)
-            stream.launch(kernel, ONE_THREAD, SET_STATE.pack([self._address(place), seed, first]))
+            stream.launch(kernel, ONE_THREAD, SET_STATE.pack([self._address(index), seed, first]))
 
 
 MODES = {mode.value: mode for mode in CaptureMode}
@@ -224,7 +224,7 @@ _pool_numbers = itertools.count(1)
 
 
 def graph_pool_handle() -> PoolId:
-    """A new memory pool id, to be shared by graphs through `pool=`.
+    """Return a new memory pool id, which graphs share through `pool=`.
 
     Example:
         >>> pool = torch.cuda.graph_pool_handle()
@@ -243,7 +243,7 @@ def graph_pool_handle() -> PoolId:
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether the current stream is capturing.  Starts nothing.
+    """Whether the current stream is capturing.  Does not start CUDA.
 
     Host: returns at once.
     Example:
@@ -290,7 +290,7 @@ class CUDAGraph(GraphDebugging):
         self._forget()
 
     def _forget(self) -> None:
-        """Be as new."""
+        """Reset the attributes to those of a new graph."""
         self._machine: Machine | None = None
         self._stream: Stream | None = None
         self._last: Stream | None = None
@@ -308,18 +308,18 @@ class CUDAGraph(GraphDebugging):
     def capture_begin(
         self, pool: PoolId | None = None, capture_error_mode: str = "global", check_input_liveness: bool = False
     ) -> None:
-        """Capture what the current stream gets from now on.
+        """Begin capturing the current stream.
 
-        pool: of another graph (`g.pool()`), or a `graph_pool_handle()`, to share memory with; None for a new one.
-        capture_error_mode: "global", "thread_local" or "relaxed": whose unsafe calls break the capture.
-        check_input_liveness: replays look for what was freed since the capture; on virtual GPUs alone.
+        pool: the memory pool to use, `g.pool()` of another graph or a `graph_pool_handle()`; None for a new one.
+        capture_error_mode: "global", "thread_local" or "relaxed": the threads whose unsafe calls break the capture.
+        check_input_liveness: replays find memory that was freed since the capture; on virtual GPUs only.
         Host:   waits for the current stream.
         Raises: AcceleratorError if the current stream is a default one, the graph has been captured already, or
-                another capture is underway; ArgumentError for an unknown mode, ArgumentTypeError for what is no pool.
+                another capture is underway; ArgumentError for an unknown mode, ArgumentTypeError for an invalid pool.
         """
         if pool is not None and not _is_pool(pool):
             raise ArgumentTypeError(
-                f"{pool!r} is no memory pool",
+                f"{pool!r} is not a memory pool",
                 hint="pool= takes g.pool() or graph_pool_handle()",
                 operator="capture_begin",
             )
@@ -345,7 +345,7 @@ class CUDAGraph(GraphDebugging):
         try:
             self._begin(machine, stream, pool or graph_pool_handle(), MODES[capture_error_mode])
         except BaseException:
-            self.abandon()  # it has begun if a signal handler raised at its end
+            self.abandon()  # the capture has begun if a signal handler raised at the end of `_begin`
             raise
 
     @whole
@@ -353,13 +353,14 @@ class CUDAGraph(GraphDebugging):
         with machine.lock:
             if machine.capture is not None:
                 raise _error(
-                    f"capture_begin: a capture is underway on {machine.capture._stream!r}", "one at a time is possible"
+                    f"capture_begin: a capture is underway on {machine.capture._stream!r}",
+                    "end it first: only one capture is possible at a time",
                 )
             machine.capture = self
         self._machine, self._stream, self._pool = machine, stream, pool
         self._launch_blocking, machine.launch_blocking = machine.launch_blocking, False
-        for each in machine.devices:
-            each.allocator.capture_started(pool)
+        for accelerator in machine.devices:
+            accelerator.allocator.capture_started(pool)
         machine.pinned.capture_started()
         try:
             machine.driver.capture_begin(stream.handle, mode)
@@ -370,11 +371,11 @@ class CUDAGraph(GraphDebugging):
 
     @whole
     def capture_end(self) -> None:
-        """End the capture; the current stream is the one where it began.
+        """End the capture.  The current stream must be the one where it began.
 
         Host:   returns at once.
-        Raises: AcceleratorError if the capture was broken, naming the call, or a stream that joined it was not waited
-                for.  The graph is empty then.
+        Raises: AcceleratorError if a call has broken the capture, which it names, or if a stream that joined it was not
+                waited for.  The graph is empty then.
         """
         machine = self._capturing("capture_end")
         stream = thread.current_stream(devices.cuda_index())
@@ -392,16 +393,16 @@ class CUDAGraph(GraphDebugging):
             raise
         self._capture_over(machine)
         if machine.driver.graph_node_count(self._graph) == 0:
-            callers.warn(f"The CUDA Graph is empty: nothing was put on {stream!r} or on a stream that joined it")
+            callers.warn(f"The CUDA Graph is empty: no work was submitted to {stream!r} or to a stream that joined it")
         self._inputs.note()
         if not self.keep_graph:
             self._instantiate(machine)
 
     def _capture_over(self, machine: Machine) -> None:
-        """Let everything go on as without a capture; the next one may begin only then."""
+        """Leave capture mode in the allocators and the machine.  The next capture may begin after it."""
         try:
-            for each in machine.devices:
-                each.allocator.capture_ended()
+            for accelerator in machine.devices:
+                accelerator.allocator.capture_ended()
             machine.pinned.capture_ended()
         finally:
             machine.launch_blocking = self._launch_blocking
@@ -414,7 +415,7 @@ class CUDAGraph(GraphDebugging):
 
     @whole
     def abandon(self) -> None:
-        """End a capture whose result nobody wants; nothing if there is none."""
+        """End an unfinished capture and drop its result.  Does nothing if there is none."""
         machine, stream = self._machine, self._stream
         if machine is None or stream is None or machine.capture is not self:
             return
@@ -426,32 +427,32 @@ class CUDAGraph(GraphDebugging):
         self._capture_over(machine)
         self.reset()
 
-    # what captured work asks of its graph
+    # called by captured work
 
     def covers(self, device: int) -> bool:
         """Whether work on a device's current stream is captured."""
         return device >= 0 and thread.current_stream(device).is_capturing()
 
     def keep(self, use: HostUse) -> None:
-        """Hold on to memory that a captured copy uses; every replay uses it again."""
+        """Keep memory of a captured copy alive: every replay uses it again."""
         self._kept.append(use)
 
     def keep_event(self, event: Event) -> None:
-        """Hold on to an external event that replays record or wait for."""
+        """Keep an external event alive that replays record or wait for."""
         self._events.append(event)
 
     def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
-        """Take `count` counters at each replay: (address of the generator's state, 0, the first one's place)."""
+        """Draw `count` counters in each replay; see `RandomStates.draw`."""
         return self._random.draw(generator, count)
 
     def register_generator_state(self, generator: Generator) -> None:
-        """Let replays draw from a generator; a capture does so itself for those that it meets."""
+        """Let replays draw from a generator.  Generators used during the capture are registered automatically."""
         self._random.register(generator)
 
     # replaying
 
     def instantiate(self) -> None:
-        """Make the graph ready for replays, anew if it is.  Raises AcceleratorError without keep_graph=True."""
+        """Make the graph ready for replays, again if it is.  Raises AcceleratorError without keep_graph=True."""
         machine = self._captured("instantiate")
         if not self.keep_graph:
             raise _error("instantiate: the graph was not kept", "make it with CUDAGraph(keep_graph=True)")
@@ -461,22 +462,22 @@ class CUDAGraph(GraphDebugging):
     def _instantiate(self, machine: Machine) -> None:
         is_kept = self.keep_graph or self._in_debug_mode
         with machine.loading():
-            made = machine.driver.graph_instantiate(self._graph)
+            launchable = machine.driver.graph_instantiate(self._graph)
             for gone in (self._launchable, GraphHandle(0) if is_kept else self._graph):
                 if gone:
                     machine.driver.graph_destroy(gone)
-        self._launchable = made
+        self._launchable = launchable
         if not is_kept:
             self._graph = GraphHandle(0)
 
     @whole
     def replay(self) -> None:
-        """Do the captured work on the current stream of the device that it was captured on.
+        """Launch the captured work on the current stream of the device that it was captured on.
 
         Host:   returns at once.
         Order:  after the work on that stream, and after the graph's last replay.
         Raises: AcceleratorError if nothing is captured, the stream is capturing, or, with FLAMBEAU_STRICT=1, a declared
-                input is gone or old.
+                input was freed or not written since the last replay.
         """
         machine = self._captured("replay")
         if not self._launchable:
@@ -487,7 +488,7 @@ class CUDAGraph(GraphDebugging):
             raise _error(f"replay: {stream!r} is capturing", "a graph cannot be part of another one")
         self._inputs.check()
         if self._checks_inputs:
-            memory_stats.allocated_bytes()  # the driver learns what was dropped
+            memory_stats.allocated_bytes()  # so that the driver learns of freed blocks
         if stream is not self._last:
             for use in self._kept:
                 use.memory.record_stream(stream)
@@ -505,25 +506,25 @@ class CUDAGraph(GraphDebugging):
     # inputs
 
     def static_inputs(self, *tensors: Any) -> None:
-        """Say which tensors get new values before each replay; before or during the capture, or after it.
+        """Declare the tensors that get new values before each replay.  It may be called before or after the capture.
 
-        Without FLAMBEAU_STRICT=1 this does nothing.  With it, a replay raises if one of them was freed, or not written
-        since the last replay (or the capture), and leaves poison (NaN, or -1) in them.
+        Without FLAMBEAU_STRICT=1 this does nothing.  With it, a replay raises if one of them was freed, or was not
+        written since the last replay (or the capture).  Each replay then fills them with poison (NaN, or -1).
         """
-        for each in tensors:
-            self._inputs.declare(each)
+        for tensor in tensors:
+            self._inputs.declare(tensor)
 
     # memory
 
     def pool(self) -> PoolId:
-        """The pool that the graph's memory comes from, for captures that are to share it."""
+        """The id of the graph's memory pool, for captures that share the pool."""
         if self._pool is None:
             raise _error("pool: nothing was captured", "capture first, or share a graph_pool_handle()")
         return self._pool
 
     @whole
     def reset(self) -> None:
-        """Forget the capture.  Its memory goes back with `empty_cache`, except what tensors hold.
+        """Discard the capture.  `empty_cache` then returns its memory to the driver, except what tensors hold.
 
         Raises: AcceleratorError while it is being captured.
         """
@@ -533,9 +534,9 @@ class CUDAGraph(GraphDebugging):
         if machine.capture is self:
             raise _error("reset: the graph is being captured", "call capture_end() first")
         with machine.loading():
-            for each in (self._launchable, self._graph):
-                if each:
-                    machine.driver.graph_destroy(each)
+            for handle in (self._launchable, self._graph):
+                if handle:
+                    machine.driver.graph_destroy(handle)
         if self._pool is not None:
             for accelerator in machine.devices:
                 accelerator.allocator.release_pool(self._pool)
@@ -548,10 +549,10 @@ class CUDAGraph(GraphDebugging):
 
 
 class graph:  # noqa: N801  (the field's name for it)
-    """`with cuda.graph(g):` captures what the block does on the device's capture stream, which is current inside.
+    """`with cuda.graph(g):` captures the block's work on the device's capture stream, which is current inside.
 
-    pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.  stream: to capture on instead.
-    Host:   waits for the device, and hands idle memory back, on entry.
+    pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.  stream: captured on instead.
+    Host:   on entry, waits for the device and returns idle memory to the driver.
     Raises: AcceleratorError as capture_begin and capture_end do.
     Example:
         >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
@@ -578,7 +579,7 @@ class graph:  # noqa: N801  (the field's name for it)
         self._guard = StreamGuard(self.capture_stream)
 
     def __enter__(self) -> None:
-        if thread.machine().capture is None:  # else capture_begin says what is wrong
+        if thread.machine().capture is None:  # otherwise capture_begin raises
             control.synchronize(self.capture_stream.device_index)
             hand_idle_memory_back()
         self._guard.__enter__()
@@ -589,13 +590,13 @@ class graph:  # noqa: N801  (the field's name for it)
             raise
 
     @whole
-    def __exit__(self, kind: Any, *error: object) -> None:
+    def __exit__(self, error_type: Any, *error: object) -> None:
         try:
-            if kind is None:
+            if error_type is None:
                 self.cuda_graph.capture_end()
         finally:
             try:
-                self.cuda_graph.abandon()  # does nothing after an end that went well
+                self.cuda_graph.abandon()  # does nothing after a successful end
             finally:
                 self._guard.__exit__()
 
@@ -615,7 +616,7 @@ def _capture_stream(index: int) -> Stream:
 
 
 def _is_pool(value: object) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(type(each) is int for each in value)
+    return isinstance(value, tuple) and len(value) == 2 and all(type(part) is int for part in value)
 
 
 def _error(fact: str, hint: str) -> AcceleratorError:

@@ -20,7 +20,8 @@ SIZE_HINT = "ask for 1 to cuda.get_device_properties().multi_processor_count"
 class GreenContext:
     """A subset of a device's multiprocessors: `GreenContext.create(num_sms=16)`.
 
-    num_sms: how many it has.  Contexts of one size are the same multiprocessors; a larger one has those of a smaller.
+    num_sms: the number of its multiprocessors.  Contexts of equal size have the same multiprocessors; a larger context
+    includes those of a smaller one.
     Example:
         >>> context = torch.cuda.GreenContext.create(num_sms=16)
         >>> context.num_sms
@@ -37,9 +38,10 @@ class GreenContext:
 
     @staticmethod
     def create(*, num_sms: int, device_id: int | None = None) -> GreenContext:
-        """A context of so many multiprocessors or a few more, as the hardware divides them; on the current device.
+        """Return a context with at least `num_sms` multiprocessors, rounded up as the hardware divides them.
 
-        Raises: AcceleratorError if the device has fewer, ArgumentTypeError for what is no int.
+        device_id: None for the current device.
+        Raises: AcceleratorError if the device has fewer, ArgumentTypeError if num_sms is not an int.
         """
         if not devices.is_integer(num_sms):
             raise ArgumentTypeError(
@@ -47,28 +49,28 @@ class GreenContext:
             )
         index = devices.cuda_index(device_id)
         machine = thread.machine()
-        there_are = machine.properties(index).multi_processor_count
-        if not 1 <= num_sms <= there_are:
+        available = machine.properties(index).multi_processor_count
+        if not 1 <= num_sms <= available:
             raise AcceleratorError(
-                f"{num_sms} multiprocessors were asked for, cuda:{index} has {there_are}",
+                f"{num_sms} multiprocessors were requested, cuda:{index} has {available}",
                 hint=SIZE_HINT,
                 error_code=INVALID_VALUE,
                 operator="GreenContext.create",
             )
         partition, granted = machine.devices[index].driver.partition(index, int(num_sms))
         with machine.lock:
-            found = machine.green_contexts.get(partition)
-            if found is None:
-                found = machine.green_contexts[partition] = GreenContext(machine, index, partition, granted)
-            return found
+            context = machine.green_contexts.get(partition)
+            if context is None:
+                context = machine.green_contexts[partition] = GreenContext(machine, index, partition, granted)
+            return context
 
     def Stream(self) -> Stream:  # noqa: N802  (the field's name for it)
-        """The next stream of the context's pool: 32 of them, round robin, so the 33rd is the 1st."""
+        """Return the next stream of the context's pool, which hands out 32 streams round robin."""
         with self._machine.lock:
             turn, self._turn = self._turn, self._turn + 1
             if turn < STREAMS_PER_POOL:
                 handle = self._machine.driver.partition_stream(self._partition)
                 self._streams.append(Stream.adopt(self._machine, self._index, handle))
-            found = self._streams[turn % STREAMS_PER_POOL]
-            found.handed_out += 1
-            return found
+            stream = self._streams[turn % STREAMS_PER_POOL]
+            stream.handed_out += 1
+            return stream

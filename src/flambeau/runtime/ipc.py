@@ -3,9 +3,10 @@
 - A message is a fixed struct: the address of the sender and the number of a handle.  The receiver asks the sender, and
   the owner if that is a third process; it then opens the whole segment, once per process.
 - Every transfer is ordered: the sender records an interprocess event on its current stream, and the receiver's current
-  stream waits for it, also for a storage that the receiver knows already.
+  stream waits for it.  This includes a storage that the receiver has already.
 - The owner keeps the memory until every holder has released it (ipc_exports.py) or ended.
-- The memory of an owner that ends is gone.  Virtual GPUs then raise AccessError; on hardware the bytes are undefined.
+- When an owner ends, its memory is freed.  Using it then raises AccessError on virtual GPUs; on hardware the bytes are
+  undefined.
 - A thread holds no lock while it waits for another process.
 - Nothing is sent or received in a capture: a replay would not repeat it.
 """
@@ -31,7 +32,7 @@ from .ipc_memory import (
     Handle,
     InFlight,
     Lent,
-    Place,
+    Location,
     Report,
     Returner,
     Share,
@@ -66,11 +67,12 @@ class Exchange:
 
     # sending
     def send(self, storage: Storage, site: str, route: object = None) -> bytes:
-        """The message by which another process, or this one, receives a storage that is not empty.
+        """Return the message by which another process, or this one, receives a non-empty storage.
 
-        site: where in the program, for reports;  route: what it is sent by, for `withdraw`.
+        site: the source line, for reports;  route: the queue or pool that sends it, for `withdraw`.
         Host:   returns at once.
-        Order:  the receiver's current stream follows what the current stream of the storage's device has by now.
+        Order:  the receiver's current stream follows the work submitted so far to the current stream of the storage's
+                device.
         Raises: AcceleratorError in a capture.
         """
         self._refuse_capture(f"send, at {site}")
@@ -79,9 +81,10 @@ class Exchange:
         return _MESSAGE.pack(MAGIC, self._endpoint.name, self._service, self.exports.issue(handle))
 
     def _refuse_capture(self, name: str) -> None:
+        """Raise AcceleratorError if the current stream of a device is capturing."""
         if self._machine.capture is None:
             return
-        if any(thread.current_stream(each.index).is_capturing() for each in self._machine.devices):
+        if any(thread.current_stream(accelerator.index).is_capturing() for accelerator in self._machine.devices):
             raise AcceleratorError(
                 "tensors of several processes cannot be sent or received in a capture",
                 hint="do it before the capture or after it",
@@ -99,16 +102,16 @@ class Exchange:
             )
         stream, share = thread.current_stream(device), storage.block
         if isinstance(share, Share):  # the receiver asks its owner for the segment
-            terms, place, segment = None, share.place, b""
+            terms, location, segment = None, share.location, b""
         else:
             terms = self.exports.terms(storage) or self._first_terms(storage, site)
-            place = Place.unpack(terms.place)
-            segment = place.segment
+            location = Location.unpack(terms.location)
+            segment = location.segment
         driver.block_shared(device, Address(storage.address()), storage.nbytes, stream.handle)
         storage.record_stream(stream)
         event = self._idle_event(device)
         stream.record(event)
-        return Handle(storage, terms, place.pack(segment, self._event_handles[event]), event, route, site)
+        return Handle(storage, terms, location.pack(segment, self._event_handles[event]), event, route, site)
 
     def _first_terms(self, storage: Storage, site: str) -> Terms:
         segment = storage.block.segment.address
@@ -119,40 +122,42 @@ class Exchange:
         offset = storage.address() - segment
 
         def pack(reference: int) -> bytes:
-            place = Place(self._endpoint.name, self._service, reference, uuid, offset, storage.nbytes, handle, b"")
-            return place.pack(handle, b"")
+            location = Location(
+                self._endpoint.name, self._service, reference, uuid, offset, storage.nbytes, handle, b""
+            )
+            return location.pack(handle, b"")
 
         return self.exports.agree(storage, pack, site)
 
     def _idle_event(self, device: int) -> EventHandle:
-        """An interprocess event that nobody has still to wait for."""
+        """Return an interprocess event without pending waits, made if there is none."""
         with self._lock:
-            for where, event in self.exports.take_spent():
-                self._idle_events.setdefault(where, []).append(EventHandle(event))
+            for owner, spent in self.exports.take_spent():
+                self._idle_events.setdefault(owner, []).append(EventHandle(spent))
             idle = self._idle_events.get(device)
             if idle:
                 return idle.pop()
-        made = self._machine.driver.event_create(device, False, False, True)
-        self._event_handles[made] = self._machine.driver.event_ipc_export(made)
-        return made
+        event = self._machine.driver.event_create(device, False, False, True)
+        self._event_handles[event] = self._machine.driver.event_ipc_export(event)
+        return event
 
     # answering other processes, in the channel's thread
     def asked(self, peer: Peer, request: bytes) -> Answer:
         if len(request) != REQUEST.size:
             raise ArgumentError(f"a request of {len(request)} bytes", operator="multiprocessing")
-        kind, number = REQUEST.unpack(request)
-        if kind == _TAKE:
+        action, number = REQUEST.unpack(request)
+        if action == _TAKE:
             return self.exports.take(number, peer).answer, ()
-        if kind == _HOLD:
-            return self.exports.hold(number, peer).terms.place, ()
-        if kind == _DONE:
+        if action == _HOLD:
+            return self.exports.hold(number, peer).terms.location, ()
+        if action == _DONE:
             self.exports.done(number, peer)
-        elif kind == _ABANDON:
+        elif action == _ABANDON:
             self.exports.abandon(number, peer)
-        elif kind == GIVE_BACK:
+        elif action == GIVE_BACK:
             self.exports.give_back(number, peer)
         else:
-            raise ArgumentError(f"request {kind!r} is unknown", operator="multiprocessing")
+            raise ArgumentError(f"request {action!r} is unknown", operator="multiprocessing")
         return _NOTHING
 
     def lost(self, peer: Peer) -> None:
@@ -160,16 +165,16 @@ class Exchange:
 
     # receiving
     def receive(self, message: bytes) -> Storage:
-        """The storage that a message stands for; each message is received once.
+        """Receive the storage of a message.  Each message can be received once.
 
-        Host:   waits for the sender's answer, and for no work.
-        Raises: ProcessGoneError if a process has ended whose help it takes, or if the tensor was received already or
-                withdrawn; ArgumentError if this is no message; DeviceIndexError if the device is not to be seen here;
-                AcceleratorError in a capture.
+        Host:   waits for the sender's answer, not for work on a device.
+        Raises: ProcessGoneError if the sender or the owner has ended, or if the tensor was received already or
+                withdrawn; ArgumentError for a malformed message; DeviceIndexError if the device is not visible to this
+                process; AcceleratorError in a capture.
         """
         if not isinstance(message, bytes) or len(message) != _MESSAGE.size or not message.startswith(MAGIC):
             raise ArgumentError(
-                f"this is no message of a tensor: {message[:16]!r}, {len(message)} bytes", operator="receive"
+                f"this is not a message of a tensor: {message[:16]!r}, {len(message)} bytes", operator="receive"
             )
         self._refuse_capture("receive")
         _, name, service, number = _MESSAGE.unpack(message)
@@ -180,7 +185,7 @@ class Exchange:
         answer, _ = ask(sender, service, REQUEST.pack(_TAKE, number), REQUEST.pack(_ABANDON, number))
         try:
             with self._machine.loading():
-                return self._receive_share(sender, Place.unpack(answer))
+                return self._receive_share(sender, Location.unpack(answer))
         finally:
             sender.tell(service, REQUEST.pack(_DONE, number))
 
@@ -196,102 +201,112 @@ class Exchange:
             self.exports.done(number, None)
         return storage
 
-    def _receive_share(self, sender: Connection, place: Place) -> Storage:
-        if place.owner == self._endpoint.name:
-            storage = self.exports.reference(place.reference).storage
+    def _receive_share(self, sender: Connection, location: Location) -> Storage:
+        if location.owner == self._endpoint.name:
+            storage = self.exports.reference(location.reference).storage
         else:
-            storage = self._borrow(sender, place)
-        event = self._opened_event(sender, storage.device.index, place.event)
+            storage = self._borrow(sender, location)
+        event = self._opened_event(sender, storage.device.index, location.event)
         stream = thread.current_stream(storage.device.index)
         stream.wait(event)
         storage.record_stream(stream)
         return storage
 
-    def _borrow(self, sender: Connection, place: Place) -> Storage:
-        """The storage at a place in another process, of which this one holds a share from now on."""
+    def _borrow(self, sender: Connection, location: Location) -> Storage:
+        """Return a storage of another process, to which this process holds a reference from now on."""
         owner = sender
-        if not place.segment:
-            owner = self._endpoint.connect(place.owner)
-            answer, _ = owner.ask(place.service, REQUEST.pack(_HOLD, place.reference))
-            place = Place.unpack(answer)
-        known = self._received.get((place.owner, place.service, place.reference))
+        if not location.segment:
+            owner = self._endpoint.connect(location.owner)
+            answer, _ = owner.ask(location.service, REQUEST.pack(_HOLD, location.reference))
+            location = Location.unpack(answer)
+        known = self._received.get((location.owner, location.service, location.reference))
         if known is not None:
-            tell_given_back(owner, place)
+            tell_given_back(owner, location)
             return known
         try:
-            return self._opened(owner, place)
+            return self._opened(owner, location)
         except BaseException:
-            tell_given_back(owner, place)
+            tell_given_back(owner, location)
             raise
 
-    def _opened(self, owner: Connection, place: Place) -> Storage:
-        device = self._device(place.uuid)
+    def _opened(self, owner: Connection, location: Location) -> Storage:
+        """Open the segment of a storage, and make the storage over it."""
+        device = self._device(location.uuid)
         driver = self._machine.driver
-        base = driver.ipc_open(device, place.segment)
-        share = Share(driver, owner, place, device, base)
-        storage = owning(self._machine.devices[device], place.nbytes, base + place.offset, share, self)
+        base = driver.ipc_open(device, location.segment)
+        share = Share(driver, owner, location, device, base)
+        storage = owning(self._machine.devices[device], location.nbytes, base + location.offset, share, self)
         self._shares.add(share)
         self._returner.start()
-        self._received[place.owner, place.service, place.reference] = storage
+        self._received[location.owner, location.service, location.reference] = storage
         return storage
 
     def _device(self, uuid: str) -> int:
-        for each in self._machine.devices:
-            if each.properties.uuid == uuid:
-                return each.index
+        """Return the index of the device with a UUID.  Raises DeviceIndexError if this process does not see it."""
+        for accelerator in self._machine.devices:
+            if accelerator.properties.uuid == uuid:
+                return accelerator.index
         raise DeviceIndexError(
             f"the tensor lies on {uuid}, and this process sees "
-            f"{', '.join(each.properties.uuid for each in self._machine.devices)}",
+            f"{', '.join(accelerator.properties.uuid for accelerator in self._machine.devices)}",
             hint="give both processes the same GPUs: CUDA_VISIBLE_DEVICES, or FLAMBEAU_GPUS",
             operator="receive",
         )
 
     def _opened_event(self, sender: Connection, device: int, handle: bytes) -> EventHandle:
-        """A sender's event.  Senders use theirs again and again, so they stay open."""
+        """Open a sender's event.  Opened events are kept, because senders reuse theirs."""
         driver = self._machine.driver
         for key in [key for key in list(self._opened_events) if key[0].is_lost]:  # other threads receive too
             lost = self._opened_events.pop(key, None)
             if lost is not None:
                 driver.event_destroy(lost)
-        found = self._opened_events.get((sender, device, handle))
-        if found is None:
-            made = driver.event_ipc_open(device, handle)
-            found = self._opened_events.setdefault((sender, device, handle), made)
-            if found != made:  # another thread was quicker
-                driver.event_destroy(made)
-        return found
+        event = self._opened_events.get((sender, device, handle))
+        if event is None:
+            opened = driver.event_ipc_open(device, handle)
+            event = self._opened_events.setdefault((sender, device, handle), opened)
+            if event != opened:  # another thread was faster
+                driver.event_destroy(opened)
+        return event
 
-    # giving back: a Share is the block of a storage whose cache is the Exchange
+    # releasing imports: a Share is the block of an imported storage, and the Exchange is its allocator
     def record_stream(self, share: Share, stream: StreamHandle) -> None:
         if stream not in share.streams:
             share.streams.append(stream)
 
     def free(self, share: Share) -> None:
-        """The last tensor here is gone.  Safe in finalizers, and under any lock."""
+        """Release an import whose last tensor was freed.  Safe in finalizers and under any lock."""
         self._returner.give(share)
 
     def collect(self) -> None:
-        """Give back what was dropped here, and take back what others have given back.
+        """Release dropped imports, and process the releases of other processes.
 
-        Host: waits for the work of this process that uses what was dropped.
+        Host: waits for the work of this process that uses dropped imports.
         """
         self._returner.settle()
         self._endpoint.settle()
 
     def report(self) -> Report:
-        """Who holds what, as far as this process knows."""
+        """Report exported, imported and in-flight memory, as far as this process knows."""
         self._endpoint.settle()
         handles, references = self.exports.accounts()
         return Report(
             [
-                Lent(each.storage.device.index, each.storage.nbytes, _by_pid(each.holders), each.terms.site)
-                for each in references
+                Lent(
+                    reference.storage.device.index,
+                    reference.storage.nbytes,
+                    _by_pid(reference.holders),
+                    reference.terms.site,
+                )
+                for reference in references
             ],
             [
-                Borrowed(each.device, each.place.nbytes, each.owner.pid, each.owner.is_lost)
-                for each in list(self._shares)
+                Borrowed(share.device, share.location.nbytes, share.owner.pid, share.owner.is_lost)
+                for share in list(self._shares)
             ],
-            [InFlight(each.device, each.nbytes, each.taker.pid if each.taker else None, each.site) for each in handles],
+            [
+                InFlight(handle.device, handle.nbytes, handle.taker.pid if handle.taker else None, handle.site)
+                for handle in handles
+            ],
         )
 
 
@@ -305,5 +320,5 @@ def of(machine: Machine) -> Exchange:
     with machine.lock:
         if machine.exchange is None:
             machine.exchange = Exchange(machine)
-        found: Exchange = machine.exchange
-        return found
+        exchange: Exchange = machine.exchange
+        return exchange

@@ -1,16 +1,16 @@
-"""Memory shared between processes: what this process exports, what it imports, and the report of both.
+"""Memory shared between processes: exports of this process, its imports, and the report of both.
 
 - A *handle* is one tensor in flight.  It keeps the storage until the receiver confirms the reception.
 - A *reference* counts the holders of an exported storage.  It keeps the storage until every holder released it.
 - Both keep storages by ordinary Python references, so a released storage returns to its cache like any other.
 - The handles and references of a process that ends are released automatically.  A handle without a receiver stays until
   it is withdrawn.
-- The tables are changed by this process's threads, and by the channel's thread for others.  Storages may be dropped
-  under the lock: their finalizers take none.
-- An import is given back when its last tensor goes, after the work of the stream that received it and of recorded
-  streams.  A thread waits for that work, since finalizers must not.
-- A segment that nothing here uses any more is closed before its owner is told.
-- A stream that is capturing cannot be waited for: what it uses is given back after the capture.
+- This process's threads change the tables, and the channel's thread does so for other processes.  Storages may be
+  dropped under the lock: their finalizers take none.
+- An import is released after its last tensor is freed and the work on it is done: the work of the stream that received
+  it and of recorded streams.  A background thread waits for that work, since finalizers must not.
+- A segment without users in this process is closed before its owner is told.
+- A capturing stream cannot be waited for: imports that it uses are released after the capture.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lent:
-    """A storage of this process that others hold.  nbytes in bytes;  holders: how often, by process id;  site: where it
-    was first sent."""
+    """A storage of this process that other processes hold.
+
+    nbytes in bytes;  holders: numbers of references by process id;  site: the source line of the first transfer.
+    """
 
     device: int
     nbytes: int
@@ -87,25 +89,25 @@ class Report:
 
     def __str__(self) -> str:
         parts = (("lent", self.lent), ("borrowed", self.borrowed), ("on their way", self.in_flight))
-        lines = [f"{title}: {each}" for title, entries in parts for each in entries]
+        lines = [f"{title}: {entry}" for title, entries in parts for entry in entries]
         return "\n".join(lines) or "nothing is shared with other processes"
 
 
 class Terms:
-    """Message to a receiver: the number of the reference and the packed storage description."""
+    """The export of a storage: its reference number, packed location and the source line of the first transfer."""
 
-    __slots__ = ("reference", "place", "site")
+    __slots__ = ("reference", "location", "site")
 
-    def __init__(self, reference: int, place: bytes, site: str) -> None:
+    def __init__(self, reference: int, location: bytes, site: str) -> None:
         self.reference = reference
-        self.place = place
+        self.location = location
         self.site = site
 
 
 class Handle:
     """Handle of one tensor in flight to another process.
 
-    terms:  None unless the storage is this process's own device memory.
+    terms:  the export; None unless the storage is this process's own device memory.
     answer: the answer to the receiver;  event: the event to wait for, 0 for host memory, with its device.
     route:  the queue or pool that sent it, None if unknown;  taker: the other process that is receiving it, or None.
     is_taken: a process, perhaps this one, is receiving it.
@@ -154,11 +156,11 @@ class Exports:
         self._spent: list[tuple[int, int]] = []
 
     def terms(self, storage: Storage) -> Terms | None:
-        """The terms of a storage that was sent before, or None."""
+        """The export of a storage that was sent before, or None."""
         return self._terms.get(storage)
 
     def agree(self, storage: Storage, pack: Callable[[int], bytes], site: str) -> Terms:
-        """Register a storage sent for the first time, from `site`.  pack: makes its description from the number."""
+        """Register a storage sent for the first time, from `site`.  pack: makes its packed location from the number."""
         with self._lock:
             number = next(self._numbers)
             return self._terms.setdefault(storage, Terms(number, pack(number), site))
@@ -171,7 +173,7 @@ class Exports:
             return handle.number
 
     def take(self, number: int, peer: Peer | None) -> Handle:
-        """Begin a reception by a peer; None is this process.  Raises ProcessGoneError."""
+        """Begin the reception of a handle by a peer; None is this process.  Raises ProcessGoneError."""
         with self._lock:
             handle = self._handles.get(number)
             if handle is None or handle.is_taken:
@@ -192,17 +194,17 @@ class Exports:
         return reference
 
     def hold(self, number: int, peer: Peer) -> Reference:
-        """Add a holder, to which another holder forwarded the storage.  Raises ProcessGoneError."""
+        """Add a holder that received the storage from another holder.  Raises ProcessGoneError."""
         with self._lock:
             reference = self.reference(number)
             return self._hold(reference.storage, reference.terms, peer)
 
     def reference(self, number: int) -> Reference:
         """A reference by its number.  Raises ProcessGoneError."""
-        found = self._references.get(number)
-        if found is None:
-            raise ProcessGoneError("the tensor was given back")
-        return found
+        reference = self._references.get(number)
+        if reference is None:
+            raise ProcessGoneError("the tensor was released")
+        return reference
 
     def done(self, number: int, peer: Peer | None) -> None:
         """Retire a received handle and its event.  Raises ArgumentError if the caller did not take it."""
@@ -218,7 +220,7 @@ class Exports:
                 self.give_back(handle.terms.reference, peer)
 
     def put_back(self, handle: Handle) -> None:
-        """Return a handle of host memory that could not be delivered: it may be taken again."""
+        """Undo `take` for host memory that could not be delivered, so that it can be received again."""
         with self._lock:
             handle.taker, handle.is_taken = None, False
 
@@ -258,18 +260,18 @@ class Exports:
     def lost(self, peer: Peer) -> None:
         """Release all handles and references of a process that ended."""
         with self._lock:
-            for handle in [each for each in self._handles.values() if each.taker is peer]:
+            for handle in [handle for handle in self._handles.values() if handle.taker is peer]:
                 self._retire(handle)
-            for reference in [each for each in self._references.values() if peer in each.holders]:
+            for reference in [reference for reference in self._references.values() if peer in reference.holders]:
                 self._leave(reference, peer)
 
     def withdraw(self, chosen: Callable[[object], bool]) -> int:
         """Withdraw tensors sent by a chosen route whose reception has not begun; return their number."""
         with self._lock:
-            found = [each for each in self._handles.values() if not each.is_taken and chosen(each.route)]
-            for handle in found:
+            withdrawn = [handle for handle in self._handles.values() if not handle.is_taken and chosen(handle.route)]
+            for handle in withdrawn:
                 self._retire(handle)
-            return len(found)
+            return len(withdrawn)
 
     def accounts(self) -> tuple[list[Handle], list[Reference]]:
         """The current handles and references."""
@@ -281,22 +283,23 @@ def ask(sender: Connection, service: bytes, request: bytes, undo: bytes) -> tupl
     """Ask as `Connection.ask`.  undo: message to send if an interruption leaves the outcome unknown."""
     try:
         return sender.ask(service, request)
-    except FlambeauError:  # refused, or nobody is there
+    except FlambeauError:  # refused, or the process has ended
         raise
     except BaseException:
         sender.tell(service, undo)
         raise
 
 
-REQUEST = struct.Struct("<cQ")  # what is asked, and the number of a handle or reference
+REQUEST = struct.Struct("<cQ")  # the action, and the number of a handle or reference
 GIVE_BACK = b"g"
 CAPTURE_POLL = 0.01  # seconds
 _ON_DEVICE = b"d"
-# whose reference, and its number; device's UUID; offset in the segment and size; lengths of the two handles that follow
-_PLACE = struct.Struct(f"<c{NAME_BYTES}s{SERVICE_BYTES}sQ40sQQHH")
+# marker; owner and service; number of the reference; device's UUID; offset in the segment; size; lengths of the two
+# handles that follow
+_LOCATION = struct.Struct(f"<c{NAME_BYTES}s{SERVICE_BYTES}sQ40sQQHH")
 
 
-class Place:
+class Location:
     """The owner's description of a storage: its segment, offset and size, and the IPC handles known so far."""
 
     def __init__(
@@ -320,35 +323,37 @@ class Place:
         self.event = event
 
     def pack(self, segment: bytes, event: bytes) -> bytes:
-        """The place with these handles, as it is sent."""
+        """Pack the location with these handles into a message."""
         lengths = len(segment), len(event)
         uuid = self.uuid.encode()
         fixed = (_ON_DEVICE, self.owner, self.service, self.reference, uuid, self.offset, self.nbytes, *lengths)
-        return _PLACE.pack(*fixed) + segment + event
+        return _LOCATION.pack(*fixed) + segment + event
 
     @staticmethod
-    def unpack(answer: bytes) -> Place:
-        """Raises ArgumentError."""
-        if len(answer) < _PLACE.size:
+    def unpack(answer: bytes) -> Location:
+        """Unpack a received location.  Raises ArgumentError if it is malformed."""
+        if len(answer) < _LOCATION.size:
             raise ArgumentError(f"an answer of {len(answer)} bytes", operator="receive")
-        kind, owner, service, reference, uuid, offset, nbytes, *lengths = _PLACE.unpack_from(answer)
-        handles = answer[_PLACE.size :]
-        if kind != _ON_DEVICE or len(handles) != sum(lengths):
-            raise ArgumentError(f"an answer of kind {kind!r} with handles of {len(handles)} bytes", operator="receive")
+        marker, owner, service, reference, uuid, offset, nbytes, *lengths = _LOCATION.unpack_from(answer)
+        handles = answer[_LOCATION.size :]
+        if marker != _ON_DEVICE or len(handles) != sum(lengths):
+            raise ArgumentError(
+                f"an answer of kind {marker!r} with handles of {len(handles)} bytes", operator="receive"
+            )
         text = uuid.rstrip(b"\0").decode("ascii", "replace")
         segment, event = handles[: lengths[0]], handles[lengths[0] :]
-        return Place(owner.rstrip(b"\0"), service, reference, text, offset, nbytes, segment, event)
+        return Location(owner.rstrip(b"\0"), service, reference, text, offset, nbytes, segment, event)
 
 
 class Share:
     """An imported storage of another process.  base: the address of its opened segment."""
 
-    __slots__ = ("__weakref__", "base", "device", "driver", "owner", "place", "streams")
+    __slots__ = ("__weakref__", "base", "device", "driver", "owner", "location", "streams")
 
-    def __init__(self, driver: Driver, owner: Connection, place: Place, device: int, base: Address) -> None:
+    def __init__(self, driver: Driver, owner: Connection, location: Location, device: int, base: Address) -> None:
         self.driver = driver
         self.owner = owner
-        self.place = place
+        self.location = location
         self.device = device
         self.base = base
         self.streams: list[StreamHandle] = []
@@ -360,10 +365,10 @@ class Share:
         return False
 
     def give_back(self) -> None:
-        """Wait for the work that uses it, close the segment, tell the owner.  A failed device does no more work."""
+        """Wait for the work that uses it, close the segment, and tell the owner.  A failed device has no work left."""
         with suppress(AcceleratorError), relaxed(self.driver):
             self._close()
-        tell_given_back(self.owner, self.place)
+        tell_given_back(self.owner, self.location)
 
     def _close(self) -> None:
         for stream in self.streams:
@@ -377,60 +382,60 @@ class Returner:
     """Releases imported storages in a background thread, started by the first one."""
 
     def __init__(self) -> None:
-        self._given: queue.SimpleQueue[Share | threading.Event | None] = queue.SimpleQueue()
+        self._items: queue.SimpleQueue[Share | threading.Event | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Have the thread run: finalizers cannot start one."""
+        """Start the thread if it does not run: finalizers cannot start one."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="flambeau-returner", daemon=True)
                 self._thread.start()
 
     def give(self, share: Share) -> None:
-        """Safe in finalizers."""
-        self._given.put(share)
+        """Queue an import for release.  Safe in finalizers."""
+        self._items.put(share)
 
     def settle(self) -> None:
-        """Wait until what was given so far has gone back."""
+        """Wait until all imports queued so far are released."""
         if self._thread is not None:
             passed = threading.Event()
-            self._given.put(passed)
+            self._items.put(passed)
             passed.wait()
 
     def stop(self) -> None:
-        """End the thread after what was given so far.  Safe in finalizers."""
+        """End the thread after the imports queued so far.  Safe in finalizers."""
         self._thread = None
-        self._given.put(None)
+        self._items.put(None)
 
     def _run(self) -> None:
         held: list[Share] = []
-        while (given := self._next(held)) is not None:
-            if isinstance(given, Share):
-                held.append(given)
+        while (item := self._next(held)) is not None:
+            if isinstance(item, Share):
+                held.append(item)
             held = _given_back(held)
-            if isinstance(given, threading.Event):
-                given.set()
-            del given
+            if isinstance(item, threading.Event):
+                item.set()
+            del item
 
     def _next(self, held: list[Share]) -> Share | threading.Event | None:
-        """What is given next; while shares are held, soon something that nobody waits for."""
+        """Wait for the next item.  While a capture delays shares, return an unused Event after CAPTURE_POLL instead."""
         try:
-            return self._given.get(timeout=CAPTURE_POLL if held else None)
+            return self._items.get(timeout=CAPTURE_POLL if held else None)
         except queue.Empty:
             return threading.Event()
 
 
 def _given_back(shares: list[Share]) -> list[Share]:
     """Release imports; return those delayed by a graph capture."""
-    captured = [each for each in shares if each.is_captured()]
-    for each in shares:
-        if each not in captured:
-            each.give_back()
+    captured = [share for share in shares if share.is_captured()]
+    for share in shares:
+        if share not in captured:
+            share.give_back()
     return captured
 
 
-def tell_given_back(owner: Connection, place: Place) -> None:
+def tell_given_back(owner: Connection, location: Location) -> None:
     """Tell the owner that this process released one reference."""
-    owner.tell(place.service, REQUEST.pack(GIVE_BACK, place.reference))
+    owner.tell(location.service, REQUEST.pack(GIVE_BACK, location.reference))

@@ -1,4 +1,4 @@
-"""The machine: all GPU state of a process.  A test can create many.
+"""The machine: all GPU state of a process.  A test can create its own.
 
 - Queued work runs before the process ends, as it does on a GPU.  A forked child of `multiprocessing` ends without
   `atexit` and drops finalizers registered before its `run`, so the finalizer is registered again in the child.
@@ -40,8 +40,8 @@ from .green_context import GreenContext
 from .stream import STREAMS_PER_POOL, Stream
 
 PRIORITIES = 4
-STACK_FRAMES = 3  # of a call that waits for the start, for the error if it fails
-SANITIZER = "TORCH_CUDA_SANITIZER is set, and races are found on virtual GPUs only: FLAMBEAU_GPUS=virtual:2"
+STACK_FRAMES = 3  # source lines kept of a call deferred until the start, for its error
+SANITIZER = "TORCH_CUDA_SANITIZER is set, but races are found on virtual GPUs only: FLAMBEAU_GPUS=virtual:2"
 HINT = (
     "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with "
     "`flambeau run --gpus virtual:2`"
@@ -66,7 +66,7 @@ class Accelerator(thread.Device):
         self._pools: dict[int, list[Stream]] = {}
         self._next: dict[int, int] = {}
         self._named: dict[tuple[int, str], Stream] = {}
-        self._peers: set[int] = set()  # the devices that peer() was told of
+        self._peers: set[int] = set()  # devices for which `peer` was called
 
     def kernel(self, kernel: Kernel) -> KernelHandle:
         """The loaded form of a kernel on this device."""
@@ -78,17 +78,17 @@ class Accelerator(thread.Device):
 
     @whole
     def library_plan(self, problem: LibraryOperation) -> tuple[PlanHandle, int]:
-        """The driver's handle for a library problem, and the workspace bytes that a run needs."""
-        found = self._library_plans.get(problem)
-        if found is None:
+        """The driver's handle for a library operation, and the workspace bytes that a run needs."""
+        plan = self._library_plans.get(problem)
+        if plan is None:
             with self.machine.loading():
-                found = self._library_plans[problem] = self.driver.library_plan(self.index, problem)
-        return found
+                plan = self._library_plans[problem] = self.driver.library_plan(self.index, problem)
+        return plan
 
     def side_stream(self, priority: int, name: str = "") -> Stream:
-        """The next stream of the pool for a priority: 32 of them, round robin, so the 33rd is the 1st.
+        """Return the next stream of a priority's pool, which hands out 32 streams round robin.
 
-        name: the stream of that name instead.
+        name: return the stream of that name instead.
         """
         level = min(0, max(priority, 1 - PRIORITIES))
         with self.machine.lock:
@@ -104,13 +104,13 @@ class Accelerator(thread.Device):
             if turn < STREAMS_PER_POOL:
                 handle = self.driver.stream_create(self.index, level)
                 pool.append(Stream.adopt(self.machine, self.index, handle, level))
-            found = pool[turn % STREAMS_PER_POOL]
-            found.handed_out += 1
-            return found
+            stream = pool[turn % STREAMS_PER_POOL]
+            stream.handed_out += 1
+            return stream
 
     @whole
     def stream_of_its_own(self) -> Stream:
-        """A stream outside the pools, which nobody else is given."""
+        """Create a stream outside the pools, for one owner."""
         return Stream.adopt(self.machine, self.index, self.driver.stream_create(self.index, 0))
 
     def peer(self, other: int) -> None:
@@ -138,17 +138,17 @@ class Machine(thread.Machine):
         self.streams: dict[StreamHandle, Stream] = {}
         self.registered = HostRegistry()
         self.green_contexts: dict[PartitionHandle, GreenContext] = {}
-        self.strict: strict.Strict | None = None  # what it watches, if FLAMBEAU_STRICT says so
+        self.strict: strict.Strict | None = None  # the checks of FLAMBEAU_STRICT=1
         self.cpu_generator = new_default(CPU_INDEX)
-        self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # and where each was asked for
-        self.stray_contexts = ""  # what set_device does about them
+        self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # with the source lines of each call
+        self.stray_contexts = ""  # the reaction of set_device: "warn", "error" or "" for none
         self._starting: int | None = None
         self.forked: fork.Refusal | None = None  # set in a child that has its parent's machine
         self.exchange: Any = None  # ipc.Exchange, once something is shared with another process
 
     @staticmethod
     def from_environment() -> Machine:
-        """What FLAMBEAU_GPUS says, else the GPUs there are, else none."""
+        """Make the machine that FLAMBEAU_GPUS selects; by default that of the NVIDIA GPUs, or one without GPUs."""
         return Machine(config.gpus() or Gpus("nvidia" if driver.nvidia_is_there() else "none"))
 
     def start(self) -> None:
@@ -167,14 +167,14 @@ class Machine(thread.Machine):
             self._call_deferred()
 
     def _call_deferred(self) -> None:
-        """Raises DeferredCudaCallError for the first call that fails; those after it are not made."""
+        """Make the deferred calls.  The first that fails raises DeferredCudaCallError; later ones are not made."""
         deferred, self._on_start = self._on_start, []
         for call, stack in deferred:
             try:
                 call()
             except Exception as failure:
                 raise DeferredCudaCallError(
-                    f"a call that was put off until CUDA started failed: {failure}; it was made at "
+                    f"a call that was deferred until CUDA started failed: {failure}; made at "
                     f"{', called from '.join(stack) or '<unknown>'}"
                 ) from failure
 
@@ -206,15 +206,16 @@ class Machine(thread.Machine):
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         if visible is None or self.choice.kind == "none":
             return NoDeviceError(
-                "No CUDA GPUs are available: CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT
+                "No CUDA GPUs are available: CUDA was used, but there is no NVIDIA GPU and no virtual GPU",
+                hint=HINT,
             )
         count = self.choice.count
         hidden = "the only GPU" if count == 1 else f"all {count} GPUs"
         effect = f"hides {hidden}" if self.choice.kind == "virtual" else "leaves no NVIDIA GPU"
         text = visible or "''"
         return NoDeviceError(
-            f"CUDA was used, and CUDA_VISIBLE_DEVICES={text} {effect}",
-            hint="unset CUDA_VISIBLE_DEVICES, or let it name GPUs that there are, each once",
+            f"CUDA was used, but CUDA_VISIBLE_DEVICES={text} {effect}",
+            hint="unset CUDA_VISIBLE_DEVICES, or list existing GPUs in it, each once",
         )
 
     def at_start(self, call: Callable[[], object]) -> None:
@@ -226,11 +227,11 @@ class Machine(thread.Machine):
         call()
 
     def loading(self) -> AbstractContextManager[None]:
-        """Around calls that load or allocate, and concern no stream: they break no capture."""
+        """Return a context in which calls that load or allocate do not break a capture.  They concern no stream."""
         return relaxed(self.driver) if self.capture is not None else nullcontext()
 
     def device_count(self) -> int:
-        """How many devices there are; never raises and starts nothing real."""
+        """Return the number of devices.  Never raises, and starts CUDA only if NVML cannot tell."""
         if self.is_started:
             return len(self.devices)
         if self.forked is not None:
@@ -240,24 +241,24 @@ class Machine(thread.Machine):
         return driver.nvidia_device_count() if self.choice.kind == "nvidia" else 0
 
     def monitor(self) -> Monitor:
-        """Who tells what the devices are doing; starts nothing.  Raises NoDeviceError if nobody can."""
+        """Return the monitor of the devices.  Starts nothing.  Raises NoDeviceError if there is none."""
         return driver.monitor(self.choice, self.driver if self.is_started else None)
 
     def properties(self, index: int) -> DeviceProperties:
-        """What a device is.  A virtual one keeps its UUID whatever CUDA_VISIBLE_DEVICES makes its index."""
-        found = self.driver.properties(index)
+        """Return the properties of a device.  The UUID of a virtual one does not depend on CUDA_VISIBLE_DEVICES."""
+        properties = self.driver.properties(index)
         if self.choice.kind != "virtual":
-            return found
-        return replace(found, uuid=config.virtual_uuid(self._ordinals[index]))
+            return properties
+        return replace(properties, uuid=config.virtual_uuid(self._ordinals[index]))
 
     def _visible(self) -> list[int]:
         return config.visible_devices([config.virtual_uuid(ordinal) for ordinal in range(self.choice.count)])
 
     def record_event(self, stream: StreamHandle) -> EventHandle:
-        """A new event, without timing, recorded on a stream: how the allocators learn when work is done."""
-        found = self.streams[stream]
-        event = self.driver.event_create(found.device_index, False, False, False)
-        found.record(event)
+        """Create an event without timing and record it on a stream, for the allocators."""
+        queue = self.streams[stream]
+        event = self.driver.event_create(queue.device_index, False, False, False)
+        queue.record(event)
         return event
 
 
@@ -274,9 +275,9 @@ def choose(gpus: Gpus) -> None:
     thread.swap_machine(Machine(gpus))
 
 
-DRAIN_PRIORITY = 100  # the priority: before what queues and pools do at the end
+DRAIN_PRIORITY = 100  # of the finalizer: it runs before those of queues and pools
 
-_drains_in = 0  # the process that is watched already
+_drains_in = 0  # id of the process that runs its queued work at exit already
 
 
 def drain_at_exit() -> None:

@@ -67,14 +67,14 @@ def host_memory_stats_as_nested_dict() -> dict[str, Any]:
 
 
 def _nested(flat: dict[str, int]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for key, value in flat.items():
         *parts, last = key.split(".")
-        inner = found
+        inner = nested
         for part in parts:
             inner = inner.setdefault(part, {})
         inner[last] = value
-    return found
+    return nested
 
 
 def get_allocator_backend() -> str:
@@ -171,7 +171,7 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
 
 
 def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, object]]:
-    """Every segment of every device and its blocks.  mempool_id: of that pool alone.  include_traces has no effect.
+    """Every segment of every device and its blocks.  mempool_id: of this pool only.  include_traces has no effect.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -179,8 +179,8 @@ def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = Tru
         >>> segment["total_size"], [block["state"] for block in segment["blocks"]]
         (2097152, ['active_allocated', 'inactive'])
     """
-    found = [segment for each in thread.machine().devices for segment in each.allocator.snapshot()]
-    return [each for each in found if mempool_id is None or each["segment_pool_id"] == tuple(mempool_id)]
+    segments = [segment for accelerator in thread.machine().devices for segment in accelerator.allocator.snapshot()]
+    return [segment for segment in segments if mempool_id is None or segment["segment_pool_id"] == tuple(mempool_id)]
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
@@ -206,13 +206,13 @@ def empty_cache() -> None:
         >>> torch.cuda.memory_reserved()
         0
     """
-    for each in thread.machine().devices:
-        each.allocator.empty_cache()
+    for accelerator in thread.machine().devices:
+        accelerator.allocator.empty_cache()
 
 
 def allocated_bytes() -> int:
     """Bytes of allocated blocks on all devices."""
-    return sum(each.allocator.allocated_bytes for each in thread.machine().devices)
+    return sum(accelerator.allocator.allocated_bytes for accelerator in thread.machine().devices)
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
@@ -238,7 +238,7 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
-    """The address of `size` bytes whose first use is on `stream` (None: the current one).
+    """Allocate `size` bytes whose first use is on `stream` (None: the current one); return the address.
 
     Raises: OutOfMemoryError; ArgumentTypeError if `stream` is neither a Stream nor a CUstream's number.
     Example:
@@ -263,7 +263,7 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Free memory of `caching_allocator_alloc`.  Raises AcceleratorError for another address.
+    """Free memory from `caching_allocator_alloc`.  Raises AcceleratorError for another address.
 
     Example:
         >>> address = torch.cuda.caching_allocator_alloc(1024)
@@ -271,7 +271,7 @@ def caching_allocator_delete(mem_ptr: int) -> None:
         >>> torch.cuda.memory_allocated()
         0
     """
-    owner = next((each for each in thread.machine().devices if each.allocator.owns(mem_ptr)), None)
+    owner = next((accelerator for accelerator in thread.machine().devices if accelerator.allocator.owns(mem_ptr)), None)
     (owner or thread.machine().devices[0]).raw_blocks.free(mem_ptr)
 
 
@@ -332,8 +332,8 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     for name, key, is_bytes in SUMMARY_ROWS:
         for level, pool in LEVELS[: 1 if abbreviated else len(LEVELS)]:
             cells = [stats.get(f"{key}.{pool}.{column}", 0) for _, column in COLUMNS]
-            shown = [in_units(each) if is_bytes else str(each) for each in cells]
-            lines.append("".join([f"{name if not level else '  ' + level:<24}", *(f"{each:>12}" for each in shown)]))
+            shown = [in_units(cell) if is_bytes else str(cell) for cell in cells]
+            lines.append("".join([f"{name if not level else '  ' + level:<24}", *(f"{text:>12}" for text in shown)]))
     width = max(map(len, lines))
     return "\n".join(["=" * width, *lines[:2], "-" * width, *lines[2:], "=" * width])
 

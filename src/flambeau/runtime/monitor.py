@@ -1,7 +1,7 @@
 """Device monitoring: utilization, memory, temperature, power and clock, as in torch.cuda.
 
-Nothing here starts CUDA.  On NVIDIA GPUs the answers are NVML's, of all processes; a virtual GPU answers what its model
-knows.
+Nothing here starts CUDA.  On NVIDIA GPUs the values come from NVML and cover all processes.  On a virtual GPU they are
+modelled and cover this process.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def temperature(device: Any = None) -> int:
         >>> torch.cuda.temperature()
         Traceback (most recent call last):
             ...
-        flambeau.errors.NotSupportedError: temperature: virtual GPUs have none: their model is of work and time
+        flambeau.errors.NotSupportedError: temperature: virtual GPUs have no temperature: they model work and time only
         hint: ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia
     """
     monitor, index = _of(device)
@@ -73,7 +73,7 @@ def power_draw(device: Any = None) -> int:
         >>> torch.cuda.power_draw()
         Traceback (most recent call last):
             ...
-        flambeau.errors.NotSupportedError: power_draw: virtual GPUs draw none: their model is of work and time
+        flambeau.errors.NotSupportedError: power_draw: virtual GPUs draw no power: they model work and time only
         hint: ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia
     """
     monitor, index = _of(device)
@@ -104,14 +104,14 @@ def list_gpu_processes(device: Any = None) -> str:
     except NoDeviceError as missing:
         return str(missing)
     lines = [f"GPU:{index}"]
-    for each in monitor.processes(index):
-        used = "unknown" if each.nbytes is None else f"{each.nbytes / BYTES_PER_MB:.3f}"
-        lines.append(f"process {each.pid:>10d} uses {used:>12} MB GPU memory")
+    for process in monitor.processes(index):
+        used = "unknown" if process.nbytes is None else f"{process.nbytes / BYTES_PER_MB:.3f}"
+        lines.append(f"process {process.pid:>10d} uses {used:>12} MB GPU memory")
     return "\n".join(lines if len(lines) > 1 else [*lines, "no processes are running"])
 
 
 def _of(device: Any) -> tuple[Monitor, int]:
-    """The monitor and the index of a device argument.  Raises NoDeviceError, ArgumentError or DeviceIndexError."""
+    """Return the monitor and the index of a device.  Raises NoDeviceError, ArgumentError or DeviceIndexError."""
     machine = thread.machine()
     monitor = machine.monitor()
     if isinstance(device, devices.DeviceGuard):
@@ -123,6 +123,7 @@ def _of(device: Any) -> tuple[Monitor, int]:
     count = machine.device_count()
     if index >= count:
         raise DeviceIndexError(
-            f"cuda:{index} is not visible: this process sees {count} devices", hint="CUDA_VISIBLE_DEVICES says which"
+            f"cuda:{index} is not visible: this process sees {count} devices",
+            hint="CUDA_VISIBLE_DEVICES selects the visible devices",
         )
     return monitor, index

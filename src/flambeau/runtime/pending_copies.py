@@ -1,7 +1,8 @@
 """Pending copies: asynchronous copies into pinned memory, and waiting for them.
 
-A pinned block keeps one `Arrival` per copy that writes it, with an event that was recorded behind it, until it was
-waited for or a later copy of the same stream covers it.  The block is not used again before they are done.
+A pinned block keeps a `PendingCopy` for each copy that writes it, with an event recorded after the copy.  It is dropped
+when the copy was waited for, or when a later copy on the same stream covers it.  The block is not reused before all of
+its copies are done.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..driver.api import EventHandle, StreamHandle
 from ..memory.pending import is_done
 from .stream import Event, Stream
 
-MAX_PENDING = 16  # copies kept per block: beyond it, completed ones are dropped first
+MAX_PENDING = 16  # copies per block; completed ones are dropped first beyond it
 
 _lock = Lock()
 
@@ -30,7 +31,7 @@ class HostUse(NamedTuple):
 
 
 class PendingCopy:
-    """A copy on `stream` that writes the host bytes [low, high) before `event`."""
+    """A copy on `stream` that writes the host bytes [low, high); `event` was recorded after it."""
 
     __slots__ = ("event", "high", "low", "stream")
 
@@ -42,7 +43,7 @@ class PendingCopy:
 
     @property
     def place(self) -> tuple[StreamHandle, EventHandle]:
-        """The stream, and the driver's event behind the copy."""
+        """The handles of the stream and of the event after the copy."""
         return self.stream.handle, self.event.handle
 
     def covers(self, other: PendingCopy) -> bool:
@@ -53,26 +54,26 @@ class PendingCopy:
 def expect(uses: Sequence[HostUse], stream: Stream) -> None:
     """Register copies that were submitted to a stream.  Host: returns at once."""
     if stream.machine.strict is not None:
-        for each in uses:
-            stream.machine.strict.host.expect(each, stream)
-    written = [each for each in uses if each.is_written]
+        for use in uses:
+            stream.machine.strict.host.expect(use, stream)
+    written = [use for use in uses if use.is_written]
     if written:
         event = stream.record_event()
-        for each in written:
-            add(each.memory, each.low, each.nbytes, stream, event)
+        for use in written:
+            add(use.memory, use.low, use.nbytes, stream, event)
 
 
 def add(memory: Storage, low: int, nbytes: int, stream: Stream, event: Event) -> None:
     """Register a submitted copy that writes `nbytes` at the address `low`, and the event recorded after it."""
-    made = PendingCopy(low, low + nbytes, stream, event)
+    new = PendingCopy(low, low + nbytes, stream, event)
     block = memory.block
     with _lock:
         kept = block.pending_copies
         if kept:
-            kept = [each for each in kept if not made.covers(each)]
+            kept = [copy for copy in kept if not new.covers(copy)]
             if len(kept) >= MAX_PENDING and stream.machine.capture is None:
-                kept = [each for each in kept if not is_done(stream.machine.driver, each.event.handle)]
-        block.pending_copies = [*kept, made]
+                kept = [copy for copy in kept if not is_done(stream.machine.driver, copy.event.handle)]
+        block.pending_copies = [*kept, new]
 
 
 def wait_for(storage: Storage, low: int, nbytes: int) -> None:
@@ -80,8 +81,8 @@ def wait_for(storage: Storage, low: int, nbytes: int) -> None:
     if not storage.is_pinned:
         return
     high = low + nbytes
-    found = [each for each in storage.block.pending_copies if each.low < high and low < each.high]
-    for each in found:
-        each.event.synchronize()
+    overlapping = [copy for copy in storage.block.pending_copies if copy.low < high and low < copy.high]
+    for copy in overlapping:
+        copy.event.synchronize()
     with _lock:
-        storage.block.pending_copies = [each for each in storage.block.pending_copies if each not in found]
+        storage.block.pending_copies = [copy for copy in storage.block.pending_copies if copy not in overlapping]

@@ -21,7 +21,7 @@ from ..errors import ArgumentError
 
 
 class Open(NamedTuple):
-    """An open range.  start_ns: None without a listener at its start;  begun: the profiler's id of it."""
+    """An open range.  start_ns: None if no listener was present;  begun: the id that the profiler gave it."""
 
     text: str
     start_ns: int | None
@@ -39,7 +39,7 @@ _numbers = itertools.count(1)
 
 
 def mark(msg: str) -> None:
-    """Mark a moment."""
+    """Mark a point in time."""
     if (markers := _markers()) is not None:
         markers.mark(str(msg))
     now = _now()

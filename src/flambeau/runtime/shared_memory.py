@@ -7,8 +7,8 @@
   freed or the process ends; files of killed processes are deleted when the next one is made.
 - A message is a fixed struct: the address of the sender and the number of a handle.  The sender keeps the storage until
   it is received.
-- A receiver checks owner, type and size of a file.  A storage that it knows already is reused.
-- Writes of the processes are not ordered.
+- A receiver checks owner, type and size of a file.  It reuses a storage that it has received before.
+- Accesses of different processes are not ordered.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class SharedFile:
         self.name = name
         self.descriptor = descriptor
         self._maker = os.getpid() if is_maker else 0
-        found = os.fstat(descriptor)
-        self.identity = found.st_dev, found.st_ino
+        status = os.fstat(descriptor)
+        self.identity = status.st_dev, status.st_ino
         mapped = mmap.mmap(descriptor, max(nbytes, 1))
         self.array = host.np.frombuffer(mapped, "uint8", nbytes)
         if name:
@@ -82,17 +82,17 @@ class Host:
         self._service = b""
 
     def share(self, storage: Storage) -> SharedFile:
-        """Move a storage into a file, unless it is in one."""
+        """Move a storage into a file, unless it is in one already."""
         with self._lock:
-            found = self.files.get(storage)
-            if found is None:
+            file = self.files.get(storage)
+            if file is None:
                 if hooks.on_host_read is not None:
                     hooks.on_host_read(Access(storage.address(), uint8, "r", (storage.nbytes,), None))
                 array = storage.array()
-                found = _new_file(storage.nbytes, self.strategy)
-                found.array[:] = array
-                self._adopt(storage, found)
-            return found
+                file = _new_file(storage.nbytes, self.strategy)
+                file.array[:] = array
+                self._adopt(storage, file)
+            return file
 
     def _adopt(self, storage: Storage, file: SharedFile) -> None:
         storage.move_to(file.array)
@@ -100,7 +100,7 @@ class Host:
         self._known[file.identity] = storage
 
     def send(self, storage: Storage, site: str, route: object = None) -> bytes:
-        """The message by which a process receives the storage; see ipc.Exchange.send."""
+        """Return the message by which a process receives the storage; see ipc.Exchange.send."""
         file = self.share(storage)
         endpoint = channel.endpoint()
         if self._service not in endpoint.services:
@@ -112,8 +112,8 @@ class Host:
     def asked(self, peer: Peer, request: bytes) -> Answer:
         if len(request) != _REQUEST.size:
             raise ArgumentError(f"a request of {len(request)} bytes", operator="multiprocessing")
-        kind, number = _REQUEST.unpack(request)
-        if kind == _DONE:
+        action, number = _REQUEST.unpack(request)
+        if action == _DONE:
             self.exports.done(number, peer)
             return b"", ()
         handle = self.exports.take(number, peer)
@@ -121,7 +121,7 @@ class Host:
         file = self.files[handle.storage]
         try:
             return handle.answer, () if file.name else (os.dup(file.descriptor),)
-        except OSError:  # no more files can be opened
+        except OSError:  # too many open files
             self.exports.put_back(handle)
             raise
 
@@ -129,14 +129,14 @@ class Host:
         self.exports.lost(peer)
 
     def receive(self, message: bytes) -> Storage:
-        """The storage that a message stands for; each message is received once.
+        """Receive the storage of a message.  Each message can be received once.
 
         Raises: ProcessGoneError if the sender has ended, or the tensor was received already or withdrawn;
-        ArgumentError if this is no message, or what came is no file as this module makes them.
+                ArgumentError for a malformed message, or a file that this module would not make.
         """
         if not isinstance(message, bytes) or len(message) != _MESSAGE.size or not message.startswith(MAGIC):
             raise ArgumentError(
-                f"this is no message of a CPU tensor: {message[:16]!r}, {len(message)} bytes", operator="receive"
+                f"this is not a message of a CPU tensor: {message[:16]!r}, {len(message)} bytes", operator="receive"
             )
         _, name, service, number = _MESSAGE.unpack(message)
         name = name.rstrip(b"\0")
@@ -174,7 +174,7 @@ class Host:
             return storage
 
     def after_fork(self) -> None:
-        """In a forked child: what is shared stays so; what is on its way is the parent's business."""
+        """Reset the tables in a forked child: files stay shared, and tensors in flight belong to the parent."""
         self.exports, self._lock, self._service = Exports(), threading.RLock(), b""
 
 
@@ -183,7 +183,7 @@ os.register_at_fork(after_in_child=_host.after_fork)
 
 
 def host_side() -> Host:
-    """Shared host memory of this process."""
+    """Return the shared host memory of this process."""
     return _host
 
 
@@ -220,16 +220,16 @@ def _open_named(name: str) -> int:
 
 def _check(descriptor: int, nbytes: int, sealed: bool) -> None:
     """Raise ArgumentError unless a file belongs to this user, has that size and is sealed against shrinking."""
-    found = os.fstat(descriptor)
+    status = os.fstat(descriptor)
     seals = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) if sealed else SEALS
     if (
-        found.st_uid != os.geteuid()
-        or not stat.S_ISREG(found.st_mode)
-        or found.st_size < nbytes
+        status.st_uid != os.geteuid()
+        or not stat.S_ISREG(status.st_mode)
+        or status.st_size < nbytes
         or seals & SEALS != SEALS
     ):
         raise ArgumentError(
-            f"the file has mode {found.st_mode:o}, owner {found.st_uid}, {found.st_size} bytes and seals "
+            f"the file has mode {status.st_mode:o}, owner {status.st_uid}, {status.st_size} bytes and seals "
             f"{seals}; expected {nbytes} bytes of user {os.geteuid()}, sealed",
             operator="receive",
         )
@@ -240,11 +240,11 @@ def _directory() -> Path:
     parent = Path("/dev/shm") if os.path.isdir("/dev/shm") else Path(tempfile.gettempdir())
     directory = parent / f"flambeau-{os.geteuid()}"
     directory.mkdir(_PRIVATE, exist_ok=True)
-    found = directory.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) != _PRIVATE:
+    status = directory.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != _PRIVATE:
         raise ConfigError(
-            f"{directory}: mode {found.st_mode:o}, owner {found.st_uid}; a directory of user {os.geteuid()} with mode "
-            f"{_PRIVATE:o} is needed",
+            f"{directory}: mode {status.st_mode:o}, owner {status.st_uid}; "
+            f"a directory of user {os.geteuid()} with mode {_PRIVATE:o} is needed",
             hint="remove it, or use set_sharing_strategy('file_descriptor')",
         )
     return directory

@@ -20,8 +20,8 @@ extern "C" __global__ void spin(long long* spent, long long cycles)
     *spent = passed;
 }
 """
-OPERATIONS_PER_CYCLE = 30_000  # what the modelled GPU as a whole could have computed meanwhile
-MOST_CYCLES = (1 << 63) - 1  # that the kernel can count
+OPERATIONS_PER_CYCLE = 30_000  # of the whole modelled GPU, so that the modelled time is that of the cycles
+MOST_CYCLES = (1 << 63) - 1  # the kernel counts in int64
 ONE_THREAD = Grid((1, 1, 1), 1)
 
 
@@ -31,7 +31,7 @@ def _reference(spent: Any, cycles: int) -> None:
 
 @lru_cache(maxsize=64)
 def _kernel(modelled_cycles: int) -> Kernel:
-    """The sleep kernel of one length: modelled time belongs to the kernel, so each length has its own."""
+    """Make the sleep kernel of one length.  Modelled time belongs to the kernel, so each length has its own."""
     params = (Pointer("spent", int64, "w", (1,)), Scalar("cycles", "int64"))
     return Kernel("spin", SOURCE, params, _reference, operations=float(modelled_cycles * OPERATIONS_PER_CYCLE))
 
@@ -39,13 +39,13 @@ def _kernel(modelled_cycles: int) -> Kernel:
 def sleep(cycles: int) -> None:
     """Occupy the current stream for about `cycles` of the GPU's clock.  Host: returns at once.
 
-    Raises: ArgumentError for a negative number or more than MOST_CYCLES, ArgumentTypeError for what is no int.
+    Raises: ArgumentError for a negative number or more than MOST_CYCLES, ArgumentTypeError for other types.
     """
     if not devices.is_integer(cycles):
         raise ArgumentTypeError(f"cycles must be an int, got {cycles!r}", hint="round it with int()", operator="_sleep")
     if not 0 <= cycles <= MOST_CYCLES:
         raise ArgumentError(
-            f"{cycles} cycles cannot be spent", hint=f"from 0 to {MOST_CYCLES} can be", operator="_sleep"
+            f"cannot sleep for {cycles} cycles", hint=f"use a number from 0 to {MOST_CYCLES}", operator="_sleep"
         )
     cycles = int(cycles)
     index = devices.cuda_index()

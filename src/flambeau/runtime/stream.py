@@ -31,12 +31,12 @@ STREAMS_PER_POOL = 32
 class Stream(Queue):
     """An in-order queue of one device's work.
 
-    device: the device, None or a negative number for the current one.
-    priority: lower is more urgent, from 0 to -3; others are clamped.
-    name: what errors, reports and traces call it.  A name stands for one stream of a device and priority, which is in
-    no pool: the same name gives the same stream.
-    handed_out: how often the pool gave it as a new stream; from the second time on, two owners share one queue.
-    made_at: the line that got it last from there, "" for streams that no program made.
+    device: None or a negative number is the current device.
+    priority: from 0 to -3, lower is more urgent; other numbers are clamped.
+    name: its name in errors, reports and traces.  A named stream is outside the pools; the same name, device and
+    priority give the same stream.
+    handed_out: how many times the pool returned it; from the second time on, several owners share it.
+    made_at: the source line that requested it last; "" for streams that the library made.
     Example:
         >>> side = torch.cuda.Stream()
         >>> x = torch.ones(2, device="cuda")
@@ -68,30 +68,30 @@ class Stream(Queue):
                 f"name must be a str, got {name!r}", hint='for example name="copies"', operator="Stream"
             )
         index = devices.index_or_current(device)
-        made = thread.machine().devices[index].side_stream(priority, name)
-        made.told_of(name, callers.call_site())
-        return made
+        stream = thread.machine().devices[index].side_stream(priority, name)
+        stream.set_origin(name, callers.call_site())
+        return stream
 
     @classmethod
     def adopt(cls, machine: Machine, index: int, handle: StreamHandle, priority: int = 0) -> Stream:
         """The stream object of a driver's handle; one object per handle."""
-        made = machine.streams.get(handle)
-        if made is None:
-            made = machine.streams[handle] = Queue.__new__(cls)
-            made.begin(machine, index, handle)
-            made.priority = priority
-            made._restore, made.handed_out = [], 0
-            made.name = made.made_at = ""
-        return made
+        stream = machine.streams.get(handle)
+        if stream is None:
+            stream = machine.streams[handle] = Queue.__new__(cls)
+            stream.begin(machine, index, handle)
+            stream.priority = priority
+            stream._restore, stream.handed_out = [], 0
+            stream.name = stream.made_at = ""
+        return stream
 
-    def told_of(self, name: str, site: str) -> None:
-        """The program made the stream in a line, and calls it `name`."""
+    def set_origin(self, name: str, site: str) -> None:
+        """Set the stream's name and the source line that created it; reports use both."""
         self.name, self.made_at = name, site
         self.machine.driver.stream_named(self.handle, name, site)
 
     @property
     def label(self) -> str:
-        """What errors, reports and traces call it: by its name, else by its number, which no other stream has."""
+        """The text for errors, reports and traces: the stream's name, else its unique number."""
         if self.name:
             return f"stream {self.name!r}"
         accelerators = self.machine.devices
@@ -124,20 +124,20 @@ class Stream(Queue):
     # waiting, on the host
 
     def query(self) -> bool:
-        """Whether everything submitted so far is done.  Host: returns at once."""
+        """Whether all work submitted so far is done.  Host: returns at once."""
         is_done = self.machine.driver.stream_query(self.handle)
         if is_done and hooks.on_done is not None:
             hooks.on_done(self)
         return is_done
 
     def is_capturing(self) -> bool:
-        """Whether what is submitted goes to a graph.  Host: returns at once."""
+        """Whether work submitted to the stream is captured into a graph.  Host: returns at once."""
         return self.machine.driver.capture_status(self.handle) is not CaptureStatus.NONE
 
     # order, on the device
 
     def wait_event(self, event: Event) -> None:
-        """Work submitted from now on follows the event's latest record.  Host: returns at once."""
+        """Make later work on this stream follow the event's latest record.  Host: returns at once."""
         if not isinstance(event, Event):
             raise ArgumentTypeError(
                 f"expected an Event, got {event!r}", hint="use wait_stream for a stream", operator="wait_event"
@@ -146,7 +146,7 @@ class Stream(Queue):
             self.wait(event.handle, event.external and self._takes_along(event))
 
     def wait_stream(self, stream: Stream) -> None:
-        """Work submitted from now on follows everything submitted to `stream` so far.  Host: returns at once."""
+        """Make later work on this stream follow all work submitted to `stream` so far.  Host: returns at once."""
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(
                 f"expected a Stream, got {stream!r}",
@@ -171,7 +171,7 @@ class Stream(Queue):
         return event
 
     def _takes_along(self, event: Event) -> bool:
-        """Whether this stream is capturing, so that its graph gets a node for an external event, and keeps it."""
+        """Return whether this stream is capturing.  If it is, its graph keeps the external event."""
         capture = self.machine.capture
         if capture is None or not self.is_capturing():
             return False
@@ -199,8 +199,8 @@ class Stream(Queue):
 
     def __repr__(self) -> str:
         shared = f" handed_out={self.handed_out}" if self.handed_out > 1 else ""
-        made = f": {self.label}, made at {self.made_at}" if self.made_at else ""
-        return f"<torch.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}{shared}{made}>"
+        origin = f": {self.label}, made at {self.made_at}" if self.made_at else ""
+        return f"<torch.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}{shared}{origin}>"
 
 
 class Event:
@@ -208,7 +208,7 @@ class Event:
 
     enable_timing: it can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
     interprocess: it can be sent to another process (needs enable_timing False).
-    external: in a capture, a record or a wait is made by each replay, and orders nothing inside the capture.
+    external: in a capture, each replay makes the record or the wait, and nothing inside the capture is ordered by it.
     Example:
         >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         >>> start.record()
@@ -249,7 +249,7 @@ class Event:
         return 0 if self._machine is None else self._machine.driver.event_raw(self.handle)
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark this point of `stream` (None: the current one); later waits mean it.  Host: returns at once.
+        """Record the event on `stream` (None: the current one); later waits refer to this.  Host: returns at once.
 
         Raises: DeviceMismatchError if it was recorded on another device before.
         """
@@ -272,14 +272,16 @@ class Event:
         self._machine, self.device_index = stream.machine, stream.device_index
 
     def ipc_handle(self) -> bytes:
-        """A handle by which other processes open this event; it must live until they have.  Host: returns at once.
+        """A handle by which other processes open this event.  Host: returns at once.
 
-        An event that was never recorded becomes one of the current device.
+        Keep the event alive until they have opened it.  An event that was never recorded is made on the current device.
         Raises: ArgumentError if it was made without interprocess=True.
         """
         if not self.interprocess:
             raise ArgumentError(
-                "the event is of this process alone", hint="make it with interprocess=True", operator="Event.ipc_handle"
+                "the event cannot be shared with other processes",
+                hint="make it with interprocess=True",
+                operator="Event.ipc_handle",
             )
         if not self.handle:
             self._create(thread.current_stream(devices.cuda_index()))
@@ -288,24 +290,24 @@ class Event:
 
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
-        """Another process's event, which either of them may record and wait for.
+        """Open another process's event; both processes may record it and wait for it.
 
-        Raises: ArgumentError for a malformed handle, ArgumentTypeError for what is not bytes; ProcessGoneError if its
+        Raises: ArgumentError for a malformed handle, ArgumentTypeError if it is not bytes; ProcessGoneError if its
                 process has ended.
         """
         if not isinstance(handle, bytes):
             raise ArgumentTypeError(
                 f"a handle is bytes, got {handle!r}", hint="pass what ipc_handle() returned", operator="from_ipc_handle"
             )
-        made = cls(interprocess=True)
+        event = cls(interprocess=True)
         index = devices.cuda_index(device)
         machine = thread.machine()
-        made.handle = machine.driver.event_ipc_open(index, handle)
-        made._machine, made.device_index = machine, index
-        return made
+        event.handle = machine.driver.event_ipc_open(index, handle)
+        event._machine, event.device_index = machine, index
+        return event
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Work submitted to `stream` (None: the current one) from now on follows this event.  Host: returns at once."""
+        """Make later work on `stream` (None: the current one) follow this event.  Host: returns at once."""
         _stream_or_current(stream, "Event.wait").wait_event(self)
 
     def query(self) -> bool:
@@ -353,7 +355,7 @@ class Event:
         return self._machine.driver.event_elapsed(self.handle, end_event.handle)
 
     def __del__(self) -> None:
-        machine = getattr(self, "_machine", None)  # which is missing if __init__ was called wrongly
+        machine = getattr(self, "_machine", None)  # missing if __init__ raised
         if machine is None:
             return
         try:
@@ -374,7 +376,7 @@ def check_alive(stream: Stream, machine: Machine, name: str) -> None:
 
 
 def _stream_or_current(stream: Any, name: str) -> Stream:
-    """The given stream, or the current one."""
+    """Return a checked stream; None is the current one."""
     if stream is None:
         return thread.current_stream(devices.cuda_index())
     if not isinstance(stream, Stream):
@@ -390,8 +392,8 @@ def _stream_or_current(stream: Any, name: str) -> Stream:
 def enter(stream: Stream) -> None:
     """Make a stream and its device current.
 
-    The last step is plain assignments: a signal handler that raised after them would leave an `__enter__` without its
-    `__exit__`.
+    It ends with plain assignments, after which no signal handler can raise: otherwise an `__enter__` could be left
+    without its `__exit__`.
     """
     now, streams = thread.here(), thread.streams_with(stream)
     now.streams, now.device, now.chosen = streams, stream.device_index, True

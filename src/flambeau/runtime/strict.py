@@ -3,7 +3,7 @@
 - The checks subscribe to `hooks` once per process and ignore machines that are not strict.
 - Use before completion: host memory that a pending copy writes may not be read or written; memory that it reads may not
   be written.  A copy is complete when the host has waited for it, or queried it as done, through an event or stream
-  ordered after it.  That the copy happens to be done is not enough, so every run gives the same answer.
+  ordered after it.  A copy that merely happens to be done does not count, so every run gives the same result.
 - Only copies of pinned memory count as operations of streams.  Event points are dropped when no copy is pending.
 - Recent launches: a driver that reports an asynchronous failure cannot name the launch, so those that the host has not
   waited for are listed as suspects.
@@ -62,11 +62,14 @@ def unwatch() -> None:
 
 
 def _suspects() -> list[str]:
+    """Launches that may have caused an asynchronous failure, for error messages."""
     strict = thread.machine().strict if thread.has_machine() else None
     return strict.launches.suspects() if strict is not None else []
 
 
 def _on(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function the subscriber of the hook `name`."""
+
     def kept(hook: Callable[..., None]) -> Callable[..., None]:
         _hooks[name] = hook
         return hook
@@ -129,7 +132,7 @@ def _streams_of(machine: Machine, awaited: Stream | Event | device) -> list[Stre
         return [awaited.handle]
     if isinstance(awaited, Event):
         return []
-    return [each.handle for each in machine.streams.values() if each.device_index == awaited.index]
+    return [stream.handle for stream in machine.streams.values() if stream.device_index == awaited.index]
 
 
 def _machine_of(awaited: Stream | Event | device) -> Machine | None:
@@ -179,29 +182,31 @@ class UsesBeforeCompletion:
         with self._lock:
             number = self._clocks.advance(stream.handle).number
             memory, high = weakref.ref(use.memory), use.low + use.nbytes
-            made = PendingUse(memory, use.low, high, use.is_written, stream, number, callers.call_site())
-            self._expected.append(made)
+            pending = PendingUse(memory, use.low, high, use.is_written, stream, number, callers.call_site())
+            self._expected.append(pending)
 
     def recorded(self, event: EventHandle, stream: Stream) -> None:
+        """Note that an event was recorded on a stream."""
         if self._expected:
             with self._lock:
                 self._points[event] = self._clocks.snapshot(stream.handle)
 
     def stream_waits(self, stream: Stream, event: EventHandle) -> None:
+        """Note that a stream waits for an event."""
         if self._expected:
             with self._lock:
                 if (point := self._points.get(event)) is not None:
                     self._clocks.learn(stream.handle, point)
 
     def host_knows_event(self, event: EventHandle) -> None:
-        """The host synchronized with an event, or queried it as done."""
+        """Note that the host synchronized with an event, or queried it as done."""
         if self._expected:
             with self._lock:
                 if (point := self._points.get(event)) is not None:
                     self._host_learns(point)
 
     def host_knows_streams(self, streams: list[StreamHandle]) -> None:
-        """The host synchronized with streams, or queried them as done."""
+        """Note that the host synchronized with streams, or queried them as done."""
         if self._expected:
             with self._lock:
                 for stream in streams:
@@ -210,19 +215,19 @@ class UsesBeforeCompletion:
     def _host_learns(self, clock: Clock) -> None:
         self._clocks.host_learn(clock)
         self._expected = [
-            each
-            for each in self._expected
-            if each.memory() is not None and not self._clocks.host_knows(each.stream.handle, each.number)
+            use
+            for use in self._expected
+            if use.memory() is not None and not self._clocks.host_knows(use.stream.handle, use.number)
         ]
         if not self._expected:
             self._points.clear()
 
     def check(self, access: Access) -> None:
         """Raise EarlyAccessError if a host access conflicts with a pending copy."""
-        for each in list(self._expected):
-            has_to_wait = each.is_written or access.mode != "r"
-            if has_to_wait and each.memory() is not None and _overlaps(access, each):
-                raise _use_error(access, each)
+        for use in list(self._expected):
+            has_to_wait = use.is_written or access.mode != "r"
+            if has_to_wait and use.memory() is not None and _overlaps(access, use):
+                raise _use_error(access, use)
 
 
 def _overlaps(access: Access, expected: PendingUse) -> bool:
@@ -248,6 +253,8 @@ MAX_SUSPECTS = 16  # launches of one stream that are remembered
 
 
 class LaunchRecord(NamedTuple):
+    """A launch, copy or replay, with the source line that submitted it."""
+
     number: int
     what: str
     site: str
@@ -265,40 +272,40 @@ class RecentLaunches:
         self._count = 0
 
     def launched(self, stream: Stream, handle: Any) -> None:
-        """Remember the line that put a kernel or a library's call on a stream."""
+        """Remember the source line that launched a kernel or a library operation on a stream."""
         site, called = callers.call()
         self._keep(stream, callers.operator_of(self.name_of(stream, handle), called), site)
 
     def put(self, stream: Stream, what: str) -> None:
-        """Remember the line that put something else on a stream."""
+        """Remember the source line that submitted other work to a stream."""
         self._keep(stream, what, callers.call_site())
 
     def _keep(self, stream: Stream, what: str, site: str) -> None:
         with self._lock:
             kept = self._of.setdefault(stream.handle, deque(maxlen=MAX_SUSPECTS))
-            if stream.handle in self._waited:  # and the wait met no failure, or nothing would come after it
+            if stream.handle in self._waited:  # the wait succeeded, so the earlier launches did
                 self._waited.remove(stream.handle)
                 kept.clear()
             self._count += 1
             kept.append(LaunchRecord(self._count, what, site, stream))
 
     def host_waits(self, streams: list[StreamHandle]) -> None:
-        """The host is about to wait for everything on some streams."""
+        """Note that the host is about to wait for all work of some streams."""
         with self._lock:
             self._waited.update(streams)
 
     def name_of(self, stream: Stream, handle: Any) -> str:
-        """The entry of a kernel, or the kind of a library's plan."""
-        found = self._names.get(handle)
-        if found is None:
+        """The entry name of a kernel, or the kind of a library operation."""
+        name = self._names.get(handle)
+        if name is None:
             device = stream.machine.devices[stream.device_index]
             self._names |= {known: kernel.entry for kernel, known in device.kernels.items()}
             self._names |= {plan: problem.kind for problem, (plan, _) in device._library_plans.items()}
-            found = self._names.setdefault(handle, "a launch")
-        return found
+            name = self._names.setdefault(handle, "a launch")
+        return name
 
     def suspects(self) -> list[str]:
         """Launches that may have failed, the latest first: `operator at file:line on stream`."""
         with self._lock:
-            found = sorted((each for kept in self._of.values() for each in kept), reverse=True)
-        return [f"{each.what} at {each.site} on {each.stream!r}" for each in found[:MAX_SUSPECTS]]
+            launches = sorted((launch for kept in self._of.values() for launch in kept), reverse=True)
+        return [f"{launch.what} at {launch.site} on {launch.stream!r}" for launch in launches[:MAX_SUSPECTS]]

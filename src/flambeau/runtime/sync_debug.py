@@ -1,7 +1,7 @@
 """Sync debug mode: reports implicit host synchronization (cuda.set_sync_debug_mode).
 
-Hidden is a wait that a program did not write as one: `item()`, a copy that waits, an index by mask.  Calls of
-`synchronize` say what they do and are never reported.
+An implicit wait is part of another call: `item()`, a copy that waits, an index by mask.  Calls of `synchronize` are
+explicit and never reported.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The current device and streams of other threads: carrying them over, and a strict-mode check.
+"""Passing a thread's current device and streams to other threads, and a strict-mode check.
 
 - A thread starts at device 0 and on default streams, whatever the thread that started it had chosen.
-- `carry` takes a thread's choice to where a function is called, or to all that a pool's thread does.
-- Under FLAMBEAU_STRICT=1 a thread is told, once, at its first work on a GPU, that it does not have what its parent had
-  when it started it.  A thread that has chosen a device or a stream itself is never told.
+- `carry` applies a thread's choice to a function in another thread, or to the rest of a pool's thread.
+- Under FLAMBEAU_STRICT=1 a thread warns once, at its first work on a GPU, if the thread that started it had chosen a
+  device or stream which it does not have.  A thread that has chosen a device or a stream itself does not warn.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .stream import Stream
 if TYPE_CHECKING:
     from .machine import Machine
 
-_PARENT = "_flambeau_parent"  # of a threading.Thread: what its parent had chosen
+_PARENT = "_flambeau_parent"  # attribute of a threading.Thread: the name and the choice of its parent
 
 
 class Choice(NamedTuple):
     """A thread's current device and streams.
 
-    machine: whose, None before there is one;  is_own: the thread chose them itself.
+    machine: the machine of the streams, None before there is one;  is_own: whether the thread chose them itself.
     """
 
     machine: Machine | None
@@ -38,32 +38,35 @@ class Choice(NamedTuple):
 
     @staticmethod
     def here() -> Choice:
-        """This thread's."""
+        """Return this thread's choice."""
         machine = thread.machine() if thread.has_machine() else None
         return Choice(machine, thread.current_device(), tuple(thread.streams().values()), thread.has_chosen())
 
     def adopt(self) -> None:
-        """Make it this thread's, as its own choice."""
+        """Make this the current thread's own choice."""
         self._replace(is_own=True).restore()
 
     @whole
     def restore(self) -> None:
-        """Make it this thread's.  Nothing where the process has another machine by now."""
+        """Restore this choice in the current thread.  Does nothing if the process has another machine by now."""
         if self.machine in (None, thread.machine()):
             thread.choose(self.device, self.streams, self.is_own)
 
     def side_streams(self) -> list[Stream]:
-        """Its streams that are not their device's default one."""
-        return [each for each in self.streams if each != each.machine.devices[each.device_index].default_stream]
+        """The chosen streams that are not default streams."""
+        return [
+            stream for stream in self.streams if stream != stream.machine.devices[stream.device_index].default_stream
+        ]
 
     def is_as_in_new_threads(self) -> bool:
+        """Whether a new thread starts with the same device and streams."""
         return self.device == 0 and not self.side_streams()
 
 
 def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Wrap a function so that it runs with this thread's current device and streams in any thread.
 
-    Without a function: what makes them current for the rest of a thread, as a pool's `initializer`.
+    Without a function, return an `initializer` for pools: it makes them current for the rest of its thread.
     Example:
         >>> side, found = torch.cuda.Stream(), []
         >>> from threading import Thread
@@ -100,17 +103,17 @@ class Parents:
         _remember_parents()
 
     def worked(self, stream: Stream) -> None:
-        """Check the calling thread, which submitted work to a stream."""
+        """Warn if the calling thread, which submitted work to a stream, lacks its parent's choice."""
         current = threading.current_thread()
         parent = current.__dict__.pop(_PARENT, None)
         if parent is None or parent[1].machine is not stream.machine or thread.has_chosen():
             return
         name, choice = parent
-        warnings.warn_explicit(_missed(current.name, name, choice, stream), UserWarning, *callers.place())
+        warnings.warn_explicit(_warning(current.name, name, choice, stream), UserWarning, *callers.place())
 
 
-def _missed(child: str, parent: str, choice: Choice, stream: Stream) -> str:
-    had = [f"device cuda:{choice.device}", *(repr(each) for each in choice.side_streams())]
+def _warning(child: str, parent: str, choice: Choice, stream: Stream) -> str:
+    had = [f"device cuda:{choice.device}", *(repr(side) for side in choice.side_streams())]
     return (
         f"{callers.call_site()}: thread {child!r} works on {stream!r}; when thread {parent!r} started it, that had "
         f"chosen {', '.join(had)}, which new threads do not inherit\n"
@@ -121,7 +124,7 @@ def _missed(child: str, parent: str, choice: Choice, stream: Stream) -> str:
 def _remember_parents() -> None:
     """Make threads started from now on remember their parent's choice."""
     start = threading.Thread.start
-    if getattr(start, "is_strict", False):
+    if start.__dict__.get("is_strict", False):
         return
 
     @functools.wraps(start)
@@ -132,5 +135,5 @@ def _remember_parents() -> None:
                 started.__dict__[_PARENT] = (threading.current_thread().name, choice)
         start(started)
 
-    remembering.is_strict = True  # type: ignore[attr-defined]
-    threading.Thread.start = remembering  # type: ignore[method-assign, assignment]
+    remembering.__dict__["is_strict"] = True
+    threading.Thread.start = remembering  # type: ignore[method-assign, assignment]  # a method of the standard library

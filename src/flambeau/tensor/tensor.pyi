@@ -121,7 +121,7 @@ class Tensor:
     def addmm(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Test whether all elements are nonzero, as NaN is; True without elements."""
+        """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
         """Return whether all elements are close (see isclose)."""
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -129,7 +129,7 @@ class Tensor:
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Test whether any element is nonzero, as NaN is; False without elements."""
+        """Test whether any element is nonzero; NaN is nonzero.  False without elements."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Index of the largest value along a dimension, or in the flattened input."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -365,7 +365,7 @@ class Tensor:
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
         """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
     def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
-        """Test each element for being neither infinite nor NaN."""
+        """Test each element for being finite: neither infinite nor NaN."""
     def isinf(self, *, out: Tensor | None = ...) -> Tensor:
         """Test each element for infinity."""
     def isnan(self, *, out: Tensor | None = ...) -> Tensor:
@@ -394,21 +394,21 @@ class Tensor:
     def log_softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of `softmax`, accurate where softmax underflows."""
     def logical_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Logical and: True where both values are nonzero, as NaN is."""
+        """Logical and: True where both values are nonzero; NaN is nonzero."""
     def logical_and_(self, other: Tensor | Number) -> Self:
-        """Logical and: True where both values are nonzero, as NaN is."""
+        """Logical and: True where both values are nonzero; NaN is nonzero."""
     def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
         """Logical not: True where the value is 0."""
     def logical_not_(self) -> Self:
         """Logical not: True where the value is 0."""
     def logical_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Logical or: True where a value is nonzero, as NaN is."""
+        """Logical or: True where a value is nonzero; NaN is nonzero."""
     def logical_or_(self, other: Tensor | Number) -> Self:
-        """Logical or: True where a value is nonzero, as NaN is."""
+        """Logical or: True where a value is nonzero; NaN is nonzero."""
     def logical_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Logical exclusive or: True where exactly one value is nonzero, as NaN is."""
+        """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
     def logical_xor_(self, other: Tensor | Number) -> Self:
-        """Logical exclusive or: True where exactly one value is nonzero, as NaN is."""
+        """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int64; itself if it is."""
     def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -582,7 +582,7 @@ class Tensor:
     @property
     def retains_grad(self) -> _bool: ...
     def roll(self, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """A copy shifted along dimensions; elements that leave at one end enter at the other.  Without dims, flattened."""
+        """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened."""
     def round(self, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
         """Round to the nearest integer, halves to the even one; integers are unchanged."""
     def round_(self, *, decimals: _int = ...) -> Self:

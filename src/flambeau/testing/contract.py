@@ -1,12 +1,12 @@
 """The contract suite of drivers, run on virtual and real GPUs.
 
-A subclass says how to get a driver; pytest finds the `test_` methods:
+A subclass makes a driver; pytest finds the `test_` methods:
 
     class TestMine(DriverContract):
         def make_driver(self) -> Driver:
             return MyDriver()          # started; may be one that other tests use too
 
-Each test gives back what it took, so that all can run on one real GPU.
+Each test releases its resources, so that all tests can run on one real GPU.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ extern "C" __global__ void contract_add(I* out, const I* a, const I* b, Layout l
 N = Scalar("n", "int64")
 
 
-def _pair(kind: dtype) -> list[Param]:
-    return [Pointer("out", kind, "w", ("n",)), Pointer("in", kind, "r", ("n",))]
+def _pair(data_type: dtype) -> list[Param]:
+    return [Pointer("out", data_type, "w", ("n",)), Pointer("in", data_type, "r", ("n",))]
 
 
 def _numpy(name: str) -> Callable[..., None]:
@@ -102,13 +102,13 @@ def raised(expected: type[Exception], call: Callable[[], object]) -> Exception:
 
 
 class Contract:
-    """One test at a time.  `driver` is a started driver with at least one device."""
+    """Base of the contract's classes.  `driver` is a started driver with at least one device."""
 
     driver: Driver
 
     def make_driver(self) -> Driver:
-        """A started driver."""
-        raise NotSupportedError("a subclass says how to get a driver", operator="Contract")
+        """Return a started driver."""
+        raise NotSupportedError("a subclass must define make_driver", operator="Contract")
 
     def setup_method(self) -> None:
         self.driver = self.make_driver()
@@ -120,7 +120,7 @@ class Contract:
         for undo in reversed(self._undo):
             undo()
 
-    # what the tests take, and give back
+    # resources of a test
     def new_stream(self, priority: int = 0) -> StreamHandle:
         stream = self.driver.stream_create(DEVICE, priority)
         self._undo.append(lambda: self.driver.stream_destroy(stream))
@@ -137,27 +137,27 @@ class Contract:
         return address
 
     def new_pinned(self, nbytes: int) -> tuple[Address, Any]:
-        """Pinned memory, and a uint8 array over it."""
+        """Allocate pinned memory; return its address and a uint8 array over it."""
         address = self.driver.host_alloc(nbytes)
         self._undo.append(lambda: self.driver.host_free(address))
         return address, host.bytes_at(address, nbytes)
 
     def upload(self, values: Any) -> Address:
-        """A NumPy array in new device memory."""
+        """Copy a NumPy array to new device memory; return the address."""
         values = host.numpy().ascontiguousarray(values)
         address = self.new_memory(max(values.nbytes, 1))
         self.driver.copy(address, Address(host.address_of(values)), values.nbytes, TO_DEVICE, self.stream)
         self.driver.stream_synchronize(self.stream)
         return address
 
-    def download(self, address: Address, shape: tuple[int, ...], kind: dtype) -> Any:
-        """Device memory as a NumPy array, after everything that is on `self.stream`."""
-        values = host.numpy().empty(shape, kind.numpy)
+    def download(self, address: Address, shape: tuple[int, ...], data_type: dtype) -> Any:
+        """Return device memory as a NumPy array, after all work on `self.stream`."""
+        values = host.numpy().empty(shape, data_type.numpy)
         self.driver.copy(Address(host.address_of(values)), address, values.nbytes, TO_HOST, self.stream)
         return values
 
     def launch(self, kernel: Kernel, values: list[Any], stream: StreamHandle | None = None) -> None:
-        """Launch over COUNT elements, on `self.stream` if none is named."""
+        """Launch over COUNT elements, by default on `self.stream`."""
         handle = self.driver.kernel_load(DEVICE, kernel)
         grid = Grid(((COUNT + 255) // 256, 1, 1), 256)
         self.driver.launch(handle, grid, kernel.pack(values), stream or self.stream)
@@ -192,14 +192,14 @@ class GraphContract(Contract):
 
     @contextmanager
     def captured(self, mode: CaptureMode = GLOBAL) -> Iterator[list[GraphExecHandle]]:
-        """Capture on `self.stream`; the list has what can be launched when the block is over."""
-        made: list[GraphExecHandle] = []
+        """Capture on `self.stream`; after the block the list has the launchable graph."""
+        launchables: list[GraphExecHandle] = []
         self.driver.capture_begin(self.stream, mode)
-        yield made
+        yield launchables
         graph = self.driver.capture_end(self.stream)
         self._undo.append(lambda: self.driver.graph_destroy(graph))
-        made.append(self.driver.graph_instantiate(graph))
-        self._undo.append(lambda: self.driver.graph_destroy(made[0]))
+        launchables.append(self.driver.graph_instantiate(graph))
+        self._undo.append(lambda: self.driver.graph_destroy(launchables[0]))
 
     @contextmanager
     def broken(self, mode: CaptureMode = GLOBAL) -> Iterator[None]:
@@ -212,7 +212,7 @@ class GraphContract(Contract):
         self.driver.stream_synchronize(self.stream)
 
     def wait(self, waiter: StreamHandle, stream: StreamHandle) -> None:
-        """Later work on `waiter` follows what is on `stream`."""
+        """Make later work on `waiter` follow the work on `stream`."""
         event = self.new_event()
         self.driver.event_record(event, stream)
         self.driver.stream_wait_event(waiter, event)
@@ -238,7 +238,7 @@ class GraphContract(Contract):
             self.driver.stream_synchronize(other)
             assert self.driver.event_query(event) and self.driver.event_raw(event)
 
-    # what a graph looks like
+    # descriptions of graphs
 
     def test_a_graph_has_numbers_and_is_written(self) -> None:
         if not self.has_graphs:
@@ -248,17 +248,17 @@ class GraphContract(Contract):
         self.driver.fill(data, 0, 4, self.stream)
         self.driver.fill(data, 1, 8, self.stream)
         graph = self.driver.capture_end(self.stream)
-        made = self.driver.graph_instantiate(graph)
-        assert 0 < self.driver.graph_raw(graph) != self.driver.graph_raw(made) > 0
-        with TemporaryDirectory() as place:
-            self.driver.graph_write(graph, f"{place}/graph.dot")
-            text = Path(f"{place}/graph.dot").read_text()
-            raised(AcceleratorError, lambda: self.driver.graph_write(graph, f"{place}/nowhere/graph.dot"))
+        launchable = self.driver.graph_instantiate(graph)
+        assert 0 < self.driver.graph_raw(graph) != self.driver.graph_raw(launchable) > 0
+        with TemporaryDirectory() as directory:
+            self.driver.graph_write(graph, f"{directory}/graph.dot")
+            text = Path(f"{directory}/graph.dot").read_text()
+            raised(AcceleratorError, lambda: self.driver.graph_write(graph, f"{directory}/nowhere/graph.dot"))
         assert "digraph" in text and text.count("->") == 1
-        for each in (made, graph):
-            self.driver.graph_destroy(each)
+        for handle in (launchable, graph):
+            self.driver.graph_destroy(handle)
 
-    # what a graph does
+    # launches of graphs
     def test_without_graphs_a_capture_is_refused(self) -> None:
         if not self.has_graphs:
             raised(NotSupportedError, lambda: self.driver.capture_begin(self.stream, GLOBAL))
@@ -268,7 +268,7 @@ class GraphContract(Contract):
             return
         data, sums = self.upload(self.ones()), self.upload(self.ones())
         self.driver.kernel_load(DEVICE, SCALE)
-        with self.captured() as made:
+        with self.captured() as graphs:
             assert self.driver.capture_status(self.stream) is CaptureStatus.ACTIVE
             self.launch(SCALE, [sums, data, 3.0, COUNT])
             self.driver.copy(data, sums, NBYTES, WITHIN, self.stream)
@@ -276,7 +276,7 @@ class GraphContract(Contract):
         assert self.driver.capture_status(self.stream) is CaptureStatus.NONE
         assert (self.download(data, (COUNT,), float32) == 1).all()
         for launches in (1, 2, 3):
-            self.driver.graph_launch(made[0], self.stream)
+            self.driver.graph_launch(graphs[0], self.stream)
             assert (self.download(data, (COUNT,), float32) == 3.0**launches).all()
         assert self.download(sums, (COUNT,), float32)[:2].tolist() == [0.0, 27.0]
 
@@ -285,10 +285,10 @@ class GraphContract(Contract):
             return
         data, other = self.upload(self.ones()), self.new_stream()
         self.driver.kernel_load(DEVICE, SCALE)
-        with self.captured() as made:
+        with self.captured() as graphs:
             self.launch(SCALE, [data, data, 2.0, COUNT])
         for stream in (other, self.stream, self.driver.stream_adopt(DEVICE, 0)):
-            self.driver.graph_launch(made[0], stream)
+            self.driver.graph_launch(graphs[0], stream)
             self.wait(self.stream, stream)
         assert (self.download(data, (COUNT,), float32) == 8).all()
 
@@ -298,7 +298,7 @@ class GraphContract(Contract):
         side = self.new_stream()
         first, second = self.upload(self.ones()), self.new_memory()
         self.driver.kernel_load(DEVICE, SCALE)
-        with self.captured() as made:
+        with self.captured() as graphs:
             self.launch(SCALE, [first, first, 2.0, COUNT])
             self.wait(side, self.stream)
             assert self.driver.capture_status(side) is CaptureStatus.ACTIVE
@@ -307,21 +307,21 @@ class GraphContract(Contract):
             self.driver.copy(first, second, NBYTES, WITHIN, self.stream)
         assert self.driver.capture_status(side) is CaptureStatus.NONE
         for launches in (1, 2):
-            self.driver.graph_launch(made[0], self.stream)
+            self.driver.graph_launch(graphs[0], self.stream)
             assert (self.download(first, (COUNT,), float32) == 10.0**launches).all()
 
     def test_pinned_memory_is_read_at_each_launch(self) -> None:
         if not self.has_graphs:
             return
-        address, (source, values), (target, found) = self.new_memory(), self.new_pinned(64), self.new_pinned(64)
-        with self.captured() as made:
+        address, (source, values), (target, result) = self.new_memory(), self.new_pinned(64), self.new_pinned(64)
+        with self.captured() as graphs:
             self.driver.copy(address, source, 64, TO_DEVICE, self.stream)
             self.driver.copy(target, address, 64, TO_HOST, self.stream)
         for value in (3, 4):
             values[:] = value
-            self.driver.graph_launch(made[0], self.stream)
+            self.driver.graph_launch(graphs[0], self.stream)
             self.driver.stream_synchronize(self.stream)
-            assert (found == value).all()
+            assert (result == value).all()
 
     def test_a_matrix_product_is_captured(self) -> None:
         if not self.has_graphs or "gemm" not in self.driver.capabilities.libraries:
@@ -334,17 +334,17 @@ class GraphContract(Contract):
         run = partial(self.driver.library_run, plan, (out, eye, eye, Address(0)), scratch, self.stream)
         run()  # libraries load on their first call
         self.driver.fill(out, 0, NBYTES, self.stream)
-        with self.captured() as made:
+        with self.captured() as graphs:
             run()
-        self.driver.graph_launch(made[0], self.stream)
+        self.driver.graph_launch(graphs[0], self.stream)
         assert (self.download(out, (16, 16), float32) == 4 * host.numpy().eye(16)).all()
 
     def test_an_empty_capture_is_a_graph(self) -> None:
         if not self.has_graphs:
             return
-        with self.captured() as made:
+        with self.captured() as graphs:
             pass
-        self.driver.graph_launch(made[0], self.stream)
+        self.driver.graph_launch(graphs[0], self.stream)
 
     def test_the_mode_of_a_thread_is_exchanged(self) -> None:
         if not self.has_graphs:
@@ -352,7 +352,7 @@ class GraphContract(Contract):
         assert self.driver.capture_mode_exchange(RELAXED) is GLOBAL
         assert self.driver.capture_mode_exchange(GLOBAL) is RELAXED
 
-    # what is not permitted
+    # forbidden calls
     def test_a_default_stream_is_not_captured(self) -> None:
         if self.has_graphs:
             default = self.driver.stream_adopt(DEVICE, 0)
@@ -412,7 +412,7 @@ class GraphContract(Contract):
         with self.captured(THREAD_LOCAL):
             assert in_thread(self.new_memory) == []
         with self.broken(GLOBAL):
-            assert [type(each) for each in in_thread(lambda: self.driver.mem_alloc(DEVICE, LONG_COPY))]
+            assert [type(error) for error in in_thread(lambda: self.driver.mem_alloc(DEVICE, LONG_COPY))]
 
     def test_a_capture_ends_where_it_began(self) -> None:
         if not self.has_graphs:
@@ -439,11 +439,11 @@ class GraphContract(Contract):
         self.driver.capture_begin(self.stream, GLOBAL)
         graph = self.driver.capture_end(self.stream)
         assert self.driver.graph_node_count(graph) == 0
-        made = self.driver.graph_instantiate(graph)
+        launchable = self.driver.graph_instantiate(graph)
         self.driver.graph_destroy(graph)
-        self.driver.graph_launch(made, self.stream)
-        self.driver.graph_destroy(made)
-        raised(AcceleratorError, lambda: self.driver.graph_launch(made, self.stream))
+        self.driver.graph_launch(launchable, self.stream)
+        self.driver.graph_destroy(launchable)
+        raised(AcceleratorError, lambda: self.driver.graph_launch(launchable, self.stream))
         raised(AcceleratorError, lambda: self.driver.graph_destroy(graph))
         raised(AcceleratorError, lambda: self.driver.graph_instantiate(graph))
 
@@ -489,9 +489,9 @@ class DriverContract(GraphContract):
         except NotSupportedError:  # it is not installed
             return
         assert 0 < handle == self.driver.blas_handle(self.new_stream())
-        found: list[int] = []
-        in_thread(lambda: found.append(self.driver.blas_handle(self.stream)))
-        assert found[0] not in (0, handle)
+        handles: list[int] = []
+        in_thread(lambda: handles.append(self.driver.blas_handle(self.stream)))
+        assert handles[0] not in (0, handle)
 
     # time
     def test_the_host_s_clock_goes_on_while_it_waits(self) -> None:
@@ -558,8 +558,8 @@ class DriverContract(GraphContract):
         self.driver.copy(target, Address(source + 32), 64, WITHIN, self.stream)
         self.driver.fill(target, 1, 0, self.stream)
         self.driver.copy(target, source, 0, WITHIN, self.stream)
-        found = self.download(target, (8,), float64).view("uint8")
-        assert found.tolist() == [0x3F] * 32 + [0] * 32
+        result = self.download(target, (8,), float64).view("uint8")
+        assert result.tolist() == [0x3F] * 32 + [0] * 32
 
     def test_peers_copy(self) -> None:
         """A device cannot reach itself; with one device there is no peer."""
@@ -594,13 +594,13 @@ class DriverContract(GraphContract):
         assert (target[1] == 7).all()
 
     def test_a_device_synchronize_waits_for_every_stream(self) -> None:
-        address, (target, found) = self.new_memory(), self.new_pinned(2 * LONG_COPY)
+        address, (target, result) = self.new_memory(), self.new_pinned(2 * LONG_COPY)
         for index, stream in enumerate((self.stream, self.new_stream())):
             at = index * LONG_COPY
             self.driver.fill(Address(address + at), index + 1, LONG_COPY, stream)
             self.driver.copy(Address(target + at), Address(address + at), LONG_COPY, TO_HOST, stream)
         self.driver.device_synchronize(DEVICE)
-        assert found[0] == found[LONG_COPY - 1] == 1 and found[LONG_COPY] == found[-1] == 2
+        assert result[0] == result[LONG_COPY - 1] == 1 and result[LONG_COPY] == result[-1] == 2
 
     # events
     def test_an_event_orders_two_streams(self) -> None:
@@ -622,12 +622,12 @@ class DriverContract(GraphContract):
         self.driver.event_synchronize(event)
 
     def test_a_recorded_event_can_be_waited_for_and_polled(self) -> None:
-        event, address, (target, found) = self.new_event(), self.new_memory(), self.new_pinned(LONG_COPY)
+        event, address, (target, result) = self.new_event(), self.new_memory(), self.new_pinned(LONG_COPY)
         self.driver.fill(address, 9, LONG_COPY, self.stream)
         self.driver.copy(target, address, LONG_COPY, TO_HOST, self.stream)
         self.driver.event_record(event, self.stream)
         self.driver.event_synchronize(event)
-        assert (found == 9).all()
+        assert (result == 9).all()
         self.driver.fill(address, 8, LONG_COPY, self.stream)
         self.driver.event_record(event, self.stream)
         assert any(self.driver.event_query(event) for _ in range(MAX_POLLS))
@@ -696,16 +696,16 @@ class DriverContract(GraphContract):
         target = self.upload(host.numpy().full(COUNT, -1))
         source = self.upload(host.numpy().arange(10))
         self.launch(ADD, [target, source, source, ((10,), [(3,), (1,), (1,)]), 10])
-        found = self.download(target, (COUNT,), int64)
-        assert found[:30:3].tolist() == [2 * index for index in range(10)]
-        assert (found[1:30:3] == -1).all() and (found[30:] == -1).all()
+        result = self.download(target, (COUNT,), int64)
+        assert result[:30:3].tolist() == [2 * index for index in range(10)]
+        assert (result[1:30:3] == -1).all() and (result[30:] == -1).all()
 
     def test_a_kernel_on_bfloat16(self) -> None:
         values = host.numpy().linspace(-3, 3, COUNT).astype(bfloat16.numpy)
         source, target = self.upload(values), self.new_memory()
         self.launch(NEGATE, [target, source, COUNT])
-        found = self.download(target, (COUNT,), bfloat16)
-        assert (found.view("uint16") == values.view("uint16") ^ 0x8000).all()
+        result = self.download(target, (COUNT,), bfloat16)
+        assert (result.view("uint16") == values.view("uint16") ^ 0x8000).all()
 
     def test_a_matrix_product(self) -> None:
         """With a transposed operand and a bias; where there is no library, the plan is refused."""
@@ -718,9 +718,9 @@ class DriverContract(GraphContract):
         scratch = self.new_memory(workspace) if workspace else Address(0)
         operands = (self.new_memory(), self.upload(a), self.upload(b), self.upload(bias))
         self.driver.library_run(plan, operands, scratch, self.stream)
-        found = self.download(operands[0], (2, 16, 24), float32)
+        result = self.download(operands[0], (2, 16, 24), float32)
         wide = a.astype("float64").reshape(2, 16, 32) @ b.astype("float64").reshape(2, 24, 32).transpose(0, 2, 1) + bias
-        assert abs(found - wide).max() < 1e-4
+        assert abs(result - wide).max() < 1e-4
 
     # errors
     def test_destroyed_handles_are_errors(self) -> None:
@@ -733,13 +733,13 @@ class DriverContract(GraphContract):
         raised(AcceleratorError, lambda: self.driver.event_synchronize(event))
 
     def test_a_destroyed_stream_finishes_its_work(self) -> None:
-        address, (target, found) = self.new_memory(), self.new_pinned(LONG_COPY)
+        address, (target, result) = self.new_memory(), self.new_pinned(LONG_COPY)
         stream = self.driver.stream_create(DEVICE, 0)
         self.driver.fill(address, 3, LONG_COPY, stream)
         self.driver.copy(target, address, LONG_COPY, TO_HOST, stream)
         self.driver.stream_destroy(stream)
         self.driver.device_synchronize(DEVICE)
-        assert (found == 3).all()
+        assert (result == 3).all()
 
     def test_a_bad_grid_is_an_error(self) -> None:
         handle, address = self.driver.kernel_load(DEVICE, SCALE), self.new_memory()
@@ -768,8 +768,8 @@ class IpcContract:
     gpus: str
 
     def make_driver(self) -> Driver:
-        """A started driver."""
-        raise NotSupportedError("a subclass says how to get a driver", operator="IpcContract")
+        """Return a started driver."""
+        raise NotSupportedError("a subclass must define make_driver", operator="IpcContract")
 
     def setup_method(self) -> None:
         self.driver = self.make_driver()

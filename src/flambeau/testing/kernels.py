@@ -1,4 +1,4 @@
-"""`python -m flambeau.testing.kernels`: does every kernel compile?  Needs NVRTC and no GPU.
+"""`python -m flambeau.testing.kernels`: check that every kernel compiles.  Needs NVRTC and no GPU.
 
 Kernels are gathered by running the operators' samples on a virtual GPU.  By default each operator is compiled for one
 data type, and one operator of each family for every type it takes; `--all` compiles the full matrix.
@@ -27,7 +27,7 @@ from .samples import cases, made
 
 ARCHITECTURE = "sm_90"
 PROCESSES = 2
-PER_TASK = 16  # kernels handed to a process at a time
+PER_TASK = 16  # kernels per task of a process
 
 
 class Compiled(NamedTuple):
@@ -39,33 +39,35 @@ class Compiled(NamedTuple):
 
 
 def chosen(everything: bool = False) -> Iterator[tuple[Operator, dtype, Sample]]:
-    """The operators, types and samples to gather kernels from."""
+    """Yield the operators, data types and samples to gather kernels from."""
     first_of_family: dict[tuple[str, str], str] = {}
-    for _, operator, kind, _, sample in cases():
+    for _, operator, data_type, _, sample in cases():
         family = first_of_family.setdefault((operator.body.__module__, operator.kind), operator.name)
         main = float32 if float32 in operator.dtypes else operator.dtypes[0]
-        if everything or kind is main or operator.name == family:
-            yield operator, kind, sample
+        if everything or data_type is main or operator.name == family:
+            yield operator, data_type, sample
 
 
 def gathered(everything: bool = False) -> list[Kernel]:
-    """Every kernel that the chosen samples launch, each once, and the nvidia driver's own kernels."""
+    """Return every kernel that the chosen samples launch, once, and the nvidia driver's own kernels."""
     with machine(devices=1) as virtual:
-        for operator, kind, sample in chosen(everything):
-            call(operator, kind, sample)
-        found = list(virtual.devices[0].kernels)
-    found.append(SET_STATE)
-    found += [strided_fill.kernel(each, [None], (each,)) for each in ALL]
-    numbers = [each for each in ALL if each.category != BOOL]
-    found += [kernel(each) for kernel in (own_kernels.gemm_kernel, own_kernels.small_kernel) for each in numbers]
-    found += [kernel for each in (float16, bfloat16) for kernel in own_kernels.attention_kernels(each)]
-    return list({kernel.source + kernel.entry: kernel for kernel in found}.values())
+        for operator, data_type, sample in chosen(everything):
+            call(operator, data_type, sample)
+        kernels = list(virtual.devices[0].kernels)
+    kernels.append(SET_STATE)
+    kernels += [strided_fill.kernel(data_type, [None], (data_type,)) for data_type in ALL]
+    numbers = [data_type for data_type in ALL if data_type.category != BOOL]
+    kernels += [
+        kernel(data_type) for kernel in (own_kernels.gemm_kernel, own_kernels.small_kernel) for data_type in numbers
+    ]
+    kernels += [kernel for data_type in (float16, bfloat16) for kernel in own_kernels.attention_kernels(data_type)]
+    return list({kernel.source + kernel.entry: kernel for kernel in kernels}.values())
 
 
-def call(operator: Operator, kind: dtype, sample: Sample) -> Any:
-    """One sample's call on the virtual GPU."""
-    args = made(sample.args, kind, _on_gpu)
-    return operator(*args, **{key: made(value, kind, _on_gpu) for key, value in sample.kwargs.items()})
+def call(operator: Operator, data_type: dtype, sample: Sample) -> Any:
+    """Call an operator with a sample on the virtual GPU."""
+    args = made(sample.args, data_type, _on_gpu)
+    return operator(*args, **{key: made(value, data_type, _on_gpu) for key, value in sample.kwargs.items()})
 
 
 def _on_gpu(dense: Any, _: Any) -> Any:
@@ -74,15 +76,15 @@ def _on_gpu(dense: Any, _: Any) -> Any:
 
 def compiled(sources: Iterable[tuple[str, str]], architecture: str) -> list[Compiled]:
     """Compile (entry, source) pairs one after another."""
-    found = []
+    results = []
     for entry, source in sources:
         try:
             cubin = compile.compile_cubin(Kernel(entry, source, (), _nothing), architecture)
         except FlambeauError as failure:
-            found.append(Compiled(entry, 0, str(failure)))
+            results.append(Compiled(entry, 0, str(failure)))
         else:
-            found.append(Compiled(entry, len(cubin)))
-    return found
+            results.append(Compiled(entry, len(cubin)))
+    return results
 
 
 def _nothing(*_: Any) -> None:
@@ -95,11 +97,11 @@ def compile_all(kernels: Iterable[Kernel], architecture: str, processes: int = P
     tasks = [pairs[at : at + PER_TASK] for at in range(0, len(pairs), PER_TASK)]
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
         results = pool.map(compiled, tasks, [architecture] * len(tasks))
-        return [each for result in results for each in result]
+        return [kernel for result in results for kernel in result]
 
 
 def main(argv: list[str] | None = None, out: Callable[[str], Any] = print) -> int:
-    """Gather, compile and report; the exit code."""
+    """Gather, compile and report; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m flambeau.testing.kernels", description=__doc__)
     parser.add_argument("--all", action="store_true", help="every operator for every data type")
     parser.add_argument("--arch", default=ARCHITECTURE, help="default %(default)s")
@@ -108,11 +110,11 @@ def main(argv: list[str] | None = None, out: Callable[[str], Any] = print) -> in
     start = time.perf_counter()
     kernels = gathered(options.all)
     results = compile_all(kernels, options.arch, options.processes)
-    for each in results:
-        if each.problem:
-            out(each.problem)
-    failed = sum(bool(each.problem) for each in results)
-    nbytes = sum(each.nbytes for each in results)
+    for kernel in results:
+        if kernel.problem:
+            out(kernel.problem)
+    failed = sum(bool(kernel.problem) for kernel in results)
+    nbytes = sum(kernel.nbytes for kernel in results)
     seconds = time.perf_counter() - start
     out(
         f"{len(results) - failed} of {len(results)} kernels of {len(REGISTRY)} operators compile for {options.arch}: "

@@ -20,17 +20,17 @@ def machine(
     races: str = "poison",
     schedule: Any = "submission",
 ) -> Iterator[Machine]:
-    """Make a fresh virtual machine the process's machine inside the block, and put the former one back.
+    """Make a fresh virtual machine the process's machine inside the block, and restore the former one after it.
 
     schedule: a text as in FLAMBEAU_GPUS, or a Schedule object.  memory: bytes of each device, as a number or "2GiB".
-    `machine.driver` is the virtual driver, with its clock, faults and log.  Tensors must not be carried across.
+    `machine.driver` is the virtual driver, with its clock, faults and log.  Tensors must not leave the block.
     """
     text = schedule if isinstance(schedule, str) else "submission"
     choice = virtual_gpus(devices, preset=preset, memory=memory, races=races, schedule=text)
-    made = Machine(choice, None if isinstance(schedule, str) else schedule)
-    previous = thread.swap_machine(made)
+    virtual = Machine(choice, None if isinstance(schedule, str) else schedule)
+    previous = thread.swap_machine(virtual)
     try:
-        made.start()
-        yield made
+        virtual.start()
+        yield virtual
     finally:
         thread.swap_machine(previous)

@@ -9,24 +9,24 @@ from ..dtypes import BY_NAME, dtype
 from ..host import np
 from ..ops.operator import REGISTRY, Array, Operator, Sample
 
-# kept apart by more than a step of gradcheck: where two values tie, a maximum has no derivative
+# spreads values by more than a step of gradcheck: where two values tie, a maximum has no derivative
 _GOLDEN = 0.6180339887498949
 
 Maker = Callable[[Any, "dtype", Array], Any]
 
 
-def values(array: Array, kind: dtype) -> Any:
-    """The NumPy values of an Array: spread evenly over [low, high], in an order that `seed` shifts."""
+def values(array: Array, data_type: dtype) -> Any:
+    """The NumPy values of an Array, spread evenly over [low, high].  Its seed changes the order."""
     count = int(np.prod(array.shape))
     spread = (np.arange(1, count + 1) * _GOLDEN + array.seed * 0.37) % 1.0
-    found = (array.low + (array.high - array.low) * spread).reshape(array.shape)
-    if kind.is_floating_point:
-        return found.astype(kind.numpy)
-    return (np.floor(found) > 0) if kind.name == "bool" else np.floor(found).astype(kind.numpy)
+    numbers = (array.low + (array.high - array.low) * spread).reshape(array.shape)
+    if data_type.is_floating_point:
+        return numbers.astype(data_type.numpy)
+    return (np.floor(numbers) > 0) if data_type.name == "bool" else np.floor(numbers).astype(data_type.numpy)
 
 
 def laid_out(plain: Any, layout: str) -> tuple[Any, Callable[[Any], Any]]:
-    """(Dense values to upload, function that views them in another layout so that they equal `plain`)."""
+    """Return dense values to upload, and a function that views them in a layout so that they equal `plain`."""
     if layout == "transposed" and plain.ndim >= 2:
         order = tuple(reversed(range(plain.ndim)))
         return np.ascontiguousarray(plain.transpose(order)), lambda tensor: tensor.permute(*order)
@@ -37,14 +37,14 @@ def laid_out(plain: Any, layout: str) -> tuple[Any, Callable[[Any], Any]]:
     return plain, lambda tensor: tensor
 
 
-def made(value: Any, kind: dtype, make: Callable[[Any, Array], Any]) -> Any:
-    """A sample's value with every Array replaced by make(dense NumPy values, array)."""
+def made(value: Any, data_type: dtype, make: Callable[[Any, Array], Any]) -> Any:
+    """Return a sample's value with every Array replaced by make(dense NumPy values, array)."""
     if isinstance(value, Array):
-        own = BY_NAME[value.dtype] if value.dtype else kind
+        own = BY_NAME[value.dtype] if value.dtype else data_type
         dense, view = laid_out(values(value, own), value.layout)
         return view(make(dense, value))
     if isinstance(value, (list, tuple)):
-        return type(value)(made(each, kind, make) for each in value)
+        return type(value)(made(item, data_type, make) for item in value)
     return value
 
 
@@ -53,5 +53,5 @@ def cases() -> Iterator[tuple[str, Operator, dtype, int, Sample]]:
     for name in sorted(REGISTRY):
         operator = REGISTRY[name]
         for number, sample in enumerate(operator.samples()):
-            for kind in operator.dtypes:
-                yield f"{name}-{number}-{kind.name}", operator, kind, number, sample
+            for data_type in operator.dtypes:
+                yield f"{name}-{number}-{data_type.name}", operator, data_type, number, sample

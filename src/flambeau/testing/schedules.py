@@ -1,4 +1,4 @@
-"""Runs a small program under every schedule of its streams.
+"""Run a small program under every schedule of its streams.
 
 def program(schedule):
     driver = VirtualDriver(virtual_gpus(1, races="real"), schedule)

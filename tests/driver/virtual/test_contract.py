@@ -14,7 +14,7 @@ class TestVirtual(DriverContract):
         return VirtualDriver(virtual_gpus(2))
 
     def test_pageable_memory_is_not_captured(self) -> None:
-        """A CUDA driver would capture the address of memory that the program may free before the replay."""
+        """A CUDA driver captures the address of memory that the program may free before the replay."""
         address, values = self.new_memory(), self.ones()
         for kind, ends in ((CopyKind.HOST_TO_DEVICE, (address, values)), (CopyKind.DEVICE_TO_HOST, (values, address))):
             dst, src = (Address(each if isinstance(each, int) else host.address_of(each)) for each in ends)

@@ -1,4 +1,4 @@
-"""How busy a virtual GPU was: the union of what ran in the last sample of modelled time."""
+"""Utilization of a virtual GPU: the union of busy spans in the last sample of modelled time."""
 
 from flambeau.driver.virtual.engine import SAMPLE_NS, BusySpans
 

@@ -1,4 +1,4 @@
-"""Graphs on virtual GPUs: what hardware leaves undefined or silent."""
+"""Graphs on virtual GPUs: errors that hardware leaves undefined or silent."""
 
 from threading import Thread
 
@@ -19,7 +19,7 @@ NBYTES = 4 * N
 
 
 def captured(rig, work, mode=CaptureMode.GLOBAL):
-    """Capture what `work` puts on stream a."""
+    """Capture the work that `work` submits to stream a."""
     rig.driver.kernel_load(0, BUMP)
     rig.driver.capture_begin(rig.a, mode)
     work()
@@ -88,7 +88,7 @@ def test_an_input_whose_memory_has_another_owner_is_an_error(rig, nbytes):
         rig.driver.graph_launch(graph, rig.a)
 
 
-def test_the_graph_s_own_memory_must_not_be_handed_back(rig):
+def test_the_graph_s_own_memory_must_not_be_freed(rig):
     segment = rig.driver.mem_alloc(0, 2 << 20)
 
     def work():
@@ -98,7 +98,7 @@ def test_the_graph_s_own_memory_must_not_be_handed_back(rig):
     graph = captured(rig, work)
     rig.driver.graph_launch(graph, rig.a)
     rig.driver.mem_free(0, segment)  # waits for the launch
-    with pytest.raises(AccessError, match="handed back"):
+    with pytest.raises(AccessError, match="memory was freed"):
         rig.driver.graph_launch(graph, rig.a)
 
 
@@ -187,7 +187,7 @@ def test_launches_equal_the_calls_made_again(program, seed):
 
 
 def test_a_fork_inside_a_graph_is_concurrent_only_where_it_was():
-    """Unordered, the two writers give both values; with the join before the second, one."""
+    """Unordered, the two writers give both values; with the join before the second one, there is one value."""
 
     def program(join_first):
         def once(schedule):

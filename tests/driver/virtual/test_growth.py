@@ -1,4 +1,4 @@
-"""What an operation looks at does not grow with what was there before: counts, which are the same in every run."""
+"""The cost of an operation, in exact counts, does not grow with earlier work."""
 
 import pytest
 
@@ -14,7 +14,7 @@ SMALL, LARGE = 20, 2000
 
 
 def compared(rig, call):
-    """How many groups and uses a call is compared with."""
+    """The number of groups and uses that a call is compared with."""
     before = rig.driver._engine.races.looked_at
     call()
     return rig.driver._engine.races.looked_at - before
@@ -57,7 +57,7 @@ def test_a_write_is_compared_with_each_reader_once(make_rig):
 
 
 def test_a_covered_reader_still_sees_poison_in_a_race(make_rig):
-    """The write took the readers' place; a write that races with it races with them."""
+    """The write replaced the readers in the history; a write that races with it races with them."""
     rig = make_rig()
     readers = read_by(rig, SMALL)
     for stream in readers:
@@ -106,7 +106,7 @@ def test_what_the_clocks_compare_does_not_grow_with_the_streams(make_rig):
 
 @pytest.mark.slow
 def test_a_wait_looks_at_a_stream_once_for_each_command_that_holds_it_up(make_rig):
-    """Readiness is found from what ran: no pass over all streams for every command."""
+    """Ready streams are found from the commands that ran, without a pass over all streams for every command."""
     rig = make_rig()
     streams = [rig.driver.stream_create(0, 0) for _ in range(LARGE)]
     for index, stream in enumerate(streams):
@@ -153,7 +153,7 @@ def test_interleaved_launches_on_two_streams_draw_no_elements(make_rig, monkeypa
 # memory
 @pytest.mark.slow
 def test_taking_and_freeing_a_block_looks_at_its_own_segment(monkeypatch):
-    """Whatever else is live: what is looked up in address order is counted."""
+    """The count of look-ups by address does not depend on the number of other live blocks."""
     from flambeau.driver.virtual.space import Blocks
 
     def cost(count):

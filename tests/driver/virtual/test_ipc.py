@@ -1,4 +1,4 @@
-"""Virtual memory and events in several processes: the contract, and what only a virtual GPU can show."""
+"""Virtual memory and events in several processes: the contract, and the checks of virtual GPUs."""
 
 import pytest
 

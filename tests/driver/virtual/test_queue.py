@@ -209,7 +209,7 @@ def test_the_default_stream_cannot_be_destroyed(rig):
 
 
 def test_a_device_synchronize_covers_destroyed_streams(make_rig):
-    """Whether their work was still to come, or another stream's wait had it run."""
+    """The result does not depend on whether their work had already run for another stream's wait."""
     rig = make_rig(races="error")
     waited, pending = (rig.driver.stream_create(0, 0) for _ in range(2))
     rig.fill(rig.memory[0], 1, 4, waited)
@@ -229,7 +229,7 @@ def test_a_device_synchronize_covers_destroyed_streams(make_rig):
 
 
 def test_a_stream_whose_work_ran_unseen_and_was_destroyed_is_ordered_by_a_device_synchronize(make_rig):
-    """A full queue had to run an ancestor on the other stream; that told the host nothing."""
+    """A full queue had to run an ancestor on the other stream; this orders nothing for the host."""
     rig = make_rig(races="error")
     stream = rig.driver.stream_create(0, 0)
     rig.fill(rig.memory[0], 1, 4, stream)
@@ -340,7 +340,7 @@ def test_an_array_that_is_only_read_cannot_be_written(rig):
 
 
 def test_a_stream_may_be_destroyed_while_its_device_is_waited_for(rig, monkeypatch):
-    """The collector finds it then, and its queue is gone before the wait comes to take it away."""
+    """The collector destroys it during the wait, so its queue is removed before the wait would remove it."""
     engine = rig.driver._engine
     wait, address = engine.wait_for_queue, rig.take(0, 32, rig.b)
     rig.fill(address, 1, 32, rig.b)

@@ -255,7 +255,7 @@ def test_a_block_inherits_the_unfinished_uses_of_its_bytes(make_rig, used, other
 
 
 def test_a_reader_of_a_freed_block_sees_poison_if_the_next_owner_is_in_a_race(rig):
-    """The new block covers all that was done to the old one, except for what has still to be read."""
+    """The new block covers all accesses to the old one, except those that have still to read."""
     block, copied = rig.take(0, 64), rig.take(1024, 64)
     rig.fill(block, 5, 64, rig.a)
     rig.driver.stream_synchronize(rig.a)
@@ -369,7 +369,7 @@ def test_racing_pinned_memory_holds_poison(rig):
 
 
 def test_a_write_that_races_with_a_reader_that_ran_leaves_poison(make_rig):
-    """The library ran the reader, and told the program nothing; the reader cannot see poison any more."""
+    """The library ran the reader without ordering the program; the reader can no longer see poison."""
     rig = make_rig()
     _write(rig, rig.a, 3)
     _read(rig, rig.a)
@@ -465,7 +465,7 @@ def test_a_raw_copy_of_pinned_memory_that_is_used_again_copies_poison(rig):
 @pytest.mark.parametrize("races", ["poison", "error"])
 @pytest.mark.parametrize("nbytes", [64, 32])
 def test_after_a_synchronize_a_block_may_be_used_on_any_stream(make_rig, races, nbytes):
-    """Whether it is the same block, a part of one, or fresh."""
+    """Holds for the same block, a part of it, and fresh memory."""
     rig = make_rig(races=races)
     block = rig.take(0, 64)
     rig.fill(block, 1, 64, rig.a)

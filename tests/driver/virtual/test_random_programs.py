@@ -64,7 +64,7 @@ def steps_of(program):
 
 
 class Machine:
-    """Runs steps on a virtual GPU.  `results` is all that the program sees."""
+    """Runs steps on a virtual GPU.  results: all values that the program sees."""
 
     def __init__(self, races, schedule=None):
         self.rig = Rig(races=races, schedule=schedule)

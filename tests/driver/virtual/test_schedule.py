@@ -125,7 +125,7 @@ def test_nothing_but_ancestors_runs_where_races_are_poison(make_rig):
 
 
 def test_a_mutual_exclusion_that_events_build_has_one_outcome():
-    """Two streams take turns at one counter."""
+    """Two streams update one counter in turn."""
 
     def program(schedule):
         rig = Rig(races="real", schedule=schedule)

@@ -1,4 +1,4 @@
-"""How much memory virtual GPUs have where the process may not use many addresses."""
+"""The memory size of virtual GPUs under a limit of the process's address space."""
 
 import subprocess
 import sys

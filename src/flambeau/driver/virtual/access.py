@@ -1,6 +1,6 @@
 """Memory accesses of commands, and the access history of a block.
 
-Accesses are found by their bytes: their number does not slow down an access to other bytes.
+The history is indexed by address: accesses to other bytes do not slow down a look-up.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from .queue import Command
 
 MISALIGNED_ADDRESS = 716  # CUresult
-TAKING = "block_taken"  # the command that makes a block the allocator's, in front of all that use it
+TAKING = "block_taken"  # the name of the command that allocates a block; it precedes all uses of the block
 
 
 class Overlap(NamedTuple):
-    """Bytes that two accesses have in common: those of [low, high) that lie in both ranges; all of them if it has none.
+    """The bytes that two accesses share: those of [low, high) in both `ranges`, or all of them if `ranges` is None.
 
-    Which ones these are is worked out when they are poisoned, with the arrays at hand.
+    Strided ranges are intersected only when the bytes are poisoned.
     """
 
     low: int
@@ -37,7 +37,7 @@ class Overlap(NamedTuple):
         return self._replace(low=max(self.low, low), high=min(self.high, high))
 
     def poison(self, space: Space) -> None:
-        """From now on, the bytes read as poison."""
+        """Make the bytes read as poison."""
         if self.ranges is None:
             space.poison(self.low, self.high)
             return
@@ -49,7 +49,7 @@ class Overlap(NamedTuple):
 class MemoryAccess:
     """Bytes that a command reads, writes or both: some of [low, high), all of them if `dense`.
 
-    key: equal for accesses of the same bytes.  Accesses know no block, so commands share them.
+    key: equal for accesses to the same bytes.  Accesses do not refer to blocks, so commands can share them.
     """
 
     __slots__ = ("_access", "_range", "dense", "high", "key", "low", "reads", "writes")
@@ -76,10 +76,10 @@ class MemoryAccess:
     @classmethod
     def whole(cls, low: int, high: int) -> MemoryAccess:
         """The allocation of the block [low, high): a write of all its bytes, without an array."""
-        made = cls.__new__(cls)
-        made.low, made.high, made.key = low, high, (low, high)
-        made.reads, made.writes, made.dense, made._range = False, True, True, None
-        return made
+        access = cls.__new__(cls)
+        access.low, access.high, access.key = low, high, (low, high)
+        access.reads, access.writes, access.dense, access._range = False, True, True, None
+        return access
 
     @property
     def range(self) -> ByteRange:
@@ -88,7 +88,7 @@ class MemoryAccess:
         return self._range
 
     def overlap(self, other: MemoryAccess) -> Overlap | None:
-        """The bytes that both access, None if there are none."""
+        """The bytes that both accesses share, None if there are none."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         if low >= high:
             return None
@@ -101,14 +101,14 @@ class MemoryAccess:
         return self.low <= other.low and other.high <= self.high if self.dense else self.key == other.key
 
     def array(self, space: Space) -> Any:
-        """The array itself, in the memory of the device; one that is only read cannot be written."""
+        """The accessed array in device memory.  It is read-only if the access only reads."""
         return self._view(space.buffer, self.low - space.base)
 
     def copy(self, space: Space, poisoned: Iterable[Overlap]) -> Any:
         """A private copy of the array in which some bytes are poison."""
         private = Space(self.low, space.bytes(self.low, self.high).copy())
-        for each in poisoned:
-            each.poison(private)
+        for overlap in poisoned:
+            overlap.poison(private)
         return self._view(private.buffer, 0)
 
     def _view(self, buffer: Any, offset: int) -> Any:
@@ -120,7 +120,7 @@ class MemoryAccess:
         return view
 
 
-FEW_GROUPS = 16  # a history with more than these is indexed, and searched for uses to drop
+FEW_GROUPS = 16  # a larger history is indexed and pruned
 
 
 class Taken(NamedTuple):
@@ -137,9 +137,9 @@ class Taken(NamedTuple):
 class Use:
     """The accesses of one stream to some bytes in one mode.
 
-    number: of its latest operation;  commands: that one's, and those in front of it that may be unfinished.
-    ran: the number of the latest command that was dropped because it ran, 0 for none;  taken: about the latest
-    operation, if that took a block.
+    number: of the latest operation;  commands: the latest one, and earlier ones that may be unfinished.
+    ran: the number of the latest command dropped because it is done, 0 for none;  taken: the allocation, if the latest
+    operation is one.
     """
 
     __slots__ = ("commands", "number", "ran", "stream", "taken", "access")
@@ -160,19 +160,20 @@ class Use:
 
     @property
     def has_to_read(self) -> bool:
-        """Whether one of its commands, or a command that one replaced, has not read yet."""
+        """Whether one of its commands, or of the uses that they replaced, has still to read."""
         if self.commands[-1].done:
             return False
-        return self.access.reads or any(each.covered for each in self.commands)
+        return self.access.reads or any(command.covered for command in self.commands)
 
     def copy(self) -> Use:
-        made = Use(self.access, self.stream)
-        made.number, made.ran, made.commands, made.taken = self.number, self.ran, self.commands.copy(), self.taken
-        return made
+        duplicate = Use(self.access, self.stream)
+        duplicate.number, duplicate.ran = self.number, self.ran
+        duplicate.commands, duplicate.taken = self.commands.copy(), self.taken
+        return duplicate
 
 
 class Group:
-    """The uses of equal bytes.  writes: by stream, and whether the bytes are read as well;  reads: by stream."""
+    """All uses of the same bytes.  writes: by stream and whether the use also reads;  reads: by stream."""
 
     __slots__ = ("high", "low", "reads", "access", "writes")
 
@@ -184,7 +185,7 @@ class Group:
         self.reads: dict[StreamKey, Use] = {}
 
     def add(self, access: MemoryAccess, stream: StreamKey) -> Use:
-        """The use of a stream in the mode of an access."""
+        """Return the stream's use in the mode of an access, made if there is none."""
         if access.writes:
             use = self.writes.get((stream, access.reads))
             if use is None:
@@ -200,10 +201,10 @@ class Group:
         yield from self.reads.values()
 
     def keep(self, uses: Iterable[Use]) -> None:
-        """Drop all other uses."""
+        """Keep only these uses."""
         kept = list(uses)
-        self.writes = {(each.stream, each.access.reads): each for each in kept if each.access.writes}
-        self.reads = {each.stream: each for each in kept if not each.access.writes}
+        self.writes = {(use.stream, use.access.reads): use for use in kept if use.access.writes}
+        self.reads = {use.stream: use for use in kept if not use.access.writes}
 
     @property
     def is_empty(self) -> bool:
@@ -211,7 +212,7 @@ class Group:
 
 
 class History:
-    """The uses of one block.  newest, newest_write: at least the number of each stream's latest use, and write."""
+    """The uses of one block.  newest, newest_write: by stream, bounds of the numbers of its latest use and write."""
 
     __slots__ = ("_groups", "_index", "_limit", "newest", "newest_write")
 
@@ -233,10 +234,10 @@ class History:
         return list(self._groups.values())
 
     def overlapping(self, low: int, high: int) -> Iterable[Group]:
-        """The groups with uses between two addresses, those of strided bytes perhaps with none."""
+        """The groups whose ranges overlap [low, high).  A strided group may have no byte there."""
         if self._index is not None:
             return self._index.overlapping(low, high)
-        return [each for each in self._groups.values() if each.low < high and low < each.high]
+        return [group for group in self._groups.values() if group.low < high and low < group.high]
 
     def add(self, access: MemoryAccess, stream: StreamKey, command: Command, number: int) -> Use:
         group = self._groups.get(access.key)
@@ -252,7 +253,7 @@ class History:
         return use
 
     def put(self, group: Group) -> None:
-        """Take over a group of another history."""
+        """Merge a group of another history."""
         known = self._groups.get(group.access.key)
         if known is not None:
             group.keep({*known.uses(), *group.uses()})
@@ -267,17 +268,17 @@ class History:
             self._index.remove(group)
 
     def is_full(self) -> bool:
-        """Whether it has grown enough, since uses were dropped, to look for more of them."""
+        """Whether the history has grown enough to be pruned again."""
         return len(self._groups) >= self._limit
 
     def renew(self, groups: Iterable[Group]) -> None:
-        """Keep these groups alone."""
+        """Keep only these groups."""
         self._groups, self.newest, self.newest_write = {}, {}, {}
-        for each in groups:
-            self.put(each)
+        for group in groups:
+            self.put(group)
         self._limit = max(FEW_GROUPS, 2 * len(self._groups))
         self._index = None
         if len(self._groups) >= FEW_GROUPS:
             self._index = Spans()
-            for each in self._groups.values():
-                self._index.add(each)
+            for group in self._groups.values():
+                self._index.add(group)

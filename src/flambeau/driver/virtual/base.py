@@ -24,16 +24,16 @@ LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
 
 _handles = itertools.count(1)
 Handle = TypeVar("Handle")
-Found = TypeVar("Found")
+Entry = TypeVar("Entry")
 
 
 def next_handle() -> int:
-    """A handle that nothing else in the process has."""
+    """Return a handle that is unique in the process."""
     return next(_handles)
 
 
 class Calls:
-    """The state of one machine."""
+    """Base of the driver's groups of calls: the state of one machine, and checks of handles."""
 
     def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
         self.capabilities = Capabilities(
@@ -93,7 +93,7 @@ class Calls:
         self._engine.clock.spend(self._engine.preset.call_ns if host_ns is None else host_ns)
 
     def _use_any(self) -> None:
-        """Pinning needs a context: create the first device's if there is none."""
+        """Create a context on the first device if there is none, for pinning."""
         if not self._contexts:
             self._contexts.add(0)
 
@@ -106,14 +106,14 @@ class Calls:
         return queue
 
     def _event(self, event: EventHandle) -> Event:
-        found = self._lookup(self._events, event, "event")
-        self._engine.runner.check(found.device)
-        return found
+        result = self._lookup(self._events, event, "event")
+        self._engine.runner.check(result.device)
+        return result
 
-    def _lookup(self, table: dict[Handle, Found], handle: Handle, what: str) -> Found:
-        found = table.get(handle)
-        if found is None:
+    def _lookup(self, table: dict[Handle, Entry], handle: Handle, what: str) -> Entry:
+        result = table.get(handle)
+        if result is None:
             raise AcceleratorError(
                 f"{what} {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
             )
-        return found
+        return result

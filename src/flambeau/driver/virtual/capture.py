@@ -2,11 +2,11 @@
 
 - A capture begins on one stream, its origin.  A stream that waits for an event of the capture joins it; by the end, all
   that joined must have been waited for by the origin, directly or not.
-- What is written down is checked as if it were queued, except for races: those are looked for at each launch.
-- A call that a capture cannot allow is refused and breaks the capture: nothing more can be put on its streams, and
-  `capture_end` reports who broke it.
-- Calls that may wait or change memory are unsafe.  They break the captures of the calling thread, and of other threads
-  those in mode GLOBAL, unless the capture, or the calling thread, is in a laxer mode.
+- Recorded work is checked as if it were queued, except for races, which are checked at each launch.
+- A call that is not permitted in a capture raises and breaks the capture: its streams accept no more work, and
+  `capture_end` reports the call.
+- Calls that may wait or change memory are unsafe.  They break the calling thread's captures and other threads' captures
+  in mode GLOBAL, unless the capture, or the calling thread, is in a laxer mode.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOVE = "move the call out of the capture"
 
 
 class Home(NamedTuple):
-    """The memory of a captured access: a segment of graphs, or a block at its n-th allocation."""
+    """The memory of a captured access: a segment of graphs, or a block at its n-th allocation (`takes`)."""
 
     block: Block
     takes: int
@@ -76,13 +76,13 @@ class EventNode(Node):
 
 
 def nothing(command: object) -> None:
-    """Does nothing: the work of an event on a device."""
+    """Do nothing: the work of an event node."""
 
 
 class Capture:
     """One capture underway.  nodes: in the order of the calls;  branches: its streams, the origin first.
 
-    fault: says when to break, in tests.
+    fault: the injected failure that breaks the capture in tests.
     """
 
     def __init__(self, memory: Memory, origin: Queue, mode: CaptureMode, fault: Countdown) -> None:
@@ -108,13 +108,13 @@ class Capture:
         queue.tails = tuple(sorted({*queue.tails, *after}))
 
     def leave(self) -> None:
-        """All streams go back to queueing their work."""
+        """Let all streams queue their work again."""
         for queue in self.branches:
             queue.capture = None
             queue.tails = ()
 
     def check(self, name: str) -> None:
-        """Raises AcceleratorError if the capture is broken."""
+        """Raise AcceleratorError if the capture is broken."""
         if self.broken:
             raise AcceleratorError(
                 f"{self} was broken before: {self.broken}", error_code=CAPTURE_INVALIDATED, operator=name
@@ -131,21 +131,21 @@ class Capture:
         duration_ns: int,
         engines: Sequence[CopyEngine],
     ) -> None:
-        """Write work down as the next node of a stream."""
+        """Record work as the next node of a stream."""
         if self.fault.strikes():
             self.broken = self.broken or f"{name}: the capture is broken on demand, as by a call of another thread"
         self.check(name)
         node = Node(self.branches.index(queue), queue.device, name, work, detail)
         node.accesses, node.duration_ns, node.engines = accesses, duration_ns, engines
-        node.homes = [Home(each, each.takes, self.memory.graph_segment(each)) for each in blocks]
-        self._write_down(queue, node)
+        node.homes = [Home(block, block.takes, self.memory.graph_segment(block)) for block in blocks]
+        self._append(queue, node)
 
     def note(self, queue: Queue, name: str, event: Any) -> None:
-        """Write down that each launch records an event, or waits for it."""
+        """Record a node with which each launch records an event, or waits for it."""
         self.check(name)
-        self._write_down(queue, EventNode(self.branches.index(queue), queue.device, name, event))
+        self._append(queue, EventNode(self.branches.index(queue), queue.device, name, event))
 
-    def _write_down(self, queue: Queue, node: Node) -> None:
+    def _append(self, queue: Queue, node: Node) -> None:
         node.site, node.called = callers.call()
         node.after = tuple(at for at in queue.tails if self.nodes[at].branch != node.branch)
         self.nodes.append(node)
@@ -163,8 +163,9 @@ class Capture:
         return [queue for queue in self.branches[1:] if not set(queue.tails) <= reached]
 
     def _before(self, at: int) -> list[int]:
+        """The nodes that node `at` follows directly."""
         node = self.nodes[at]
-        same = next((each for each in range(at - 1, -1, -1) if self.nodes[each].branch == node.branch), None)
+        same = next((index for index in range(at - 1, -1, -1) if self.nodes[index].branch == node.branch), None)
         return [*node.after, *([] if same is None else [same])]
 
 
@@ -192,8 +193,8 @@ class Captures:
         capture.leave()
 
     def check_unsafe(self, name: str) -> None:
-        """Raise if a capture forbids this thread a call that may wait or change memory."""
-        forbidding = [each for each in self.active if self._is_forbidden(each)]
+        """Raise AcceleratorError if a capture forbids unsafe calls of this thread; the captures break."""
+        forbidding = [capture for capture in self.active if self._is_forbidden(capture)]
         if forbidding:
             hint = "call it outside of captures, or capture in mode thread_local (own calls) or relaxed (any)"
             self.break_all(forbidding, f"{name}: not permitted", CAPTURE_UNSUPPORTED, hint)
@@ -206,21 +207,21 @@ class Captures:
         return self.mode is CaptureMode.GLOBAL and capture.mode is CaptureMode.GLOBAL
 
     def check_stream(self, queue: Queue, name: str) -> None:
-        """Refuse a call that waits for, or asks about, a stream."""
+        """Raise AcceleratorError for a wait or a query of a capturing stream, or if unsafe calls are forbidden."""
         if queue.capture is not None:
             self.break_all([queue.capture], f"{name}: not permitted on stream {queue.handle}", CAPTURE_UNSUPPORTED)
         self.check_unsafe(name)
 
     def check_device(self, device: int, name: str) -> None:
-        """Raise for a wait for a device with a capturing stream."""
-        capturing = [each for each in self.active if any(queue.device == device for queue in each.branches)]
+        """Raise AcceleratorError for a wait for a device with a capturing stream."""
+        capturing = [capture for capture in self.active if any(queue.device == device for queue in capture.branches)]
         if capturing:
             self.break_all(capturing, f"{name}: not permitted on device {device}", CAPTURE_UNSUPPORTED)
         self.check_unsafe(name)
 
     def break_all(self, captures: Sequence[Capture], what: str, code: int, hint: str = MOVE) -> NoReturn:
-        """Invalidate captures, with the reason."""
+        """Break captures, and raise AcceleratorError with the reason."""
         reason = f"{what} during {captures[0]!r}; called by {callers.caller()}"
-        for each in captures:
-            each.broken = each.broken or reason
+        for capture in captures:
+            capture.broken = capture.broken or reason
         raise AcceleratorError(reason, hint=hint, error_code=code)

@@ -18,7 +18,7 @@ from ..api import DeviceProperties
 
 @dataclass(frozen=True)
 class Preset:
-    """One kind of GPU.  `_ns`: host time per call unless said otherwise;  rates: bytes or operations per nanosecond."""
+    """The figures of one GPU model.  `_ns`: host time per call unless noted;  rates: bytes or operations per ns."""
 
     name: str
     major: int
@@ -42,7 +42,7 @@ class Preset:
     elementwise_rate: float
     tf32_rate: float
     gemm_rates: dict[str, float] = field(default_factory=dict)
-    attention_rates: dict[str, float] = field(default_factory=dict)  # by kind of problem, in half types
+    attention_rates: dict[str, float] = field(default_factory=dict)  # by library operation, for half types
 
     @property
     def arch(self) -> str:
@@ -69,7 +69,7 @@ class Preset:
         return self.kernel_start_ns + int(max(nbytes / self.memory_rate, problem.operations / rate))
 
     def within(self, share: float, duration_ns: int) -> int:
-        """Device time on some of the multiprocessors for work that takes `duration_ns` on all of them."""
+        """Device time on a share of the multiprocessors of work that takes `duration_ns` on all of them."""
         if share == 1:
             return duration_ns
         return self.kernel_start_ns + int((duration_ns - self.kernel_start_ns) / share)
@@ -126,14 +126,14 @@ PRESETS = {"h200": H200}
 
 
 def preset(name: str) -> Preset:
-    """Raises ConfigError if there is no preset of that name."""
+    """Return the preset of a name.  Raises ConfigError if there is none."""
     if name not in PRESETS:
         raise ConfigError(f"virtual GPUs: preset={name!r} is unknown", hint=f"use one of {', '.join(sorted(PRESETS))}")
     return PRESETS[name]
 
 
 class HostClocks:
-    """The clock of each host thread.  A thread that is seen for the first time starts at the latest of all."""
+    """The clocks of host threads.  A new thread starts at the latest time of all threads."""
 
     def __init__(self) -> None:
         self._thread = threading.local()
@@ -143,7 +143,7 @@ class HostClocks:
         return self.spend(0)
 
     def spend(self, ns: int) -> int:
-        """The calling thread was busy for `ns`; returns its new time."""
+        """Advance the calling thread's clock by `ns`; return its new time."""
         now: int = getattr(self._thread, "now_ns", self._latest_ns) + ns
         self._thread.now_ns = now
         if now > self._latest_ns:
@@ -158,7 +158,7 @@ class HostClocks:
 
 
 class CopyEngine:
-    """One direction of one device's copies: one at a time."""
+    """A copy engine: one direction of one device's copies, one copy at a time."""
 
     __slots__ = ("free_ns",)
 

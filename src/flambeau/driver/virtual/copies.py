@@ -22,7 +22,7 @@ PEER_ACCESS_UNSUPPORTED = 217  # CUresult
 
 
 def span(address: int, nbytes: int, mode: str, name: str) -> MemoryAccess:
-    """The access of plain bytes."""
+    """The access to a contiguous range of bytes."""
     return MemoryAccess(Access(address, uint8, mode, (nbytes,), None), name)
 
 
@@ -87,14 +87,14 @@ class Copies:
             raise
 
     def _check_pageable(self, queue: Queue, name: str) -> None:
-        """Refuse a copy of pageable memory on a capturing stream: a launch would not find the bytes."""
+        """Raise AcceleratorError for pageable memory on a capturing stream: a launch would not find the bytes."""
         if queue.capture is not None:
             what = f"{name}: host memory that is not pinned cannot be copied"
             self._engine.captures.break_all([queue.capture], what, CAPTURE_UNSUPPORTED)
 
     def _within(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine = self._engine
-        blocks = [engine.memory.find(queue.device, each.low, each.high, name) for each in (target, source)]
+        blocks = [engine.memory.find(queue.device, access.low, access.high, name) for access in (target, source)]
         duration = engine.preset.kernel_ns(2 * (source.high - source.low), 0)
         engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns)
 

@@ -40,11 +40,14 @@ from .ipc import IpcCalls
 from .memory import INVALID_VALUE
 from .queue import Loaded, Queue, run_failure, run_reference
 from .races import HOST
+from .schedule import Schedule
 
-STEP = 8  # multiprocessors: parts of the modelled GPU are multiples of it
+STEP = 8  # partitions of the modelled GPU have a multiple of so many multiprocessors
 
 
 class Partition(NamedTuple):
+    """A part of a device: a number of its multiprocessors."""
+
     device: int
     multiprocessors: int
 
@@ -52,8 +55,8 @@ class Partition(NamedTuple):
 class ContextCalls(Calls):
     """Context and partition calls of the Driver."""
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
+    def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
+        super().__init__(choice, schedule)
         self._partitions: dict[PartitionHandle, Partition] = {}
         self._partition_handles: dict[Partition, PartitionHandle] = {}
 
@@ -64,14 +67,14 @@ class ContextCalls(Calls):
     def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
         with self._lock:
             self._call(device)
-            there_are = self._engine.preset.multi_processor_count
-            if not 1 <= multiprocessors <= there_are:
+            available = self._engine.preset.multi_processor_count
+            if not 1 <= multiprocessors <= available:
                 raise AcceleratorError(
-                    f"{multiprocessors} multiprocessors; device {device} has {there_are}",
+                    f"{multiprocessors} multiprocessors; device {device} has {available}",
                     error_code=INVALID_VALUE,
                     operator="partition",
                 )
-            part = Partition(device, min(-(-multiprocessors // STEP) * STEP, there_are))
+            part = Partition(device, min(-(-multiprocessors // STEP) * STEP, available))
             handle = self._partition_handles.get(part)
             if handle is None:
                 handle = self._partition_handles[part] = PartitionHandle(next_handle())
@@ -94,7 +97,7 @@ class ContextCalls(Calls):
 
 
 class MemoryCalls(Calls):
-    """Segments, pinned memory and blocks."""
+    """Memory calls of the Driver: segments, pinned memory and blocks."""
 
     def mem_alloc(self, device: int, nbytes: int) -> Address:
         with self._lock:
@@ -156,7 +159,7 @@ class MemoryCalls(Calls):
             self._engine.take_block(queue, address, address + nbytes)
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        self._check_index(device)  # what is given back on a device that is lost counts too
+        self._check_index(device)  # blocks of a lost device are freed too
         self._engine.memory.devices[device].give(address, address + nbytes)
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
@@ -188,14 +191,14 @@ PRIORITIES = (-5, 0)  # most and least urgent
 class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
     """An implementation of `driver.api.Driver`.
 
-    schedule: in which order ready streams run, instead of the one that `choice` names.
-    faults: what will fail;  log: (stream, number, name) of every command that ran, in order;  clock: modelled time.
+    schedule: the order in which ready streams run; None for the one that `choice` names.
+    faults: injected failures;  log: (stream, number, name) of every command that ran, in order;  clock: modelled time.
     is_profiled: whether the program is between `profiler_start` and `profiler_stop`.
     """
 
     # devices
     def start(self) -> None:
-        """Nothing else is left to do: memory is mapped when it is first allocated."""
+        """Set `hot`.  Memory is mapped at its first allocation."""
         self.hot = HotCalls(self)
 
     def properties(self, device: int) -> DeviceProperties:
@@ -238,7 +241,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             return self._engine.clock.now()
 
     def profiler_start(self) -> None:
-        """Only written down: nothing listens."""
+        """Set `is_profiled`: no profiler attaches to virtual GPUs."""
         self.is_profiled = True
 
     def profiler_stop(self) -> None:
@@ -395,9 +398,9 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
 
         def duration(accesses: list[Access]) -> int:
             nbytes = elements = 0
-            for each in accesses:
-                nbytes += each.nbytes
-                elements = max(elements, each.nbytes // each.dtype.itemsize)
+            for access in accesses:
+                nbytes += access.nbytes
+                elements = max(elements, access.nbytes // access.dtype.itemsize)
             return preset.kernel_ns(nbytes, kernel.operations * elements)
 
         return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration)
@@ -420,7 +423,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
                 )
             if not 0 <= shared <= MAX_SHARED:
                 raise AcceleratorError(
-                    f"{shared} bytes of shared memory; {MAX_SHARED} can be had",
+                    f"{shared} bytes of shared memory; at most {MAX_SHARED} are available",
                     error_code=INVALID_VALUE,
                     operator=loaded.name,
                 )
@@ -456,16 +459,16 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
                 problem.kind,
                 problem.reference,
                 problem.accesses,
-                lambda accesses: preset.library_ns(problem, sum(each.nbytes for each in accesses)),
+                lambda accesses: preset.library_ns(problem, sum(access.nbytes for access in accesses)),
             )
-            return handle, 0  # the modelled library needs none
+            return handle, 0  # the modelled library needs no workspace
 
     def product_workspace(self, device: int) -> int:
-        """What was granted; nothing is usual."""
+        """The size that the environment grants; 0 by default."""
         return self._granted_workspace
 
     def blas_handle(self, stream: StreamHandle) -> int:
-        """No library takes it, as none takes the numbers of streams."""
+        """A number that no library accepts, as with raw streams."""
         with self._lock:
             return self._blas_handles.get(self._queue(stream).device, next_handle)
 
@@ -499,18 +502,18 @@ class VirtualMonitor:
 
     def temperature(self, device: int) -> int:
         raise NotSupportedError(
-            "virtual GPUs have none: their model is of work and time", hint=HINT, operator="temperature"
+            "virtual GPUs have no temperature: they model work and time only", hint=HINT, operator="temperature"
         )
 
     def power_draw(self, device: int) -> int:
         raise NotSupportedError(
-            "virtual GPUs draw none: their model is of work and time", hint=HINT, operator="power_draw"
+            "virtual GPUs draw no power: they model work and time only", hint=HINT, operator="power_draw"
         )
 
     def clock_rate(self, device: int) -> int:
         return self._preset.clock_mhz
 
     def processes(self, device: int) -> list[GpuProcess]:
-        """This one, if it has memory there: each process has virtual GPUs of its own."""
+        """This process, if it has memory there: each process has its own virtual GPUs."""
         used = self.memory_used(device)
         return [GpuProcess(os.getpid(), used)] if used else []

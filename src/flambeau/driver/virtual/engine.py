@@ -17,18 +17,18 @@ from .capture import Captures
 from .clock import CopyEngine, HostClocks, preset
 from .memory import Block, Memory
 from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of, run_poison
-from .races import HOST, Found, Races, race_error, unfinished
+from .races import HOST, Comparison, Races, race_error, unfinished
 from .schedule import Schedule
 from .space import reservable
 
 if TYPE_CHECKING:
     from .events import Waited
 
-SAMPLE_NS = 1_000_000_000 // 6  # what a figure looks back over; hardware takes this up to six times of it
+SAMPLE_NS = 1_000_000_000 // 6  # the sampling period of utilization; on hardware it is from this to a second
 
 
 class BusySpans:
-    """Spans of modelled time.  Those that every thread's sample has left behind are forgotten."""
+    """Busy spans of modelled time.  Spans older than the sampling period are dropped."""
 
     def __init__(self) -> None:
         self._spans: deque[list[int]] = deque()
@@ -56,18 +56,18 @@ class BusySpans:
         return 100 * busy // (now_ns - begin) if busy else 0
 
 
-NOTED = Taken("", False)  # where races are no errors
+NOTED = Taken("", False)  # of allocations where races raise no errors
 MAX_PENDING = 1024  # commands per stream
 
 
 def _nbytes(command: Command) -> int:
     """The bytes that a copy or a fill moves, or the size of a kernel's operands."""
     accesses = command.accesses[:1] if command.name.split()[0] in ("copy", "fill") else command.accesses
-    return sum(each.high - each.low for each in accesses)
+    return sum(access.high - access.low for access in accesses)
 
 
 class Engine:
-    """The machine behind the calls.  Callers hold the driver's lock."""
+    """The state and time model behind the driver's calls.  Callers hold the driver's lock."""
 
     def __init__(self, choice: Gpus, schedule: Schedule) -> None:
         self.preset = preset(choice.preset)
@@ -100,11 +100,11 @@ class Engine:
         called: str = "",
         launched: str = "",
     ) -> None:
-        """Put a command on a queue, or write it down if that is capturing.
+        """Submit a command to a queue, or record it if the queue is capturing.
 
-        site, called: where it was called and as what, if not here;  launched: where its graph was, if it is of one.
-
-        Raises RaceError, or the failure of a command that had to run to make room.
+        site, called: the source line and the operation of the call, by default the present one.
+        launched: the source line of the graph's launch, for a node of a graph.
+        Raises: RaceError, or the failure of a command that had to run to make room.
         """
         if queue.capture is not None:
             self.clock.spend(host_ns)
@@ -113,8 +113,8 @@ class Engine:
         if not site:
             site, called = callers.call()
         call = place_of(site, launched) if launched else site, called
-        histories = [each.history for each in blocks]
-        found = self.check(queue, name, call, accesses, blocks, histories)
+        histories = [block.history for block in blocks]
+        races = self.check(queue, name, call, accesses, blocks, histories)
         if len(queue.pending) >= MAX_PENDING:
             self._make_room(queue)
         command = Command(queue, name, work, detail, accesses, blocks, site)
@@ -134,9 +134,9 @@ class Engine:
             engine.free_ns = command.end_ns
         if work is not run_poison:
             self._observe(command, start, now, bool(engines))
-        if found is not None and found.conflicts:
-            self.races.mark(command, queue.handle, found.conflicts)
-        self.races.record(command, found, histories)
+        if races is not None and races.conflicts:
+            self.races.mark(command, queue.handle, races.conflicts)
+        self.races.record(command, races, histories)
         queue.append(command)
 
     def check(
@@ -147,18 +147,18 @@ class Engine:
         accesses: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         histories: Sequence[History],
-    ) -> Found | None:
-        """The races of a queue's next command with the given histories of blocks.
+    ) -> Comparison | None:
+        """Find the races of a queue's next command with histories of blocks.
 
         Raises: RaceError for any race under races="error".
         """
-        found = self.races.compare(queue.handle, accesses, blocks, histories)
-        if found is not None and found.conflicts and self.races.raises:
-            raise race_error(queue, name, call, queue.waited, found.conflicts)
-        return found
+        races = self.races.compare(queue.handle, accesses, blocks, histories)
+        if races is not None and races.conflicts and self.races.raises:
+            raise race_error(queue, name, call, queue.waited, races.conflicts)
+        return races
 
     def _observe(self, command: Command, start_ns: int, now_ns: int, is_copy: bool) -> None:
-        """Call the hook for a command whose times are known."""
+        """Add a command to the busy spans and call the hook, once its times are known."""
         device = command.queue.device
         self.work[device].add(start_ns, command.end_ns, now_ns)
         if not is_copy:
@@ -169,17 +169,18 @@ class Engine:
             hooks.on_span(device, stream, command.name, start_ns, command.end_ns, _nbytes(command), site)
 
     def _make_room(self, queue: Queue) -> None:
-        """A full queue holds the host up until its oldest command is done."""
+        """Block the host, if a queue is full, until its oldest command is done."""
         if len(queue.pending) >= MAX_PENDING:
             oldest = queue.pending[0]
             self.clock.reach(oldest.end_ns)
             self.runner.run_until(oldest)
 
     def take_block(self, queue: Queue, low: int, high: int) -> None:
-        """Take the block [low, high) for a stream: an operation of the stream that writes poison.
+        """Allocate the block [low, high) on a stream: an operation of the stream that writes poison.
 
-        It is over at once if the program has waited for all that the stream had.  Else, where the stream waits for
-        nothing that its commands do not follow, the last command leaves the poison behind when it ran.
+        - If the host has waited for all work of the stream, the poison is written at once.
+        - If the stream has new waits or no command yet, the allocation is a command of its own.
+        - Otherwise the stream's last command leaves the poison behind when it runs.
         """
         memory = self.memory.devices[queue.device]
         if queue.capture is not None:
@@ -196,7 +197,7 @@ class Engine:
             site, called = callers.call()
             if taking.conflicts:
                 raise race_error(queue, TAKING, (site, called), queue.waited, taking.conflicts)
-            facts = Taken(site, all(each.is_fresh for each in pieces))
+            facts = Taken(site, all(piece.is_fresh for piece in pieces))
         last = queue.last
         if self.clocks.host_knows_all(queue.handle):
             block = memory.take(low, high, taking.history)
@@ -219,7 +220,7 @@ class Engine:
             last.poison_write(block.space, Overlap(low, high, None))
 
     def take_pinned(self, block: Block, nbytes: int) -> None:
-        """Allocate pinned memory: a write by the host, ordered after everything that the host has waited for."""
+        """Allocate pinned memory: a write by the host, ordered after all that the host has waited for."""
         access = MemoryAccess.whole(block.low, block.low + nbytes)
         taking = self.races.take(HOST, access, [block])
         if taking.conflicts and self.races.raises:
@@ -228,15 +229,15 @@ class Engine:
         block.history = taking.history
 
     def check_host(self, access: MemoryAccess, block: Block) -> None:
-        """Raises RaceError if the host accesses pinned memory that work it has not waited for uses."""
-        found = self.races.compare(HOST, [access], [block], [block.history])
-        if found is not None and found.conflicts:
+        """Raise RaceError if a host access to pinned memory conflicts with work that the host has not waited for."""
+        races = self.races.compare(HOST, [access], [block], [block.history])
+        if races is not None and races.conflicts:
             what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
-            raise race_error(None, HOST, (site, what), self.host_waited, found.conflicts)
+            raise race_error(None, HOST, (site, what), self.host_waited, races.conflicts)
 
     def publish(self, queue: Queue) -> None:
-        """Run a queue's commands, and write the poison that other processes may read.  Host: does not wait."""
+        """Run a queue's commands, and write pending poison that other processes may read.  Host: does not wait."""
         self.runner.run_until(queue.tail())
         memory = self.memory.devices[queue.device]
         for low, high in memory.space.exported.within(memory.space.base, memory.space.base + memory.total):
@@ -244,7 +245,7 @@ class Engine:
                 memory.space.materialise(block.low, block.high)
 
     def wait(self, awaited: Awaited | None, end_ns: int, clock: Clock) -> None:
-        """The host waits for work that is done at `end_ns`, and knows everything in `clock` from then on."""
+        """Let the host wait for work that ends at `end_ns`; afterwards it knows everything in `clock`."""
         self.runner.run_until(awaited)
         self.clock.reach(end_ns)
         self.clocks.host_learn(clock)
@@ -254,31 +255,31 @@ class Engine:
 
     def wait_for_device(self, device: int) -> None:
         queues = [queue for queue in self.runner.queues if queue.device == device]
-        self.runner.run_until(Join([each for queue in queues if (each := queue.tail()) is not None]))
+        self.runner.run_until(Join([tail for queue in queues if (tail := queue.tail()) is not None]))
         for queue in queues:
             self.wait_for_queue(queue)
             if queue.is_retired:
-                self.runner.queues.pop(queue, None)  # `retire` may take it away while this waits
+                self.runner.queues.pop(queue, None)  # `retire` may remove it during the wait
 
     def retire(self, queue: Queue) -> None:
-        """A stream was destroyed: keep its queue for `wait_for_device`, unless the host knows that its work is done."""
+        """Retire a destroyed stream's queue, kept for `wait_for_device` until the host knows that its work is done."""
         queue.is_retired = True
         if queue.last is None or self.clocks.host_knows(queue.handle, queue.last.number):
             del self.runner.queues[queue]
 
     def wait_for_users(self, blocks: Sequence[Block]) -> None:
-        """Wait for whatever still accesses one of the blocks.  It orders nothing: the program did not ask for it."""
+        """Wait for unfinished work on the blocks.  This orders nothing: the program did not ask for the wait."""
         for command in unfinished(blocks):
             self.runner.run_until(command)
             self.clock.reach(command.end_ns)
 
     def run_users(self, blocks: Sequence[Block]) -> None:
-        """Run whatever still accesses one of the blocks."""
+        """Run unfinished work on the blocks."""
         for command in unfinished(blocks):
             self.runner.run_until(command)
 
     def drain(self) -> list[AcceleratorError]:
-        """Run all that is queued on devices that have not failed, and return the failures of those that fail."""
+        """Run all queued work on devices that have not failed; return the new failures."""
         known = set(self.runner.failures)
         for queue in list(self.runner.queues):
             if queue.device not in self.runner.failures:

@@ -1,7 +1,7 @@
 """Events of virtual GPUs: a point in a stream's queue, replaced by every record.
 
-- A record makes a new generation.  What waits keeps the generation it waited on.
-- An event that was never recorded is done, and a wait for it waits for nothing.
+- Each record makes a new generation.  A wait keeps the generation that was the latest at its call.
+- An event that was never recorded is done, and a wait for it has no effect.
 - The record of an interprocess event runs its stream: work of two processes is ordered by running it in that order.
 - A record on a capturing stream is a point of the capture.  Streams may wait for it, and join; the host may not.
 """
@@ -32,7 +32,7 @@ RECORDS_KEPT = 8  # per event
 class Generation:
     """One record of an event: the commands before it, its clock and its time.
 
-    site: its line, where races are errors.
+    site: the source line of the record, where races are errors.
     """
 
     after: Awaited | None
@@ -59,7 +59,11 @@ class Waited(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Event:
-    """records: its latest ones, where races are errors;  is_mark: the library's own, by which streams follow others."""
+    """An event.
+
+    records: its latest records, kept where races are errors;  is_mark: whether it belongs to the library, which uses it
+    to make streams follow others.
+    """
 
     handle: EventHandle
     device: int
@@ -97,7 +101,7 @@ class Events:
         self.mark(event, queue)
 
     def mark(self, event: Event, queue: Queue) -> None:
-        """Everything submitted to `queue` so far is the event's latest record."""
+        """Make everything submitted to `queue` so far the event's latest record."""
         event.latest, event.captured = self.point(queue), None
         if self._engine.races.raises:
             event.latest = replace(event.latest, site=callers.call_site())
@@ -106,21 +110,21 @@ class Events:
             self._engine.publish(queue)
 
     def _capturing(self, queue: Queue, name: str) -> Capture:
-        """The capture that a stream takes part in, for a call that makes no sense without one."""
+        """Return the capture of a stream.  Raises AcceleratorError if the stream is not capturing."""
         if queue.capture is None:
             raise AcceleratorError(
-                f"stream {queue.handle} is not capturing, so external=True means nothing",
+                f"stream {queue.handle} is not capturing, which external=True requires",
                 error_code=INVALID_VALUE,
                 operator=name,
             )
         return queue.capture
 
     def point(self, queue: Queue) -> Generation:
-        """Everything submitted to `queue` so far."""
+        """Return the point after everything submitted to `queue` so far."""
         return Generation(queue.tail(), self._engine.clocks.snapshot(queue.handle), queue.end_ns)
 
     def wait_on_queue(self, queue: Queue, event: Event, external: bool = False) -> None:
-        """Later commands of `queue` follow the latest record."""
+        """Make later commands of `queue` follow the event's latest record."""
         self._engine.clock.spend(self._engine.preset.record_ns)
         if external:
             self._capturing(queue, "stream_wait_event").note(queue, "stream_wait_event", event)
@@ -135,14 +139,14 @@ class Events:
             self.follow(queue, event.latest)
 
     def _note(self, event: Event, waited: deque[Waited]) -> None:
-        """Keep a wait for reports.  What is recorded and waited for in one line is `wait_stream`."""
+        """Keep a wait for reports.  An event recorded and waited for in one line is that of `wait_stream`."""
         if self._engine.races.raises and event.latest is not None:
             site = callers.call_site()
             event.is_mark = site == event.latest.site
             waited.append(Waited(event, event.latest, site))
 
     def _join(self, queue: Queue, captured: Captured) -> None:
-        """A stream waits for a point of a capture, and so takes part in it."""
+        """Let a stream that waits for a captured event join the capture."""
         capture = captured.capture
         if capture not in self._engine.captures.active:
             raise AcceleratorError(
@@ -160,16 +164,16 @@ class Events:
         capture.join(queue, captured.after)
 
     def follow(self, queue: Queue, latest: Generation) -> None:
-        """Later commands of `queue` follow a point of another one."""
+        """Make later commands of `queue` follow a point of another queue."""
         self._engine.clocks.learn(queue.handle, latest.clock)
         queue.follow(latest.after)
         queue.end_ns = max(queue.end_ns, latest.time_ns)
 
     def is_done(self, event: Event, orders: bool = True) -> bool:
-        """Whether the latest record lies behind the host's clock; if so, its work has run.
+        """Whether the latest record is complete at the host's modelled time.  If so, its work is run first.
 
-        An event of several processes is done when it was recorded: its work has run, and any of them may have seen it.
-        orders: the host, which asked, comes after it then.
+        An interprocess event is done once recorded: its work has run by then, and another process may have seen that.
+        orders: whether an answer of True orders later work of the host after the record.
         """
         self._check_host(event, "event_query")
         now = self._engine.clock.spend(self._engine.preset.call_ns)
@@ -190,7 +194,7 @@ class Events:
             self._engine.clock.reach(latest.time_ns)
 
     def _check_host(self, event: Event, name: str) -> None:
-        """Refuse to wait for, or ask about, a point of a capture; or anything, if a capture forbids it."""
+        """Raise AcceleratorError for a wait or a query of a captured event, or if a capture forbids all of them."""
         captures, captured = self._engine.captures, event.captured
         if captured is not None and captured.capture in captures.active:
             captures.break_all([captured.capture], f"{name}: not permitted on a captured event", CAPTURED_EVENT)

@@ -2,8 +2,8 @@
 
 - A launch queues every node as a command of its own, so values, races and modelled times are those of the same calls
   made again.  The origin's nodes go to the launching stream, those of each other stream to a hidden queue of its own:
-  two nodes have an order in the launch exactly if they had one in the capture.
-- Where races are errors, a launch is tried first: if one of its nodes races, none is queued.
+  two nodes are ordered in the launch exactly if they were in the capture.
+- Where races are errors, a dry run comes first: if one of the nodes races, none is queued.
 - A launch follows the work before it on its stream and the graph's own last launch; the stream goes on after all nodes.
 - Memory that the capture took is used as it is.  All other memory must still be what it was at the capture.
 """
@@ -15,6 +15,7 @@ import threading
 from pathlib import Path
 
 from ... import callers
+from ...config import Gpus
 from ...errors import AcceleratorError, AccessError, NotSupportedError
 from ..api import CaptureMode, CaptureStatus, EventHandle, GraphExecHandle, GraphHandle, StreamHandle
 from .access import History, MemoryAccess
@@ -34,13 +35,14 @@ from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events, Generation
 from .memory import ILLEGAL_ADDRESS, Block
 from .queue import Command, Queue, place_of
+from .schedule import Schedule
 
 ILLEGAL_STATE = 401  # CUresult
 OPERATING_SYSTEM = 304  # CUresult
 
 
 class Graph:
-    """A captured graph.  devices: of its streams, the origin's first."""
+    """A captured graph.  devices: those of its streams, the origin's first."""
 
     def __init__(self, nodes: list[Node], devices: list[int]) -> None:
         self.nodes = nodes
@@ -48,7 +50,7 @@ class Graph:
         self.awaited = {at for node in nodes for at in node.after}
 
     def dot(self) -> str:
-        """The nodes by their number, with what they are and where they were captured, and what each one follows."""
+        """The graph in Graphviz's DOT language: nodes with name, device and source line, and edges."""
         lines = ["digraph graph_1 {"]
         last: dict[int, int] = {}
         for at, node in enumerate(self.nodes):
@@ -61,7 +63,7 @@ class Graph:
 
 
 class Launchable:
-    """A graph that can be launched.  branches: its hidden queues;  last: when its last launch is done."""
+    """A graph that can be launched.  branches: its hidden queues;  last: the point after its last launch."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -100,11 +102,12 @@ class Trial(Submission):
 
     def __init__(self, engine: Engine, events: Events, branches: list[Queue]) -> None:
         super().__init__(engine, events)
-        self._saved = [(each, each.waits, engine.clocks.stream(each.handle).copy()) for each in branches]
+        self._saved = [(branch, branch.waits, engine.clocks.stream(branch.handle).copy()) for branch in branches]
         self._histories: dict[Block, History] = {}
         self._recorded: dict[EventHandle, Generation] = {}
 
     def undo(self) -> None:
+        """Restore the clocks and waits from before the dry run."""
         for branch, waits, state in self._saved:
             branch.waits = waits
             self.engine.clocks.restore(branch.handle, state)
@@ -116,16 +119,16 @@ class Trial(Submission):
         self.engine.clocks.learn(branch.handle, point.clock)
 
     def submit(self, branch: Queue, node: Node, blocks: list[Block], site: str) -> None:
-        """Raises RaceError for a race with earlier work, or with an earlier node."""
-        own = [self._histories.setdefault(each, History()) for each in blocks]
+        """Check a node.  Raises RaceError for a race with earlier work or with an earlier node."""
+        own = [self._histories.setdefault(block, History()) for block in blocks]
         call = place_of(node.site, site), node.called
-        self.engine.check(branch, node.name, call, node.accesses, blocks, [each.history for each in blocks])
-        found = self.engine.check(branch, node.name, call, node.accesses, blocks, own)
+        self.engine.check(branch, node.name, call, node.accesses, blocks, [block.history for block in blocks])
+        races = self.engine.check(branch, node.name, call, node.accesses, blocks, own)
         command = Command(branch, node.name, node.work, node.detail, node.accesses, blocks, node.site)
         command.called, command.launched = node.called, site
         command.clock = self.engine.clocks.advance(branch.handle)
         command.number = command.clock.number
-        self.engine.races.record(command, found, own)
+        self.engine.races.record(command, races, own)
 
     def record(self, event: Event, branch: Queue) -> None:
         self._recorded[event.handle] = self.point(branch)
@@ -134,16 +137,16 @@ class Trial(Submission):
         return self._recorded.get(event.handle, event.latest)
 
 
-def _walk(found: Launchable, queue: Queue, blocks: list[list[Block]], steps: Submission, site: str) -> Generation:
-    """Take the steps of a launch, and return the point after it."""
-    if found.last is not None:
-        steps.follow(queue, found.last)
-    branches = [queue, *found.branches]
+def _walk(launchable: Launchable, queue: Queue, blocks: list[list[Block]], steps: Submission, site: str) -> Generation:
+    """Execute the steps of a launch; return the point after it."""
+    if launchable.last is not None:
+        steps.follow(queue, launchable.last)
+    branches = [queue, *launchable.branches]
     start = steps.point(queue)
-    for branch in found.branches:
+    for branch in launchable.branches:
         steps.follow(branch, start)
     points: dict[int, Generation] = {}
-    for at, (node, accessed) in enumerate(zip(found.graph.nodes, blocks)):
+    for at, (node, accessed) in enumerate(zip(launchable.graph.nodes, blocks)):
         branch = branches[node.branch]
         for other in node.after:
             steps.follow(branch, points[other])
@@ -153,9 +156,9 @@ def _walk(found: Launchable, queue: Queue, blocks: list[list[Block]], steps: Sub
             steps.record(node.event, branch)
         elif (latest := steps.latest(node.event)) is not None:
             steps.follow(branch, latest)
-        if at in found.graph.awaited:
+        if at in launchable.graph.awaited:
             points[at] = steps.point(branch)
-    for branch in found.branches:
+    for branch in launchable.branches:
         steps.follow(queue, steps.point(branch))
     return steps.point(queue)
 
@@ -163,8 +166,8 @@ def _walk(found: Launchable, queue: Queue, blocks: list[list[Block]], steps: Sub
 class GraphCalls(Calls):
     """The graph calls of the Driver."""
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
+    def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
+        super().__init__(choice, schedule)
         self._graphs: dict[GraphHandle, Graph] = {}
         self._launchables: dict[GraphExecHandle, Launchable] = {}
 
@@ -197,17 +200,17 @@ class GraphCalls(Calls):
             if unjoined:
                 raise AcceleratorError(
                     f"{capture} does not follow the work of "
-                    f"{', '.join(f'stream {each.handle}' for each in unjoined)}, which joined it",
+                    f"{', '.join(f'stream {branch.handle}' for branch in unjoined)}, which joined it",
                     hint="let the first stream wait_stream() for each one before the capture ends",
                     error_code=CAPTURE_UNJOINED,
                     operator="capture_end",
                 )
             handle = GraphHandle(next_handle())
-            self._graphs[handle] = Graph(capture.nodes, [each.device for each in capture.branches])
+            self._graphs[handle] = Graph(capture.nodes, [branch.device for branch in capture.branches])
             return handle
 
     def _ending(self, queue: Queue) -> Capture:
-        """The capture that a stream began, checked to be one that this thread may end."""
+        """Return the capture that began on a stream.  Raises AcceleratorError if this thread may not end it."""
         capture = queue.capture
         if capture is None or capture.origin is not queue:
             raise AcceleratorError(
@@ -254,46 +257,46 @@ class GraphCalls(Calls):
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
         with self._lock:
             self._captures.check_unsafe("graph_instantiate")
-            found = self._lookup(self._graphs, graph, "graph")
+            captured = self._lookup(self._graphs, graph, "graph")
             handle = GraphExecHandle(next_handle())
-            made = self._launchables[handle] = Launchable(found)
-            self._engine.runner.queues |= dict.fromkeys(made.branches)
+            launchable = self._launchables[handle] = Launchable(captured)
+            self._engine.runner.queues |= dict.fromkeys(launchable.branches)
             return handle
 
     def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
         with self._lock:
             queue = self._queue(stream)
-            found = self._lookup(self._launchables, graph, "graph")
+            launchable = self._lookup(self._launchables, graph, "graph")
             if queue.capture is not None:
                 raise NotSupportedError(
-                    f"stream {stream} is capturing; graphs in graphs cannot be had", operator="graph_launch"
+                    f"stream {stream} is capturing; graphs within graphs are not supported", operator="graph_launch"
                 )
-            if queue.device != found.graph.devices[0]:
+            if queue.device != launchable.graph.devices[0]:
                 raise AcceleratorError(
-                    f"captured on device {found.graph.devices[0]}, launched on stream {stream} of "
+                    f"captured on device {launchable.graph.devices[0]}, launched on stream {stream} of "
                     f"device {queue.device}",
                     error_code=INVALID_HANDLE,
                     operator="graph_launch",
                 )
-            blocks = [self._blocks(node) for node in found.graph.nodes]
-            self._launch_graph(found, queue, blocks)
+            blocks = [self._blocks(node) for node in launchable.graph.nodes]
+            self._launch_graph(launchable, queue, blocks)
 
-    def _launch_graph(self, found: Launchable, queue: Queue, blocks: list[list[Block]]) -> None:
-        """Queue every node, and let the stream go on after all of them; none if one would be refused."""
+    def _launch_graph(self, launchable: Launchable, queue: Queue, blocks: list[list[Block]]) -> None:
+        """Queue all nodes, after which the stream continues.  If one of them would raise, queue none."""
         site = callers.call_site()
-        for branch in found.branches:
+        for branch in launchable.branches:
             branch.launched_on = queue
         if self._engine.races.raises:
-            trial = Trial(self._engine, self._events_of, [queue, *found.branches])
+            trial = Trial(self._engine, self._events_of, [queue, *launchable.branches])
             try:
-                _walk(found, queue, blocks, trial, site)
+                _walk(launchable, queue, blocks, trial, site)
             finally:
                 trial.undo()
         self._engine.clock.spend(self._engine.preset.launch_ns)
         runner = self._engine.runner
-        runner.is_interruptible = False  # where a full queue makes the launch wait: it is queued as a whole
+        runner.is_interruptible = False  # a launch is queued as a whole, even if a full queue makes it wait
         try:
-            found.last = _walk(found, queue, blocks, Submission(self._engine, self._events_of), site)
+            launchable.last = _walk(launchable, queue, blocks, Submission(self._engine, self._events_of), site)
         finally:
             runner.is_interruptible = True
 
@@ -307,7 +310,7 @@ class GraphCalls(Calls):
         if home.segment is not None:
             if memory.devices[device].is_there(home.segment) and home.segment.shared is not None:
                 return home.segment.shared
-            raise _gone(node, access, "the graph's own memory was handed back")
+            raise _gone(node, access, "the graph's own memory was freed")
         block = memory.find(device, access.low, access.high, f"graph_launch: {node.name}, captured at {node.site}")
         if block is not home.block or block.takes != home.takes:
             raise _gone(node, access, "the memory was freed after the capture, and another owner has it")

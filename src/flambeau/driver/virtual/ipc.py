@@ -1,14 +1,14 @@
 """IPC of virtual GPUs: memory and events shared between processes.
 
-- A handle is a fixed struct: kind, the exporting process's endpoint, its machine and a number.  Whoever opens one asks
-  that process for the file with the bytes, through a private socket; what comes back is checked before it is mapped.
+- A handle is a fixed struct: kind, the exporting process's endpoint, its machine and a number.  A process that opens
+  one asks the exporter for the file with the bytes, through a private socket, and checks the answer before it maps it.
 - An imported segment is one live block at an address beyond its device's own memory.  It costs no capacity here.
 - Two processes' work is ordered by being run in that order: recording an interprocess event, and sharing a block, run
   the stream to that point.  Opening an event gives one that is done.  Modelled time does not cross processes.
-- Sharing a block reads it on its stream, so what is shared too early is a race like any other: RaceError under
-  races="error", and under races="poison" the bytes that nothing orders are left as poison.
+- Sharing a block reads it on its stream, so sharing it too early is a race like any other: RaceError under
+  races="error", and poison in the unordered bytes under races="poison".
 - Races between work of two processes are not found.
-- An exporter's end is noticed: its memory is then an AccessError for whoever uses it.
+- After an exporter has ended, a use of its memory raises AccessError.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from typing import TYPE_CHECKING
 
 from ... import channel
 from ...channel import Answer, Connection, Peer
+from ...config import Gpus
 from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
 from ..api import Address, EventHandle, StreamHandle
 from .base import Calls
 from .copies import span
 from .memory import INVALID_VALUE, Block, Segment, device_of
 from .races import unfinished
+from .schedule import Schedule
 
 if TYPE_CHECKING:
     from ...core.native import ReentrantLock
@@ -69,12 +71,12 @@ class Ipc:
 
     # exporting
     def export(self, device: int, segment: Segment) -> bytes:
-        """The lock is held."""
+        """Export a segment; return its handle.  The caller holds the lock."""
         memory = self._engine.memory.devices[device]
         for number, (_, known) in self._exports.items():
             if known is segment:
                 return self._handle(MEMORY, number)
-        self._exports = {n: each for n, each in self._exports.items() if self._is_there(*each)}
+        self._exports = {n: export for n, export in self._exports.items() if self._is_there(*export)}
         number = next(self._numbers)
         self._exports[number] = device, segment
         memory.space.exported.add(segment.low, segment.high)
@@ -95,20 +97,20 @@ class Ipc:
         return self._engine.memory.devices[device].is_there(segment)
 
     def share(self, queue: Queue, low: int, high: int) -> None:
-        """Read the block on its queue, and run that.  The lock is held."""
+        """Read the block on its queue, and run the queue.  The caller holds the lock."""
         engine = self._engine
         access = span(low, high - low, "r", "block_shared")
         block = engine.memory.find(queue.device, low, high, "block_shared")
         engine.submit(queue, "block_shared", run_share, None, (access,), (block,), 0, engine.preset.call_ns)
         shared = queue.last
         assert shared is not None
-        if shared.poisoned_reads:  # what races with it goes first, so that its poison stays
-            for each in unfinished([block]):
-                if each is not shared:
-                    engine.runner.run_until(each)
+        if shared.poisoned_reads:  # racing commands run first, so that the poison stays
+            for command in unfinished([block]):
+                if command is not shared:
+                    engine.runner.run_until(command)
         engine.publish(queue)
 
-    # answering other processes, in the channel's thread: reads of what the interpreter's lock keeps whole
+    # answering other processes, in the channel's thread: only reads that the interpreter's lock makes atomic
     def asked(self, peer: Peer, request: bytes) -> Answer:
         if len(request) != _REQUEST.size:
             raise ArgumentError(f"a request of {len(request)} bytes", operator="ipc_open")
@@ -119,16 +121,16 @@ class Ipc:
             device, segment = self._exports[number]
             space = self._engine.memory.devices[device].space
             if self._is_there(device, segment):
-                place = _SEGMENT.pack(device, segment.low - space.base, segment.high - segment.low)
-                return place, (os.dup(space.file),)
+                description = _SEGMENT.pack(device, segment.low - space.base, segment.high - segment.low)
+                return description, (os.dup(space.file),)
         raise ProcessGoneError("it has destroyed that event" if kind == EVENT else "it has freed that memory")
 
     def lost(self, peer: Peer) -> None:
-        """An importer's end changes nothing here."""
+        """Do nothing: the end of an importer changes nothing here."""
 
     # importing
     def ask(self, handle: bytes, kind: bytes) -> tuple[Connection, bytes, list[int]]:
-        """Ask the exporter about a handle.  The lock is not held: the exporter may be asking this process."""
+        """Ask the exporter about a handle.  The lock must be free: the exporter may be asking this process."""
         what = "ipc_open" if kind == MEMORY else "event_ipc_open"
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
@@ -147,20 +149,20 @@ class Ipc:
         return connection, *connection.ask(service, _REQUEST.pack(kind, number))
 
     def known(self, device: int, handle: bytes) -> Import | None:
-        """The lock is held."""
+        """The import of a handle, None if it is not open.  The caller holds the lock."""
         return self._imports.get((device, handle))
 
-    def bring_in(self, device: int, handle: bytes, connection: Connection, answer: bytes, files: list[int]) -> Import:
-        """Map the exporter's memory.  The lock is held."""
+    def map_import(self, device: int, handle: bytes, connection: Connection, answer: bytes, files: list[int]) -> Import:
+        """Map the exporter's memory.  The caller holds the lock."""
         if len(answer) != _SEGMENT.size or len(files) != 1:
             raise ArgumentError(
                 f"process {connection.pid} sent {len(answer)} bytes and {len(files)} files", operator="ipc_open"
             )
         of, offset, nbytes = _SEGMENT.unpack(answer)
-        found = os.fstat(files[0])
-        if found.st_uid != os.geteuid() or offset + nbytes > found.st_size or nbytes == 0:
+        status = os.fstat(files[0])
+        if status.st_uid != os.geteuid() or offset + nbytes > status.st_size or nbytes == 0:
             raise ArgumentError(
-                f"process {connection.pid} sent a file of user {found.st_uid} with {found.st_size} bytes, "
+                f"process {connection.pid} sent a file of user {status.st_uid} with {status.st_size} bytes, "
                 f"for {nbytes} bytes at {offset}",
                 operator="ipc_open",
             )
@@ -169,53 +171,53 @@ class Ipc:
                 f"the memory lies on device {of}, and was opened on device {device}", operator="ipc_open"
             )
         length = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
-        buffer = mmap.mmap(files[0], min(length, found.st_size - offset), offset=offset)
-        made = Import(handle, connection, self._engine.memory.devices[device].bring_in(nbytes, buffer))
-        self._imports[device, handle] = self._imports_at[made.block.low] = made
+        buffer = mmap.mmap(files[0], min(length, status.st_size - offset), offset=offset)
+        imported = Import(handle, connection, self._engine.memory.devices[device].map_import(nbytes, buffer))
+        self._imports[device, handle] = self._imports_at[imported.block.low] = imported
         connection.on_lost.append(weakref.WeakMethod(self.exporter_lost))
         if connection.is_lost:  # between its answer and now
             self.exporter_lost()
-        return made
+        return imported
 
     def close(self, device: int, address: Address) -> None:
-        """The lock is held."""
-        found = self._imports_at.get(address)
-        if found is None or device_of(address) != device:
+        """Undo one opening of an import; the last one unmaps it.  The caller holds the lock."""
+        imported = self._imports_at.get(address)
+        if imported is None or device_of(address) != device:
             raise AcceleratorError(
                 f"device {device} has nothing of another process at {address:#x}",
                 error_code=INVALID_VALUE,
                 operator="ipc_close",
             )
-        found.count -= 1
-        if found.count == 0:
-            self._engine.run_users([found.block])
-            self._engine.memory.devices[device].send_away(found.block)
-            self._imports.pop((device, found.handle), None)
+        imported.count -= 1
+        if imported.count == 0:
+            self._engine.run_users([imported.block])
+            self._engine.memory.devices[device].unmap_import(imported.block)
+            self._imports.pop((device, imported.handle), None)
             del self._imports_at[address]
 
     def exporter_lost(self) -> None:
-        """A process has ended from which something was imported."""
+        """Invalidate the imports from processes that have ended."""
         with self._lock:
-            for (device, _), found in list(self._imports.items()):
-                if found.connection.is_lost:
-                    fate = f"belonged to process {found.connection.pid}, which has ended"
-                    self._engine.memory.devices[device].kill(found.block, fate)
-                    del self._imports[device, found.handle]
+            for (device, _), imported in list(self._imports.items()):
+                if imported.connection.is_lost:
+                    fate = f"belonged to process {imported.connection.pid}, which has ended"
+                    self._engine.memory.devices[device].invalidate(imported.block, fate)
+                    del self._imports[device, imported.handle]
 
 
 class IpcCalls(Calls):
-    """The calls of the Driver Protocol that concern other processes."""
+    """The IPC calls of the Driver."""
 
     if TYPE_CHECKING:
 
         def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle: ...
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
+    def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
+        super().__init__(choice, schedule)
         self._ipc = Ipc(self._engine, self._lock, self._events)
 
     def ipc_export(self, device: int, address: Address) -> bytes:
-        """Runs what accesses the allocation's blocks."""
+        """Export an allocation, after the work on its blocks has run."""
         with self._lock:
             self._check(device)
             return self._ipc.export(device, self._engine.memory.devices[device].segment(address, "ipc_export"))
@@ -226,11 +228,11 @@ class IpcCalls(Calls):
         try:
             with self._lock:
                 self._captures.check_unsafe("ipc_open")
-                found = self._ipc.known(device, handle)
-                if found is None:
-                    found = self._ipc.bring_in(device, handle, connection, answer, files)
-                found.count += 1
-                return Address(found.block.low)
+                imported = self._ipc.known(device, handle)
+                if imported is None:
+                    imported = self._ipc.map_import(device, handle, connection, answer, files)
+                imported.count += 1
+                return Address(imported.block.low)
         finally:
             for file in files:
                 os.close(file)
@@ -248,7 +250,7 @@ class IpcCalls(Calls):
             self._ipc.share(queue, address, address + nbytes)
 
     def ipc_flush(self, stream: StreamHandle) -> None:
-        """Runs the stream.  It orders nothing in this process, and costs no modelled time."""
+        """Run the stream.  This orders nothing in this process and costs no modelled time."""
         with self._lock:
             queue = self._queue(stream)
             self._captures.check_stream(queue, "ipc_flush")
@@ -270,8 +272,8 @@ class IpcCalls(Calls):
 
 
 def run_share(command: Command) -> None:
-    """Accesses: the block.  What nothing orders before this reads as poison from now on."""
+    """The work of `share`: poison the bytes of unordered writes.  Accesses: the block."""
     (access,), (block,) = command.accesses, command.blocks
-    for each in command.poisoned_reads or ():
-        each.clipped(access.low, access.high).poison(block.space)
+    for overlap in command.poisoned_reads or ():
+        overlap.clipped(access.low, access.high).poison(block.space)
     block.space.materialise(access.low, access.high)

@@ -1,11 +1,12 @@
 """The memory of virtual GPUs: fake addresses, segments and blocks.
 
-- A device address is `FIRST_ADDRESS + (device << ADDRESS_BITS) + offset`.  No process is given memory up there, so a
-  device address is never a host address, and says which device it belongs to.
+- A device address is `FIRST_ADDRESS + (device << ADDRESS_BITS) + offset`.  Processes have no memory at such
+  addresses, so a device address is never a host address, and it identifies its device.
 - The bytes lie in spaces (space.py).
-- A segment is what `mem_alloc` gave.  It is one live block until a block is taken inside it; from then on only taken
-  blocks are live in it.  Dead blocks are remembered, with their access history, until their bytes are taken again.
-- Blocks, live or dead, never overlap.  What is left of a dead block shares its history, which does not change any more.
+- A segment is an allocation of `mem_alloc`.  It is one live block until a block is taken inside it.  Then only taken
+  blocks are live.  Dead blocks are remembered, with their access history, until their bytes are taken again.
+- Blocks, live or dead, never overlap.  The rest of a dead block that was taken in part shares its history, which
+  no longer changes.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def device_of(address: int) -> int | None:
 class Block:
     """A block: bytes [low, high) with one owner, and their access history.  device: None for pinned memory.
 
-    fate: what became of it, once it is dead;  takes: how often it was taken again by a new owner.
-    is_unused: no block was taken of its bytes since the driver gave them.
+    fate: how it ended, for errors;  takes: how many times a new owner took it again.
+    is_unused: whether no block was taken in it since `mem_alloc`.
     """
 
     __slots__ = ("device", "fate", "high", "history", "is_live", "is_unused", "low", "space", "takes")
@@ -56,21 +57,22 @@ class Block:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether its bytes are unused since the driver allocated them."""
+        """Whether its bytes were never used since `mem_alloc`."""
         return self.is_unused and not self.history.newest
 
     def part(self, low: int, high: int) -> Block:
         """The part of a dead block in [low, high)."""
-        made = Block(self.space, self.device, low, high, self.history)
-        made.is_live, made.is_unused, made.fate = False, self.is_unused, self.fate
-        return made
+        part = Block(self.space, self.device, low, high, self.history)
+        part.is_live, part.is_unused, part.fate = False, self.is_unused, self.fate
+        return part
 
 
 class Segment:
     """An allocation of `mem_alloc`: one block until `carved`.
 
-    shared: who accessed it, as one block, once a capture took a part of it.  From then on it belongs to graphs: their
-    launches use its bytes whether they are taken or not, and all its blocks have this history.
+    shared: None, or one block with the access history of the whole segment, made when a capture first takes a part.
+    From then on the segment belongs to graphs: their launches use its bytes whether they are taken or not, and all of
+    its blocks have this history.
     """
 
     __slots__ = ("carved", "high", "low", "shared")
@@ -99,7 +101,7 @@ class DeviceMemory:
         self._room_beyond.add(base + _granules(total), base + (1 << ADDRESS_BITS))
 
     def allocate(self, nbytes: int) -> Address:
-        """A new segment, unwritten.  Raises OutOfMemoryError."""
+        """Allocate a segment of unwritten memory.  Raises OutOfMemoryError."""
         if nbytes <= 0:
             raise AcceleratorError(
                 f"{nbytes} bytes cannot be allocated", error_code=INVALID_VALUE, operator="mem_alloc"
@@ -111,7 +113,7 @@ class DeviceMemory:
         high = low + _granules(nbytes)
         self._room.remove(low, high)
         self.used += high - low
-        self._bury(low, high)
+        self._forget(low, high)
         self._segments.add(Segment(low, low + nbytes))
         block = Block(self.space, self.device, low, low + nbytes)
         block.is_unused = True
@@ -138,22 +140,22 @@ class DeviceMemory:
         return segment
 
     def blocks_in(self, segment: Segment) -> list[Block]:
-        """Every block whose users are users of the segment."""
+        """All blocks whose uses are uses of the segment."""
         low, high = segment.low, segment.high
         blocks = self.blocks.overlapping(low, high)
         return blocks if segment.shared is None else [*blocks, segment.shared]
 
     def is_there(self, segment: Segment) -> bool:
-        """Whether the segment was not handed back."""
+        """Whether the segment is still allocated."""
         return self._segments.at.get(segment.low) is segment
 
     def of_graphs(self, low: int) -> Segment | None:
-        """The segment around an address if it belongs to graphs."""
+        """The segment around an address, None if it does not belong to graphs."""
         segment = self._segments.find(low)
         return segment if segment is not None and segment.shared is not None else None
 
     def take_for_graph(self, low: int, high: int) -> Block:
-        """A block that a capture takes, in a segment that belongs to graphs from now on."""
+        """Make a block for a capture.  Its segment belongs to graphs from now on."""
         segment = self._segments.find(low)
         assert segment is not None
         if segment.shared is None:
@@ -161,8 +163,8 @@ class DeviceMemory:
         return self.take(low, high, segment.shared.history)
 
     def release(self, segment: Segment) -> None:
-        """Hand a segment back.  Its bytes stay known as freed."""
-        self._bury(segment.low, segment.high)
+        """Free a segment.  Its bytes are remembered as freed, for errors."""
+        self._forget(segment.low, segment.high)
         block = Block(self.space, self.device, segment.low, segment.high)
         block.is_live = False
         self.blocks.add(block)
@@ -176,7 +178,7 @@ class DeviceMemory:
         return [block for block in self.blocks.overlapping(low, high) if block.is_live]
 
     def pieces(self, low: int, high: int) -> list[Block]:
-        """As `room_for`, quickly where the block is a dead one, as it was."""
+        """As `room_for`, with a fast path for a dead block of exactly this range."""
         block = self.blocks.at.get(low)
         return [block] if block is not None and not block.is_live and block.high == high else self.room_for(low, high)
 
@@ -189,8 +191,8 @@ class DeviceMemory:
                 error_code=ILLEGAL_ADDRESS,
                 operator="block_taken",
             )
-        found = self.blocks.overlapping(low, high)
-        live = [block for block in found if block.is_live]
+        blocks = self.blocks.overlapping(low, high)
+        live = [block for block in blocks if block.is_live]
         if segment.carved and live:
             raise AccessError(
                 f"bytes [{low:#x}, {high:#x}) of device {self.device} overlap the block "
@@ -198,10 +200,10 @@ class DeviceMemory:
                 error_code=ILLEGAL_ADDRESS,
                 operator="block_taken",
             )
-        return found
+        return blocks
 
     def take(self, low: int, high: int, history: History) -> Block:
-        """Make the block that `room_for` allowed, or a dead one live again that is as it was."""
+        """Make the block that `room_for` allowed; a dead block of exactly this range becomes live again."""
         block = self.blocks.at.get(low)
         if block is not None and not block.is_live and block.high == high:
             block.is_live, block.is_unused = True, False
@@ -213,13 +215,13 @@ class DeviceMemory:
         if not segment.carved:
             segment.carved = True
             self.blocks.at[segment.low].is_live = False
-        self._bury(low, high)
+        self._forget(low, high)
         block = Block(self.space, self.device, low, high, history)
         self.blocks.add(block)
         return block
 
     def give(self, low: int, high: int) -> None:
-        """The live block [low, high) dies.  Takes no lock: it is one change."""
+        """Mark the live block [low, high) as dead.  Takes no lock: it is one assignment."""
         block = self.blocks.at.get(low)
         if block is None or not block.is_live or block.high != high:
             raise AcceleratorError(
@@ -229,31 +231,31 @@ class DeviceMemory:
             )
         block.is_live = False
 
-    def bring_in(self, nbytes: int, buffer: Any) -> Block:
-        """A live block of another process's bytes, at an address beyond the device's own."""
+    def map_import(self, nbytes: int, buffer: Any) -> Block:
+        """Make a live block of another process's bytes, at an address beyond the device's own."""
         low = self._room_beyond.first_fit(_granules(nbytes))
         if low is None:
             raise self._out_of_memory(nbytes)
         self._room_beyond.remove(low, low + _granules(nbytes))
-        self._bury(low, low + nbytes)
+        self._forget(low, low + nbytes)
         block = Block(Space(low, buffer), self.device, low, low + nbytes)
         self.blocks.add(block)
         return block
 
-    def kill(self, block: Block, fate: str) -> None:
-        """The bytes that were brought in must not be accessed any more; their addresses stay taken."""
+    def invalidate(self, block: Block, fate: str) -> None:
+        """Mark an imported block as dead; its addresses stay reserved."""
         block.fate = fate
         block.is_live = False
 
-    def send_away(self, block: Block) -> None:
-        """Undo `bring_in`."""
+    def unmap_import(self, block: Block) -> None:
+        """Unmap an imported block and release its addresses."""
         if block.is_live:
-            self.kill(block, "was closed by ipc_close")
-        block.space.buffer = None  # unmaps it; the block itself stays known as dead
+            self.invalidate(block, "was closed by ipc_close")
+        block.space.buffer = None  # unmaps the bytes; the dead block is remembered
         self._room_beyond.add(block.low, block.low + _granules(block.high - block.low))
 
-    def _bury(self, low: int, high: int) -> None:
-        """Forget the blocks in [low, high); the dead ones that reach beyond it keep the rest."""
+    def _forget(self, low: int, high: int) -> None:
+        """Forget the blocks in [low, high); dead blocks that reach beyond it keep the rest."""
         for block in self.blocks.overlapping(low, high):
             self.blocks.remove(block)
             if block.low < low:
@@ -278,7 +280,7 @@ class PinnedMemory:
         return Address(ctypes.addressof(buffer))
 
     def register(self, address: int, nbytes: int) -> None:
-        """Pin memory that something else owns."""
+        """Pin memory of another owner."""
         if self.blocks.overlapping(address, address + nbytes):
             raise AcceleratorError(
                 f"bytes [{address:#x}, {address + nbytes:#x}) are pinned already",
@@ -307,18 +309,20 @@ class PinnedMemory:
 
 
 class Memory:
-    """All memory of a machine.  `peers` holds (device, peer) where device may reach the memory of peer."""
+    """All memory of a machine.  peers: pairs (device, peer) of which device may access the memory of peer."""
 
     def __init__(self, totals: Iterable[int]) -> None:
         self.devices = [DeviceMemory(device, total) for device, total in enumerate(totals)]
-        for each in self.devices:
-            if each.total > 1 << ADDRESS_BITS:
-                raise ConfigError(f"virtual GPUs: {each.total} bytes of memory; {1 << ADDRESS_BITS} can be had")
+        for memory in self.devices:
+            if memory.total > 1 << ADDRESS_BITS:
+                raise ConfigError(
+                    f"virtual GPUs: {memory.total} bytes of memory; at most {1 << ADDRESS_BITS} are possible"
+                )
         self.pinned = PinnedMemory()
         self.peers: set[tuple[int, int]] = set()
 
     def find(self, device: int, low: int, high: int, name: str) -> Block:
-        """The live block around [low, high) that work on `device` may access.  Raises AccessError, naming `name`."""
+        """The live block around [low, high) that work on `device` may access.  Raises AccessError for `name`."""
         block = self.devices[device].blocks.at.get(low)
         if block is not None and block.is_live and high <= block.high:
             return block
@@ -364,7 +368,7 @@ class Memory:
         freed = owner is not None and owner < len(self.devices) and self.devices[owner].blocks.find(low)
         if not freed:
             return "is not an address of any block"
-        return f"{freed.fate}: bytes [{freed.low:#x}, {freed.high:#x}) were given back, or never taken"
+        return f"{freed.fate}: bytes [{freed.low:#x}, {freed.high:#x}) were freed, or never allocated"
 
     def _error(self, name: str, low: int, high: int, where: str, why: str) -> AccessError:
         fact = f"{name}: on {where}, bytes [{low:#x}, {high:#x}): {low:#x} {why}"

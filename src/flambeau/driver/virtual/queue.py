@@ -3,9 +3,9 @@
 - Nothing runs when it is submitted.  A stream's commands run in order; a command also follows its `predecessors`.
 - A wait runs commands until those it waits for are done.  The schedule picks among the streams that are ready: their
   first command's predecessors are done, and, under a schedule that runs ancestors only, the wait needs that command.
-- A stream that is held up is examined again when the command that holds it up is done.
+- A blocked stream is examined again when the command that blocks it is done.
 - A command that fails as it would on a GPU stops its device for good: every later call on the device reports it.
-- A reference that fails in any other way is an InternalError of the wait that ran it; the device goes on.
+- A reference that fails in any other way raises InternalError from the wait that ran it; the device stays usable.
 - Poison that is only recorded for a range is written to the bytes before they are read.
 - A command with `poisoned_reads` gets a private copy of the array with poison in those bytes.  An array that is also
   written gets the poison in place: bytes that two unordered writers share end as poison anyway.
@@ -39,17 +39,18 @@ LOG_LENGTH = 1 << 20  # commands
 WAITS_KEPT = 64  # per stream
 DEVICE_ASSERT = 710  # CUresult
 LAUNCH_FAILED = 719  # CUresult
-MODELLED = (FlambeauError, InjectedFailure)  # failures that a GPU has too: a trap, an access out of bounds, on demand
+MODELLED = (FlambeauError, InjectedFailure)  # failures of GPUs: a trap, an access out of bounds; injected
 LOST_HINT = "correct the launch and start again: this process cannot use the device any more"
 
 
 class Command:
     """A command of a stream: `work(command)` executes it, with data in `detail` and `accesses` to `blocks`.
 
-    called: what the program called at `site`, "" if that is not known;  launched: where its graph was, if it is of one.
-    number: its place on the stream;  sequence: its place among all;  clock: what is done when it is done.
+    called: the operation that the program called at `site`, "" if unknown.
+    launched: the source line of its graph's launch, "" if it is not of a graph.
+    number: its index on the stream;  sequence: its index among all commands;  clock: all work that is done when it is.
     poisoned_reads: bytes that it reads as poison;  poisoned_writes: bytes that hold poison after it ran.
-    covered: unfinished uses that the bytes' history holds no more, because this command writes all of their bytes.
+    covered: unfinished uses that it replaced in the history, because it writes all of their bytes.
     """
 
     __slots__ = (
@@ -81,7 +82,7 @@ class Command:
         self.number = self.sequence = self.end_ns = 0
         self.clock: Clock | None = None
         self.done = False
-        self.poisoned_reads: list[Overlap] | None = None  # as the next two, made when there are any
+        self.poisoned_reads: list[Overlap] | None = None  # None while empty, as the next two
         self.poisoned_writes: list[tuple[Space, Overlap]] | None = None
         self.covered: list[Use] | None = None
 
@@ -96,7 +97,7 @@ class Command:
         self.poisoned_writes.append((space, overlap))
 
     def cover(self, uses: Iterable[Use]) -> None:
-        """Take the place of the uses that have still to read."""
+        """Keep those of the replaced uses that have still to read."""
         left = [use for use in uses if use.has_to_read]
         if self.covered is None:
             self.covered = left or None
@@ -145,7 +146,7 @@ class Join:
         return self.holder() is None
 
     def holder(self) -> Command | None:
-        """A command of it that is not done; None if all are."""
+        """An unfinished command of the join; None if all are done."""
         stack = [self]
         while stack:
             parts = stack[-1].parts
@@ -164,16 +165,16 @@ class Join:
 
 
 Awaited = Command | Join
-NO_WAITS: list[Awaited] = []  # of the commands that follow nothing but their stream; it stays empty
+NO_WAITS: list[Awaited] = []  # shared by all commands without predecessors; it stays empty
 Work = Callable[[Command], None]
 
 
 class Queue:
-    """One stream.  end_ns: when everything submitted so far is done;  waits: what its next command must follow.
+    """One stream.  end_ns: the end of everything submitted so far;  waits: the predecessors of its next command.
 
-    name: what the program calls it, if anything;  site: where it was made.
-    launched_on: of a branch of a graph, the stream that launched it;  waited: its waits, for reports.
-    share: the part of the device's multiprocessors that its kernels run on, 1 for all.
+    name: the program's name for it, "" if there is none;  site: the source line that made it.
+    launched_on: for a branch of a graph, the stream of the launch;  waited: its waits, for reports.
+    share: the fraction of the device's multiprocessors that its kernels run on.
     capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
     """
 
@@ -195,7 +196,7 @@ class Queue:
         self.pending: deque[Command] = deque()
         self.last: Command | None = None
         self.waits: list[Awaited] = []
-        self.joined: Join | None = None  # what the waits and the last command were made one by
+        self.joined: Join | None = None  # the waits and the last command as one join
         self.end_ns = 0
         self.capture: Capture | None = None
         self.tails: tuple[int, ...] = ()
@@ -216,7 +217,7 @@ class Queue:
             return last
         if self.joined is None or self.waits != [self.joined]:
             self.joined = Join(self.waits if last is None else [*self.waits, last])
-            self.waits = [self.joined]  # so that the next one is not made of all of them again
+            self.waits = [self.joined]  # so that the next join does not repeat them
         return self.joined
 
     def append(self, command: Command) -> None:
@@ -225,7 +226,7 @@ class Queue:
         self.joined = None
 
     def follow(self, awaited: Awaited | None) -> None:
-        """Let the next command follow this too."""
+        """Make the next command follow this too."""
         if awaited is not None and not awaited.done:
             self.waits.append(awaited)
 
@@ -234,7 +235,7 @@ class Runner:
     """Runs commands of all queues.  `log` has (stream, number, name) of each one run, in order."""
 
     def __init__(self, schedule: Schedule, ancestors_only: bool) -> None:
-        self.queues: dict[Queue, None] = {}  # in the order in which they were made
+        self.queues: dict[Queue, None] = {}  # in order of creation
         self.log: deque[tuple[StreamHandle, int, str]] = deque(maxlen=LOG_LENGTH)
         self.failures: dict[int, AcceleratorError] = {}
         self._schedule = schedule
@@ -246,7 +247,7 @@ class Runner:
         self._schedule.stream_made(queue.handle)
 
     def check(self, device: int) -> None:
-        """Raises AcceleratorError if the device has failed."""
+        """Raise AcceleratorError if the device has failed."""
         failure = self.failures.get(device)
         if failure is not None:
             fact = f"{failure.fact}; met by {callers.caller()}"
@@ -271,10 +272,10 @@ class Runner:
                 self._check_all(needed)
             queue = ready.take(self._schedule.choose(ready) if len(ready) > 1 else 0)
             command = self._run_first(queue)
-            for each in (queue, *held_up.pop(command, ())):
-                self._look_at(each, needed, ready, held_up)
+            for candidate in (queue, *held_up.pop(command, ())):
+                self._look_at(candidate, needed, ready, held_up)
             if self.is_interruptible:
-                run_handlers()  # the commands that ran are done, and the others are as they were
+                run_handlers()  # between commands the state is consistent
 
     def _is_next(self, command: Command) -> bool:
         """Whether a command can run at once, without asking the schedule."""
@@ -284,7 +285,7 @@ class Runner:
     def _look_at(
         self, queue: Queue, needed: dict[Queue, int], ready: Ready, held_up: dict[Command, list[Queue]]
     ) -> None:
-        """Note that a queue is ready, or which command holds it up, if a wait may run its first command."""
+        """If the wait may run a queue's first command, add the queue to `ready`, or to `held_up` by what blocks it."""
         if not queue.pending or queue.device in self.failures:
             return
         head = queue.pending[0]
@@ -299,9 +300,10 @@ class Runner:
         ready.add(queue)
 
     def _check_all(self, queues: Iterable[Queue]) -> None:
+        """Raise the failure of a device, because no command that a wait needs can run."""
         for queue in queues:
             self.check(queue.device)
-        raise AssertionError("a wait needs commands of which none can run")
+        raise AssertionError("no command that the wait needs can run")
 
     def _run_first(self, queue: Queue) -> Command:
         command = queue.pending.popleft()
@@ -315,7 +317,7 @@ class Runner:
         except Exception as error:
             command.finish()
             what = callers.operator_of(command.name, command.called)
-            raise reference_failed(what, _place_of(command), error) from error
+            raise reference_failed(what, _where(command), error) from error
         return command
 
 
@@ -329,8 +331,8 @@ class Ready(Sequence[StreamHandle]):
         return len(self._queues)
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._queues[index]
-        return [queue.handle for _, queue in found] if isinstance(found, list) else found[1].handle
+        entry = self._queues[index]
+        return [queue.handle for _, queue in entry] if isinstance(entry, list) else entry[1].handle
 
     def add(self, queue: Queue) -> None:
         insort(self._queues, (queue.pending[0].sequence, queue))
@@ -345,25 +347,25 @@ def needed_numbers(target: Awaited) -> dict[Queue, int]:
     seen: set[Join] = set()
     stack = [target]
     while stack:
-        each = stack.pop()
-        if isinstance(each, Join):
-            if each not in seen:
-                seen.add(each)
-                stack += each.parts
+        awaited = stack.pop()
+        if isinstance(awaited, Join):
+            if awaited not in seen:
+                seen.add(awaited)
+                stack += awaited.parts
             continue
-        queue, reached = each.queue, needed.get(each.queue, 0)
-        if each.done or each.number <= reached:
+        queue, reached = awaited.queue, needed.get(awaited.queue, 0)
+        if awaited.done or awaited.number <= reached:
             continue
-        needed[queue] = each.number
+        needed[queue] = awaited.number
         for other in queue.pending:
-            if other.number > each.number:
+            if other.number > awaited.number:
                 break
             if other.number > reached:
                 stack += other.predecessors
     return needed
 
 
-def _place_of(command: Command) -> str:
+def _where(command: Command) -> str:
     return f" on device {command.queue.device}, {command.queue.label}, launched at {command.place}"
 
 
@@ -372,25 +374,25 @@ def _failure(command: Command, error: Exception) -> AcceleratorError:
     what = callers.operator_of(command.name, command.called)
     fact = f"{type(error).__name__}: {getattr(error, 'fact', error)}"
     return AcceleratorError(
-        f"failed{_place_of(command)}: {fact}; CUDA error: {cuda_text(code)}",
+        f"failed{_where(command)}: {fact}; CUDA error: {cuda_text(code)}",
         error_code=code,
         sticky=True,
         operator=what,
     )
 
 
-BOUND_LAUNCHES = 1024  # per kernel and device: argument buffers whose accesses are kept
+BOUND_LAUNCHES = 1024  # argument buffers per kernel and device whose accesses are cached
 
 
 class Bound:
-    """Arguments as arrays: what `Kernel.bind` gave, with the accesses to check, and the device time they take."""
+    """The bound arguments of a launch: the values of `Kernel.bind`, the accesses to check and the device time."""
 
     __slots__ = ("duration_ns", "accesses", "values")
 
     def __init__(self, name: str, values: list[Any], duration: Callable[[list[Access]], int]) -> None:
-        operands = [each for each in _flat(values) if isinstance(each, Access) and each.nbytes]
+        operands = [value for value in _flat(values) if isinstance(value, Access) and value.nbytes]
         self.values = values
-        self.accesses = tuple(MemoryAccess(each, name) for each in operands)
+        self.accesses = tuple(MemoryAccess(operand, name) for operand in operands)
         self.duration_ns = duration(operands)
 
 
@@ -418,24 +420,25 @@ class Loaded:
         self._bound: dict[Any, Bound] = {}
 
     def bound(self, arguments: Any) -> Bound:
-        found = self._bound.get(arguments)
-        if found is None:
+        """Bind launch arguments, or return the cached result."""
+        bound = self._bound.get(arguments)
+        if bound is None:
             if len(self._bound) >= BOUND_LAUNCHES:
                 self._bound.clear()
-            found = self._bound[arguments] = Bound(self.name, self._bind(arguments), self._duration)
-        return found
+            bound = self._bound[arguments] = Bound(self.name, self._bind(arguments), self._duration)
+        return bound
 
 
 def _flat(values: list[Any]) -> list[Any]:
-    return [each for value in values for each in (value if isinstance(value, list) else (value,))]
+    return [item for value in values for item in (value if isinstance(value, list) else (value,))]
 
 
 def run_reference(command: Command) -> None:
-    """Call the NumPy meaning of a kernel or library plan.  detail: (Loaded, Bound)."""
+    """Run the NumPy reference of a kernel or library plan.  detail: (Loaded, Bound)."""
     loaded, bound = command.detail
     arrays = iter(arrays_of(command))
     values = [
-        [_argument(each, arrays) for each in value] if isinstance(value, list) else _argument(value, arrays)
+        [_argument(item, arrays) for item in value] if isinstance(value, list) else _argument(value, arrays)
         for value in bound.values
     ]
     with host.numpy().errstate(all="ignore"):
@@ -449,42 +452,42 @@ def _argument(value: Any, arrays: Any) -> Any:
 
 
 def run_copy(command: Command) -> None:
-    """Accesses: destination, source."""
+    """Copy within virtual and pinned memory.  Accesses: destination, source."""
     target, source = arrays_of(command)
     target[:] = source
 
 
 def run_copy_from_host(command: Command) -> None:
-    """Accesses: destination.  detail: the staged bytes."""
+    """Copy staged host bytes to a device.  Accesses: destination.  detail: the bytes."""
     (target,) = arrays_of(command)
     target[:] = command.detail
 
 
 def run_copy_to_host(command: Command) -> None:
-    """Accesses: source.  detail: the host's address."""
+    """Copy to pageable memory.  Accesses: source.  detail: the host's address."""
     (source,) = arrays_of(command)
     host.bytes_at(command.detail, len(source))[:] = source
 
 
 def run_fill(command: Command) -> None:
-    """Accesses: destination.  detail: the byte."""
+    """Set every byte.  Accesses: destination.  detail: the byte."""
     (target,) = arrays_of(command)
     target[:] = command.detail
 
 
 def run_poison(command: Command) -> None:
-    """Accesses: the new block."""
+    """Poison a new block.  Accesses: the block."""
     (access,), (block,) = command.accesses, command.blocks
     block.space.poison(access.low, access.high)
 
 
 def run_failure(command: Command) -> None:
-    """A launch that the test wanted to fail."""
+    """Fail, as a test injected it."""
     raise InjectedFailure("launch failed on demand")
 
 
 def arrays_of(command: Command) -> list[Any]:
-    """One array per access, ready to be read and written."""
+    """Return one array per access, ready to be read and written."""
     pairs = list(zip(command.accesses, command.blocks))
     for access, block in pairs:
         if access.reads or not access.dense:
@@ -501,12 +504,12 @@ def _array(access: MemoryAccess, block: Block, poisoned_reads: list[Overlap]) ->
         return access.array(block.space)
     if not access.writes:
         return access.copy(block.space, parts)
-    for each in parts:
-        each.poison(block.space)
-        block.space.materialise(each.low, each.high)
+    for part in parts:
+        part.poison(block.space)
+        block.space.materialise(part.low, part.high)
     return access.array(block.space)
 
 
 def _clip(access: MemoryAccess, overlaps: list[Overlap]) -> list[Overlap]:
-    clipped = [each.clipped(access.low, access.high) for each in overlaps]
-    return [each for each in clipped if each.low < each.high]
+    clipped = [overlap.clipped(access.low, access.high) for overlap in overlaps]
+    return [part for part in clipped if part.low < part.high]

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from .events import Waited
     from .queue import Command
 
-FEW_STREAMS = 8  # that used a block: their latest uses are looked at first
-HOST = "host"  # the stream key of what the host itself does to pinned memory
+FEW_STREAMS = 8  # up to so many streams of a block, their latest uses are compared first
+HOST = "host"  # the stream key of host accesses to pinned memory
 
 
 class Conflict(NamedTuple):
-    """A new access, the use that nothing orders before it, and the bytes in common."""
+    """A race: a new access, an older use that is not ordered before it, and the bytes they share."""
 
     access: MemoryAccess
     block: Block
@@ -42,7 +42,7 @@ class Conflict(NamedTuple):
     overlap: Overlap
 
 
-class Found(NamedTuple):
+class Comparison(NamedTuple):
     """The result of a comparison.  covered: groups that the new accesses replace."""
 
     conflicts: list[Conflict]
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
 
 class Taking(NamedTuple):
-    """The allocation of a block.  history: its new access history;  covered: commands that have not run."""
+    """The allocation of a block.  history: its new access history;  covered: older uses that it replaces."""
 
     history: History
     conflicts: list[Conflict]
@@ -60,7 +60,7 @@ class Taking(NamedTuple):
 class Races:
     """Compares and records the accesses of all commands.
 
-    looked_at: groups and uses that a new access was compared with so far: what the comparisons cost.
+    looked_at: the number of groups and uses compared so far, a measure of cost.
     """
 
     def __init__(self, clocks: VectorClocks, mode: str) -> None:
@@ -71,20 +71,22 @@ class Races:
 
     def compare(
         self, stream: StreamKey, accesses: Sequence[MemoryAccess], blocks: Sequence[Block], histories: Sequence[History]
-    ) -> Found | None:
-        """The races of a stream's next operation with the histories of blocks, or None."""
+    ) -> Comparison | None:
+        """Compare a stream's next operation with the histories of blocks; None if there is nothing to compare."""
         if self.mode == "real":
             return None
-        found: Found | None = None
+        result: Comparison | None = None
         for access, block, history in zip(accesses, blocks, histories):
             if not history.is_of(stream):
-                found = found or Found([], [])
-                self._compare(stream, access, block, history, found)
-        return found
+                result = result or Comparison([], [])
+                self._compare(stream, access, block, history, result)
+        return result
 
-    def _compare(self, stream: StreamKey, access: MemoryAccess, block: Block, history: History, found: Found) -> None:
+    def _compare(
+        self, stream: StreamKey, access: MemoryAccess, block: Block, history: History, result: Comparison
+    ) -> None:
         newest = history.newest if access.writes else history.newest_write
-        if len(newest) <= FEW_STREAMS and all(self._is_ordered(stream, *each) for each in newest.items()):
+        if len(newest) <= FEW_STREAMS and all(self._is_ordered(stream, *latest) for latest in newest.items()):
             return
         for group in history.overlapping(access.low, access.high):
             racing = [
@@ -96,20 +98,20 @@ class Races:
             if racing:
                 overlap = access.overlap(group.access)
                 if overlap is not None:
-                    found.conflicts.extend(Conflict(access, block, use, overlap) for use in racing)
+                    result.conflicts.extend(Conflict(access, block, use, overlap) for use in racing)
             elif access.writes and access.covers(group.access):
-                found.covered.append((history, group))
+                result.covered.append((history, group))
 
     def _is_ordered(self, stream: StreamKey, other: StreamKey, number: int) -> bool:
         return other == stream or self._clocks.knows(stream, other, number)
 
-    def record(self, command: Command, found: Found | None, histories: Sequence[History]) -> None:
-        """Let later commands be compared with this one, in the histories of the blocks that it accesses."""
+    def record(self, command: Command, races: Comparison | None, histories: Sequence[History]) -> None:
+        """Add a command to the histories of its blocks, so that later commands are compared with it."""
         if self.mode == "real":
             return
         stream = command.queue.handle
-        if found is not None:
-            self._cover(command, found.covered)
+        if races is not None:
+            self._cover(command, races.covered)
         for access, history in zip(command.accesses, histories):
             if history.is_full():
                 self._drop(history, stream, access)
@@ -138,9 +140,9 @@ class Races:
         history.renew(kept)
 
     def mark(self, command: Command | None, stream: StreamKey, conflicts: Sequence[Conflict]) -> None:
-        """Make both sides of every conflict see, or leave, poison.
+        """Poison both sides of every conflict: reads see it, writes leave it behind.
 
-        command: None for the host, and for the taking of a block, which leaves poison in all of it.
+        command: the newer side; None for the host, and for an allocation, whose whole block is poisoned.
         """
         stack = list(conflicts)
         seen: set[tuple[MemoryAccess, Use]] = set()
@@ -165,8 +167,8 @@ class Races:
 
     def _mark(self, command: Command | None, stream: StreamKey, conflict: Conflict) -> None:
         access, block, use, overlap = conflict
-        older = [each for each in use.commands if not self._is_ordered(stream, use.stream, each.number)]
-        ran = use.ran and not self._is_ordered(stream, use.stream, use.ran) or any(each.done for each in older)
+        older = [earlier for earlier in use.commands if not self._is_ordered(stream, use.stream, earlier.number)]
+        ran = use.ran and not self._is_ordered(stream, use.stream, use.ran) or any(earlier.done for earlier in older)
         if command is not None:
             if access.writes and (use.access.writes or ran):
                 command.poison_write(block.space, overlap)
@@ -174,12 +176,12 @@ class Races:
                 command.poison_read(overlap)
         if not access.writes:
             return
-        pending = [each for each in older if not each.done]
-        if use.access.writes and pending:  # the earlier ones are written over, and who reads them races as well
+        pending = [earlier for earlier in older if not earlier.done]
+        if use.access.writes and pending:  # earlier writes are overwritten, and their readers race as well
             pending[-1].poison_write(block.space, overlap)
         if use.access.reads:
-            for each in pending:
-                each.poison_read(overlap)
+            for earlier in pending:
+                earlier.poison_read(overlap)
 
     # blocks
     def take(self, stream: StreamKey, access: MemoryAccess, pieces: Sequence[Block]) -> Taking:
@@ -195,7 +197,7 @@ class Races:
                 taking.covered.extend(use for use in group.uses() if use not in racing)
                 if racing:
                     left = Group(group.access)
-                    left.keep(use.copy() for use in racing)  # the dead block's own stay as they are
+                    left.keep(use.copy() for use in racing)  # copies: the dead block's uses must not change
                     taking.history.put(left)
         return taking
 
@@ -210,20 +212,20 @@ class Races:
         taking.history.add(access, stream, last, number).taken = facts
 
     def forget(self, history: History, clock: Clock, low: int, high: int) -> None:
-        """Drop the accesses between two addresses that precede a point which the owner waited for."""
+        """Drop the accesses to [low, high) that precede a point which the owner has waited for."""
         for group in list(history.overlapping(low, high)):
             group.keep(use for use in group.uses() if clock.reached(use.stream) < use.number)
-        history.renew([each for each in history.groups() if not each.is_empty])
+        history.renew([group for group in history.groups() if not group.is_empty])
 
 
 def unfinished(blocks: Sequence[Block]) -> list[Command]:
     """Unfinished commands that access one of the blocks; commands that these follow may be left out."""
     groups = [group for block in blocks for group in block.history.groups()]
-    return [each for group in groups for use in group.uses() for each in use.commands if not each.done]
+    return [command for group in groups for use in group.uses() for command in use.commands if not command.done]
 
 
 HOST_LABEL = "the host"
-FRESH = "the bytes are fresh from the driver: hardware would allow this, until they are used again"
+FRESH = "the bytes are fresh from the driver: hardware would allow this until they are reused"
 
 
 def race_error(
@@ -231,13 +233,13 @@ def race_error(
 ) -> RaceError:
     """The error of a call that races with older work.
 
-    queue: the call's stream, None for what the host does;  waited: the waits that it made so far.
+    queue: the call's stream, None for the host;  waited: the waits that it made so far.
     """
-    found = _needed(conflicts)
-    newer = [_newer(each, queue, name, call) for each in found]
-    older = [_older(each.use) for each in found]
+    needed = _needed(conflicts)
+    newer = [_newer(conflict, queue, name, call) for conflict in needed]
+    older = [_older(conflict.use) for conflict in needed]
     facts = []
-    for at, (this, that, conflict) in enumerate(zip(newer, older, found)):
+    for at, (this, that, conflict) in enumerate(zip(newer, older, needed)):
         shared = _shared(conflict)
         begin = f"nor its access to {shared} after"
         if at == 0:
@@ -245,27 +247,27 @@ def race_error(
             begin = f"{this.operator}: {this.verb} {shared} {where}, and nothing orders this after"
         facts.append(f"{begin} {that.operator}, which {that.verb} them {_on(that, conflict)} at {that.site}")
     waiter = HOST_LABEL if queue is None else _waiting(queue).label
-    missing = tuple(MissingWait(waiter, _awaited(each.use).label) for each in found)
-    hints = [_remedy(queue, name, waiter, [_on_device(_awaited(each.use), each) for each in found])]
-    hints += [note for each in found if (note := _rerecorded(waiter, waited, each.use))]
-    if any(each.use.taken is not None and each.use.taken.is_fresh for each in found):
+    missing = tuple(MissingWait(waiter, _awaited(conflict.use).label) for conflict in needed)
+    hints = [_remedy(queue, name, waiter, [_on_device(_awaited(conflict.use), conflict) for conflict in needed])]
+    hints += [note for conflict in needed if (note := _rerecorded(waiter, waited, conflict.use))]
+    if any(conflict.use.taken is not None and conflict.use.taken.is_fresh for conflict in needed):
         hints.append(FRESH)
     queues = [] if queue is None else [_waiting(queue)]
-    for each in dict.fromkeys([*queues, *[_awaited(each.use) for each in found]]):
-        if each.site:
-            hints.append(f"{each.label} was made at {each.site}")
+    for stream in dict.fromkeys([*queues, *[_awaited(conflict.use) for conflict in needed]]):
+        if stream.site:
+            hints.append(f"{stream.label} was made at {stream.site}")
     return RaceError("; ".join(facts), hint="; ".join(hints), accesses=(newer[0], *older), missing=missing)
 
 
 def _needed(conflicts: Sequence[Conflict]) -> list[Conflict]:
-    """One conflict per stream to wait for, the latest work first, without those that waiting for another one orders."""
+    """One conflict per stream to wait for, the latest work first, without those that another wait would order."""
     latest: dict[Queue, Conflict] = {}
-    for each in conflicts:
-        known = latest.get(_awaited(each.use))
-        if known is None or _when(known) <= _when(each):
-            latest[_awaited(each.use)] = each
-    found = sorted(latest.values(), key=_when, reverse=True)
-    return [each for each in found if not any(_comes_after(other.use, each.use) for other in found)]
+    for conflict in conflicts:
+        known = latest.get(_awaited(conflict.use))
+        if known is None or _when(known) <= _when(conflict):
+            latest[_awaited(conflict.use)] = conflict
+    ordered = sorted(latest.values(), key=_when, reverse=True)
+    return [conflict for conflict in ordered if not any(_comes_after(other.use, conflict.use) for other in ordered)]
 
 
 def _when(conflict: Conflict) -> tuple[int, int]:
@@ -279,7 +281,7 @@ def _comes_after(use: Use, other: Use) -> bool:
 
 
 def _awaited(use: Use) -> Queue:
-    """The stream that a wait for the use has to name: for a branch of a graph, the one that launched it."""
+    """The stream to wait for: that of the use or, for a branch of a graph, that of the launch."""
     return _waiting(use.commands[-1].queue)
 
 
@@ -291,7 +293,7 @@ def _newer(conflict: Conflict, queue: Queue | None, name: str, call: tuple[str, 
     access = conflict.access
     label, device = (HOST_LABEL, None) if queue is None else (queue.label, queue.device)
     return RaceAccess(
-        _told(name, call[1]), _verb(access, name == TAKING), label, device, access.low, access.high, call[0]
+        _operation(name, call[1]), _verb(access, name == TAKING), label, device, access.low, access.high, call[0]
     )
 
 
@@ -300,10 +302,10 @@ def _older(use: Use) -> RaceAccess:
     queue = command.queue
     if taken is not None:
         return RaceAccess(
-            _told(TAKING, ""), _verb(access, True), queue.label, queue.device, access.low, access.high, taken.site
+            _operation(TAKING, ""), _verb(access, True), queue.label, queue.device, access.low, access.high, taken.site
         )
     return RaceAccess(
-        _told(command.name, command.called),
+        _operation(command.name, command.called),
         _verb(access, command.name == TAKING),
         queue.label,
         queue.device,
@@ -313,7 +315,7 @@ def _older(use: Use) -> RaceAccess:
     )
 
 
-def _told(name: str, called: str) -> str:
+def _operation(name: str, called: str) -> str:
     if name == HOST:
         return called
     return "allocation" if name == TAKING else operator_of(name, called)
@@ -356,13 +358,13 @@ def _remedy(queue: Queue | None, name: str, waiter: str, awaited: Sequence[str])
     wait = "use wait_stream, or wait_event on an event recorded after the other"
     hint = f"before that, {waiter} must wait for {streams}: {wait}"
     if name == TAKING:
-        used = ", and what ".join(f"{each} used" for each in awaited)
+        used = ", and what ".join(f"{stream} used" for stream in awaited)
         return f"what {used} was freed too early: call its record_stream with that stream, or, {hint}"
     return hint
 
 
 def _rerecorded(waiter: str, waited: Sequence[Waited], use: Use) -> str:
-    """Which event was waited for in another record than the one that would have been enough; "" if none was."""
+    """Text about an event whose wait refers to another record than the one that would order the use; "" if none."""
     for event, point, site in reversed(waited):
         if event.is_mark or point not in event.records:
             continue

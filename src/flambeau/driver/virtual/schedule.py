@@ -20,7 +20,7 @@ class Schedule(Protocol):
     ancestors_only: bool = False
 
     def stream_made(self, stream: StreamHandle) -> None:
-        """A machine made a stream, or adopted a default one for the first time."""
+        """Called when a machine makes a stream, or first adopts a default one."""
         return None
 
     def choose(self, ready: Sequence[StreamHandle]) -> int:
@@ -38,7 +38,7 @@ class Submission(Schedule):
 
 
 class Seeded(Schedule):
-    """Any ready stream, by a random generator: the same choices for the same seed."""
+    """Runs a random ready stream.  Equal seeds give equal choices."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -68,7 +68,7 @@ class Delay(Schedule):
 
 
 class Replay(Schedule):
-    """Repeats given choices, then picks the first.  `taken`, `ready_counts`: choices made, among how many."""
+    """Repeats given choices, then picks the first.  taken: the choices made;  ready_counts: among how many streams."""
 
     def __init__(self, choices: Sequence[int] = ()) -> None:
         self.choices = tuple(choices)
@@ -89,12 +89,12 @@ class Replay(Schedule):
 
 def from_text(text: str) -> Schedule:
     """The schedule that `submission`, `seeded:N` or `delay:N` names.  Raises ConfigError."""
-    kind, _, number = text.partition(":")
+    name, _, number = text.partition(":")
     if text == "submission":
         return Submission()
-    if kind == "seeded" and number.isdigit():
+    if name == "seeded" and number.isdigit():
         return Seeded(int(number))
-    if kind == "delay" and number.isdigit():
+    if name == "delay" and number.isdigit():
         return Delay(int(number))
     raise ConfigError(f"virtual GPUs: schedule={text!r} is unknown", hint="use submission, seeded:N or delay:N")
 
@@ -104,7 +104,7 @@ class InjectedFailure(Exception):
 
 
 class Countdown:
-    """A countdown that triggers once, at the n-th call."""
+    """A countdown that triggers once, at the n-th call.  left: the calls until then, 0 if it is off."""
 
     __slots__ = ("left",)
 
@@ -112,7 +112,7 @@ class Countdown:
         self.left = 0
 
     def strikes(self) -> bool:
-        """Count one call."""
+        """Count one call; return whether it triggers."""
         if self.left == 0:
             return False
         self.left -= 1
@@ -137,7 +137,7 @@ class Faults:
         self.launch.left = n
 
     def break_capture_at(self, n: int) -> None:
-        """The n-th piece of work that is captured from now finds its capture broken, as by a call of another thread."""
+        """The n-th operation captured from now finds its capture broken, as by a call of another thread."""
         self.capture.left = n
 
     def drop_peer(self, a: int, b: int) -> None:

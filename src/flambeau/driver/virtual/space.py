@@ -19,7 +19,7 @@ from sortedcontainers import SortedDict, SortedList
 from ... import callers, host
 from ...errors import ConfigError
 
-FEW = 8  # ranges that are looked through faster than they are searched
+FEW = 8  # up to so many ranges, a linear scan is faster than the index
 
 
 class Ranges:
@@ -74,11 +74,11 @@ class Ranges:
         """The starts of the ranges that overlap [low, high) or adjoin it."""
         if len(self._high) <= FEW:
             return sorted([start for start, end in self._high.items() if start <= high and low <= end])
-        found = list(self._lows.irange(low, high))
+        starts = list(self._lows.irange(low, high))
         before = next(self._lows.irange(maximum=low, inclusive=(True, False), reverse=True), None)
         if before is not None and self._high[before] >= low:
-            found.insert(0, before)
-        return found
+            starts.insert(0, before)
+        return starts
 
     def _put(self, low: int, high: int) -> None:
         self._lows.add(low)
@@ -129,8 +129,8 @@ class Blocks(Generic[T]):
 
     def overlapping(self, low: int, high: int) -> list[T]:
         first = self.find(low)
-        found = [] if first is None else [first]
-        return found + [self.at[each] for each in self._lows.irange(low, high, (False, False))]
+        items = [] if first is None else [first]
+        return items + [self.at[start] for start in self._lows.irange(low, high, (False, False))]
 
 
 class Spans(Generic[T]):
@@ -161,8 +161,9 @@ class Spans(Generic[T]):
                 del self._by_length[length]
 
     def overlapping(self, low: int, high: int) -> Iterator[T]:
-        """The things that overlap [low, high).  Those looked at besides begin in front of it, by less than their length
-        rounded up."""
+        """Yield the items that overlap [low, high).  The other items examined begin less than their rounded-up length
+        before it.
+        """
         for length, starts in self._by_length.items():
             for start in starts.irange(low - (1 << length), high, (False, False)):
                 for item in starts[start]:
@@ -212,20 +213,20 @@ class Space:
         return host.numpy().frombuffer(self.buffer, "uint8", high - low, low - self.base)
 
     def poison(self, low: int, high: int) -> None:
-        """From now on, [low, high) reads as poison."""
+        """Make [low, high) read as poison."""
         self.bytes(low, high)[:] = POISON
 
     def materialise(self, low: int, high: int) -> None:
-        """Make the buffer hold the poison of [low, high), which is about to be read."""
+        """Write the pending poison of [low, high) to the buffer, before a read."""
 
     def written(self, low: int, high: int) -> None:
-        """[low, high) is about to be written, every byte that the buffer does not hold yet."""
+        """Drop the pending poison of [low, high), before a write of the bytes that have it."""
 
 
 class DeviceSpace(Space):
     """The bytes of one device, where poison is a set of ranges.
 
-    file: what the bytes lie in, -1 before `open`;  exported: segments that other processes may see.
+    file: the descriptor of the bytes' memory file, -1 before `open`;  exported: segments that other processes may see.
     """
 
     __slots__ = ("exported", "file", "nbytes", "unwritten")
@@ -268,7 +269,7 @@ class DeviceSpace(Space):
         self.unwritten.remove(low, high)
 
     def discard(self, low: int, high: int) -> None:
-        """Give the bytes back to the system; both ends are multiples of GRANULE."""
+        """Return the bytes to the system; both ends are multiples of GRANULE."""
         self.unwritten.remove(low, high)
         self.exported.remove(low, high)
         self.buffer.madvise(mmap.MADV_REMOVE, low - self.base, high - low)
