@@ -1,4 +1,4 @@
-"""Device and streams in other threads: passing them on, and the warning of strict mode.  Rows 1.1.1, 1.4.4, 1.21.5, 1.21.6"""
+"""Device and streams in other threads: `carry`, and the warning of strict mode.  Rows 1.1.1, 1.4.4, 1.21.5, 1.21.6"""
 
 import sys
 import threading
