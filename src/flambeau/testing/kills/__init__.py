@@ -30,9 +30,9 @@ from ...tensor import Tensor, full, ones
 from ..machine import machine
 
 DEFAULT_ROUNDS, DEFAULT_SEED = 50, 7
-MOST_TENSORS = 6  # that a consumer is sent
-MOST_ELEMENTS = 400_000  # of one tensor: from the small and the large pool
-LATEST = 0.02  # seconds after which a late kill comes
+MOST_TENSORS = 6  # sent in one round
+MOST_ELEMENTS = 400_000  # of one tensor, so that both the small and the large pool are used
+LATEST = 0.02  # seconds, the longest delay of a late kill
 PRELOAD = ["flambeau.testing.kills", "flambeau.driver.virtual.driver", "numpy"]
 
 
@@ -78,7 +78,7 @@ def consume(inbox: Any, outbox: Any, neighbour: Any) -> None:
                 kept.pop()
             outbox.put(what)
         except ProcessGoneError:
-            outbox.put("gone")  # a neighbour was killed while it passed this on
+            outbox.put("gone")  # a neighbour was killed while it forwarded this tensor
         tensor = None
 
 
@@ -112,9 +112,9 @@ class Round:
         count = self.chance.randrange(1, MOST_TENSORS + 1)
         for _ in range(count):
             size = self.chance.randrange(1, MOST_ELEMENTS)
-            made = full((size,), 2.0, device="cuda") if self.chance.random() < 0.7 else ones(size)
+            tensor = full((size,), 2.0, device="cuda") if self.chance.random() < 0.7 else ones(size)
             what = self.chance.choice(("keep", "drop", "pass", "return"))
-            self.chance.choice(self.inboxes).put((what, made))
+            self.chance.choice(self.inboxes).put((what, tensor))
         return count
 
     def _listen(self) -> None:
@@ -145,7 +145,7 @@ def run(rounds: int, seed: int, late: bool = False) -> Figures:
     chosen = config.gpus()
     with nullcontext() if chosen is not None and chosen.kind == "nvidia" else machine():
         chance = random.Random(seed)
-        Round(context, chance).run(late)  # what is made once is made now
+        Round(context, chance).run(late)  # makes everything that is made once per process
         gc.collect()
         before = figures()
         for number in range(rounds):
@@ -168,9 +168,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     start = time.monotonic()
     try:
-        found = run(chosen.rounds, chosen.seed, chosen.late)
+        counts = run(chosen.rounds, chosen.seed, chosen.late)
     except LeakError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"{chosen.rounds} rounds, nothing leaked: {found}; {time.monotonic() - start:.0f} s")
+    print(f"{chosen.rounds} rounds, nothing leaked: {counts}; {time.monotonic() - start:.0f} s")
     return 0
