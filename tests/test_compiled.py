@@ -74,7 +74,6 @@ def records():
 
 
 DIFFERS = {
-    "uses_of_grad": "uncompiled, making a tensor of a subclass and a backward call the setter of `grad` more often",
     "modules_of_functions": "compiled operators have no __module__",
 }
 

@@ -340,12 +340,12 @@ class GraphTask:
                 hook(leaf)
 
     def _accumulate(self, leaf: Any, grad: Any) -> None:
-        if leaf.grad is None:
-            leaf.grad = grad.clone() if self.create_graph else self._owned(leaf, grad)
+        if leaf._grad is None:
+            leaf._grad = grad.clone() if self.create_graph else self._owned(leaf, grad)
         elif self.create_graph:
-            leaf.grad = REGISTRY["add"](leaf.grad, grad)
+            leaf._grad = REGISTRY["add"](leaf._grad, grad)
         else:
-            leaf.grad.add_(grad)
+            leaf._grad.add_(grad)
 
     def _owned(self, leaf: Any, grad: Any) -> Any:
         """Return the gradient, or a copy if others may hold it.  It has the leaf's strides, if the leaf has no gaps."""

@@ -15,7 +15,7 @@ cdef class TensorBase:
     cdef public bint _requires_grad
     cdef public object _grad_fn
     cdef public Py_ssize_t output_index
-    cdef public object grad
+    cdef public object _grad
     cdef public object accumulator
     cdef public object base
     cdef public Py_ssize_t view_version

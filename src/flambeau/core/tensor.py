@@ -45,7 +45,7 @@ class TensorBase:
     _requires_grad: bool
     _grad_fn: Any
     output_index: int
-    grad: Any
+    _grad: Any
     accumulator: Any
     base: Any
     view_version: int
@@ -54,7 +54,7 @@ class TensorBase:
     hooks: Any
 
     __slots__ = (
-        "__weakref__", "_grad_fn", "_requires_grad", "accumulator", "base", "grad", "hooks", "layout", "offset",
+        "__weakref__", "_grad", "_grad_fn", "_requires_grad", "accumulator", "base", "hooks", "layout", "offset",
         "origin", "output_index", "retains_grad", "storage", "view_version",
     )  # fmt: skip
 
@@ -207,7 +207,7 @@ def new_tensor_of(cls: type[TensorBase], storage: Storage, layout: Layout, offse
     tensor.layout = layout
     tensor.offset = offset
     tensor._requires_grad = False
-    tensor._grad_fn = tensor.grad = tensor.accumulator = tensor.base = tensor.hooks = None
+    tensor._grad_fn = tensor._grad = tensor.accumulator = tensor.base = tensor.hooks = None
     tensor.output_index = tensor.view_version = tensor.origin = 0
     tensor.retains_grad = False
     return tensor

@@ -28,7 +28,6 @@ from .format import to_text
 PLAIN = (float, int)
 _CONVERT = REGISTRY["convert"]
 _FILL = REGISTRY["fill"].in_place()
-_GRAD: Any = TensorBase.__dict__["grad"]
 
 
 class _TensorClass(type):
@@ -193,17 +192,17 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     @property
     def grad(self) -> Any:
         """The gradient that backward accumulated, None before."""
-        return _GRAD.__get__(self)
+        return self._grad
 
     @grad.setter
     def grad(self, value: Any) -> None:
         if value is not None:
             gradient.check_grad(self, value)
-        _GRAD.__set__(self, value)
+        self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        _GRAD.__set__(self, None)
+        self._grad = None
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `grad` during backward, after its hooks.
