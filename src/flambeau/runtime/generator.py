@@ -7,7 +7,7 @@ a call reads counter `first + i // 4`, word i % 4, so its bits do not depend on 
 from __future__ import annotations
 
 import operator
-import secrets
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +20,11 @@ DEFAULT_SEED = 67280421310721
 STATE_BYTES = 16
 WORDS = 1 << 64  # random words of one seed; then they repeat
 CAPTURE_UNSUPPORTED = 900  # CUresult
+
+
+def _drawn_seed() -> int:
+    """Draw a seed of 63 bits from the system.  The module `secrets` would add 7 ms to the import."""
+    return int.from_bytes(os.urandom(8), "little") >> 1
 
 
 class State:
@@ -112,7 +117,7 @@ class Generator:
 
     def seed(self) -> int:
         """Restart from a random seed and return it."""
-        self.manual_seed(secrets.randbits(63))
+        self.manual_seed(_drawn_seed())
         return self.random_state.seed
 
     def initial_seed(self) -> int:
@@ -194,7 +199,7 @@ def _made(index: int, state: State) -> Generator:
 
 def new_default(index: int) -> Generator:
     """Create the default generator of a device (CPU_INDEX or a CUDA index), with a random seed."""
-    return _made(index, State(secrets.randbits(63)))
+    return _made(index, State(_drawn_seed()))
 
 
 def default_generator(index: int) -> Generator:
@@ -329,7 +334,7 @@ def seed() -> int:
         >>> torch.seed() == torch.initial_seed()
         True
     """
-    chosen = secrets.randbits(63)
+    chosen = _drawn_seed()
     manual_seed(chosen)
     return chosen
 
@@ -343,7 +348,7 @@ def seed_current_randomly() -> None:
         >>> torch.cuda.initial_seed() == 7
         False
     """
-    seed_current(secrets.randbits(63))
+    seed_current(_drawn_seed())
 
 
 def seed_all() -> None:
@@ -355,7 +360,7 @@ def seed_all() -> None:
         >>> torch.cuda.initial_seed() == 7
         False
     """
-    manual_seed_all(secrets.randbits(63))
+    manual_seed_all(_drawn_seed())
 
 
 def initial_seed() -> int:
