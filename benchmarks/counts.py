@@ -1,4 +1,4 @@
-"""What one warm call costs in calls: exact on every machine, so the tests gate on them."""
+"""Counts of blocks, launches, copies and waits per warm call.  They are exact on every machine, so tests gate them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _segments() -> int:
 
 
 def of(call: Call) -> dict[str, int]:
-    """What a warm call costs."""
+    """Count the driver and allocator calls of one warm call."""
     for _ in range(WARM_CALLS):
         call()
     torch.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""What a figure should reach: so much of PyTorch's, of the raw driver's, or so much in itself."""
+"""Targets of benchmark rows: relative to PyTorch, relative to the raw driver, or absolute."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def at_least(factor: float, of: str = "torch") -> Goal:
 
 
 def judged(goals: tuple[Goal, ...], figures: Mapping[str, Any], unit: str) -> dict[str, Any]:
-    """What a row says beside its figures: ratio to PyTorch or else to the raw driver, goals, distance and verdict."""
+    """The derived fields of a row: ratio to PyTorch or else to the raw driver, goals, distance and verdict."""
     rival = next((side for side in NAMES if side in figures), None)
     distances = [goal.distance(figures) for goal in goals]
     known = [each for each in distances if each is not None]

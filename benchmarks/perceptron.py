@@ -61,7 +61,7 @@ class Perceptron:
 
 
 def _change(value: Any, mean: Any, state: Any) -> Any:
-    """What the step takes from a parameter."""
+    """The amount that the step subtracts from a parameter."""
     count, square = float(state["step"]), check.host(state["exp_avg_sq"])
     first, second = (1 - beta**count for beta in BETAS)
     with np.errstate(invalid="ignore"):  # a mean of squares that is negative makes the error infinite

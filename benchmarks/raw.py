@@ -1,4 +1,4 @@
-"""What NVIDIA's driver itself takes: the floors under host time and copies.
+"""Times of NVIDIA's driver alone: the lower bounds of host time and copies.
 
 Launches are made by a loop in C, which is compiled when it is needed; where there is no C compiler, by a Python loop
 over cuda.bindings, and the result says so.

@@ -1,4 +1,4 @@
-"""What a result needs beside its figures, and how it is shown."""
+"""The machine and versions that a result records, and its printed table."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _nvidia_driver() -> str | None:
 
 
 def conditions() -> dict[str, Any]:
-    """What is known once something ran: the libraries that both sides loaded, and how raw launches were made."""
+    """Facts known after a run: the libraries that both sides loaded, and how raw launches were made."""
     is_compiled = not str(flambeau.core.plan.__file__).endswith(".py")
     return {"loaded": loaded(), "raw launches": raw.method(), "hot path": "compiled" if is_compiled else "uncompiled"}
 
@@ -83,7 +83,7 @@ def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """What was measured, furthest from its target first, and the counts."""
+    """Format the counts and the rows, furthest from their targets first."""
     where = found["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items() if version)
     lines = [f"{', '.join(where['gpus']) or 'no GPU'} · {where['cpu']} · driver {where['nvidia_driver'] or 'none'}"]

@@ -105,7 +105,7 @@ def reached(start: str, graph: dict[str, set[str]]) -> set[str]:
 
 
 def build() -> dict[str, Any] | None:
-    """What a build of the package takes and makes; None where it cannot be made."""
+    """Build the package; return its cost and output, or None if it cannot be built."""
     with tempfile.TemporaryDirectory() as place:
         shutil.copytree(ROOT / "src", Path(place) / "src", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
         shutil.copy(ROOT / "setup.py", place)

@@ -1,4 +1,4 @@
-"""What a new process waits for: the import, and the first result from the device.
+"""Start-up times of a new process: the import, and the first result from the device.
 
 - Milliseconds of wall time of a whole process, or inside it where a program prints them; PyTorch beside flambeau.
 - The import is what it takes above `python -c pass`, which is measured in the same round.

@@ -38,7 +38,7 @@ class Missing(Exception):
 
 
 class Sizes(NamedTuple):
-    """What the device rows work on; the tests make it small."""
+    """The sizes of the device rows; the tests use small ones."""
 
     elements: int = 1 << 30
     side: int = 1 << 15  # side * side is elements

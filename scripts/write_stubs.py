@@ -59,13 +59,13 @@ PARTICULAR = {  # types of some functions' parameters
     ("where", "self"): "", ("as_strided", "size"): "Sequence[int]", ("permute", "dims"): "Sequence[int]",
 }  # fmt: skip
 PAIR = "ValuesAndIndices"
-RETURNS = {  # of what does not return one tensor
+RETURNS = {  # of functions that do not return one tensor
     "broadcast_tensors": "tuple[Tensor, ...]", "chunk": "tuple[Tensor, ...]", "split": "tuple[Tensor, ...]",
     "unbind": "tuple[Tensor, ...]", "sort": PAIR, "topk": PAIR, "item": "bool | int | float", "tolist": "Any",
     "is_contiguous": "bool", "numel": "int", "numpy": "NDArray[Any]", "get_rng_state": "Tensor",
 }  # fmt: skip
 PLACING = "non_blocking: bool = ..., copy: bool = ..., *, memory_format: memory_format | None = ..."
-OVERLOADS = {  # what has several forms; `self` stands for the first tensor
+OVERLOADS = {  # names with several forms; `self` stands for the first tensor
     "max": [
         "(self) -> Tensor", f"(self, dim: int, keepdim: bool = ...) -> {PAIR}",
         "(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor",
@@ -297,7 +297,7 @@ def method_lines(cls: type) -> Iterator[str]:
 
 
 def documentation(found: Any, indent: str) -> str:
-    """What follows a definition's colon: the first line of the object's documentation, or nothing."""
+    """Return the body of a stub: the first line of the object's docstring, or nothing."""
     text = first_line(found)
     return f'\n{indent}    """{text}"""' if text else " ..."
 

@@ -60,7 +60,7 @@ def test_without_a_compiler_the_build_says_so_and_has_no_extensions(variable, va
 
 @pytest.fixture(scope="module")
 def records():
-    """What tests/both_ways.py records compiled and uncompiled."""
+    """The events that tests/both_ways.py records, compiled and uncompiled."""
     if not is_compiled():
         pytest.skip("nothing is compiled here")
     found = []

@@ -1,4 +1,4 @@
-"""What a warm call costs, in calls.  Counts are exact on every machine, so they are gated; times are not.
+"""Counts of driver and allocator calls per warm call.  They are exact on every machine, so they are gated.
 
 A number here may go down.  One that goes up wants a reason in the change that raises it.
 """

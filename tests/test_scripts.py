@@ -1,4 +1,4 @@
-"""What scripts/sanitize runs and leaves out; compute-sanitizer is a stand-in."""
+"""The programs that scripts/sanitize runs and leaves out, with a stand-in for compute-sanitizer."""
 
 import os
 import re

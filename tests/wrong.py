@@ -1,4 +1,4 @@
-"""What every error of a wrong call is: of the right builtin class, in the name of what was called, with a way out."""
+"""Checks of errors: the right builtin class, the name of the called operation, and a hint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What worker processes of the tests run: those that are not forked find it by name."""
+"""Functions for worker processes of the tests; spawned workers import them by name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Numbers(Dataset):
 
 
 class Called(Numbers):
-    """What a function gives for each index."""
+    """A dataset that calls a function with each index."""
 
     def __init__(self, count, function):
         super().__init__(count)

@@ -1,4 +1,4 @@
-"""What the processes of the tests run: they find it by name."""
+"""Functions for processes of the tests; spawned processes import them by name."""
 
 import os
 import signal
@@ -63,7 +63,7 @@ def end_at(index, which, how):
 
 
 def nothing(index):
-    """What a process does that has nothing to do."""
+    """The body of an idle process."""
 
 
 def what_gpus(queue):

@@ -1,4 +1,4 @@
-"""What tests of operators share."""
+"""Fixtures of the operator tests."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What registering an operator makes of its body."""
+"""Operators as registration makes them from their bodies."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_many_small_rows(device):
 
 @pytest.mark.parametrize("size", [4, 300, 20000, 20001])
 def test_extremes_in_one_of_many_places(size, device):
-    """What a thread, a warp or a tile sees alone must not spoil the rest of the row."""
+    """An infinity or NaN in one thread's, warp's or tile's part of a row does not spoil the other parts."""
     values = np.full((4, size), -INF, np.float32)
     values[0, size // 2] = 3.0
     values[1, :] = 5.0

@@ -1,4 +1,4 @@
-"""What the tests of optimizers share: PyTorch's recorded values, parameters with gradients, and a count of launches."""
+"""Helpers of the optimizer tests: PyTorch's recorded values, parameters with gradients, and a count of launches."""
 
 import json
 from pathlib import Path

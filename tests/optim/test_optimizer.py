@@ -1,4 +1,4 @@
-"""What all optimizers share: groups, state, errors."""
+"""Parameter groups, state and errors, which all optimizers have in common."""
 
 import copy
 

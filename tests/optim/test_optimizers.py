@@ -144,7 +144,7 @@ def test_a_schedule_writes_a_rate_that_is_a_tensor(name):
 
 
 def continued(name, way):
-    """What three more steps give after the optimizer and its parameter have gone some way."""
+    """Check that an optimizer and its copy give the same values and step counts after three more steps."""
     param, optimizer = stepped(name, lr=0.25)
     twin_param, twin = way(param, optimizer)
     stepped(name, made=(param, optimizer))

@@ -114,7 +114,7 @@ def tensor_described(tensor, storages):
 
 
 def key_of(storage):
-    """What tells storages apart; storages without bytes have no address in PyTorch."""
+    """An identity of a storage; storages without bytes have no address in PyTorch."""
     return getattr(storage, "_cdata", None) or hash(storage)
 
 

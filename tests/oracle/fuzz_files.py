@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a load gave, or the class of its error; and what it took."""
+    """The outcome of a load.  what: the result, or the class of the error;  peak: memory in bytes."""
 
     what: str
     peak: int

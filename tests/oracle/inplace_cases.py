@@ -39,7 +39,7 @@ def matrix(torch, rows: int, columns: int, shift: float):
 
 
 def run(torch, write: str, place: str) -> list[list[float]] | str:
-    """What a write leaves, its first and its second derivatives; or "version" where backward misses a saved value."""
+    """The values after a write, with first and second derivatives; "version" where backward finds a changed value."""
     x = matrix(torch, 4, 4, 0.1).requires_grad_()
     y = x * 1.25
     t = eval(place, {"y": y})

@@ -43,7 +43,7 @@ N = 256  # elements
 
 
 class Area(NamedTuple):
-    """What is interrupted.  setup: makes the state;  act: is interrupted;  verify: says what is wrong with it then."""
+    """An operation to interrupt.  setup makes a state, act is the operation, verify describes a wrong state after."""
 
     name: str
     setup: Callable[[], Any]
@@ -119,7 +119,7 @@ def traced(points: Points) -> Iterator[None]:
         sys.settrace(None)
 
 
-# what is interrupted
+# operations to interrupt
 
 
 def _ones(count: int = 2) -> list[Any]:
@@ -382,7 +382,7 @@ def left_modes(fresh: Any) -> list[str]:
 
 
 def wrong_after(fresh: Any, area: Area, state: Any) -> str:
-    """What does not work on a machine any more, "" if all does."""
+    """Describe what no longer works on a machine; "" if everything does."""
     if native.is_critical(sys._getframe()):
         return "a critical section is left open"
     if not gc.isenabled():
@@ -411,7 +411,7 @@ def wrong_after(fresh: Any, area: Area, state: Any) -> str:
 
 
 def wrong_at_end(fresh: Any) -> str:
-    """What is wrong when no tensor is left, "" if nothing is."""
+    """Describe what is wrong once no tensor is left; "" if nothing is."""
     flambeau.cuda.empty_host_cache()
     stats = flambeau.cuda.host_memory_stats()
     for key in ("active_requests.current", "active_bytes.current", "allocated_bytes.current"):

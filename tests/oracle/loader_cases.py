@@ -1,4 +1,4 @@
-"""What PyTorch's DataLoader gives: run with PyTorch installed to write loader_cases.json anew.
+"""Results of PyTorch's DataLoader: run with PyTorch installed to rewrite loader_cases.json.
 
 python tests/oracle/loader_cases.py
 
@@ -146,7 +146,7 @@ def draws(torch, generator, before):
 
 
 def log(torch, sampler, workers, prefetch):
-    """What a loader asks its sampler and the default generator, step by step over an epoch of 6 batches."""
+    """Record a loader's calls of its sampler and of the default generator over an epoch of 6 batches."""
     events, data = [], torch.utils.data
 
     class Logged(data.Sampler):

@@ -1,4 +1,4 @@
-"""What PyTorch's optimizers and schedulers give: run with PyTorch installed to write optim_cases.json anew.
+"""Results of PyTorch's optimizers and schedulers: run with PyTorch installed to rewrite optim_cases.json.
 
 python tests/oracle/optim_cases.py
 """
@@ -168,7 +168,7 @@ def rates(torch, name: str, options: dict[str, object], resume: int = -1) -> lis
 
 
 def layout(torch, name: str, options: dict[str, object]) -> list[object]:
-    """What a state_dict has after one step: the kinds of its values, by key in their order, and the options' names."""
+    """Describe a state_dict after one step: the types of its values by key, in order, and the names of the options."""
     param = torch.nn.Parameter(torch.ones(2, 3))
     optimizer = getattr(torch.optim, name)([("w", param)], **arguments(options))
     param.grad = torch.ones(2, 3)

@@ -160,7 +160,7 @@ def _of_text(name: str, value: Any) -> list[Signature]:
 
 
 def ours(value: Any, is_method: bool) -> Signature | None:
-    """What flambeau takes, None where `inspect` does not know."""
+    """The parameters of flambeau's function; None if `inspect` finds no signature."""
     try:
         found = of_parameters(_own(value, int(is_method)))
     except (TypeError, ValueError):
@@ -212,7 +212,7 @@ def members(full: str, mine: type, other: type) -> Iterator[Pair]:
 
 
 def differences(full: str, mine: Any, other: Any, is_method: bool) -> tuple[list[str], list[str]]:
-    """What PyTorch takes and flambeau does not, one text for each name or position: what is explained, and the rest."""
+    """List the names and positions that only PyTorch accepts, as texts: those that are explained, and the rest."""
     forms, own = theirs(full, other), ours(mine, is_method)
     if not forms:
         return [], []

@@ -76,7 +76,7 @@ def torch():
 
 @pytest.fixture
 def numpy_globals(torch):
-    """What PyTorch must be told before it reads arrays of NumPy."""
+    """The NumPy classes that PyTorch must be allowed to load before it reads NumPy arrays."""
     import numpy as np
 
     types = {type(np.dtype(name)) for name in ("?", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "U3", "S2")}

@@ -22,7 +22,7 @@ PROGRAM = Path(__file__).parent / "signatures.py"
 
 
 def answer(statement):
-    """What a statement prints after `signatures` was imported as `s`."""
+    """Run a statement with `signatures` imported as `s`; return the printed lines."""
     text = f"import sys; sys.path.insert(0, {str(PROGRAM.parent)!r}); import signatures as s, torch\n{statement}"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", text], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

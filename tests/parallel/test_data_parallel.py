@@ -441,7 +441,7 @@ def test_parameters_must_be_on_the_first_device(gpus):
 
 
 class See(nn.Module):
-    """What its thread has: name, device, stream of cuda:1, gradient mode."""
+    """A module that returns its arguments and its thread's state: name, device, stream of cuda:1, gradient mode."""
 
     def forward(self, *args, **kwargs):
         thread = threading.current_thread().name

@@ -99,7 +99,7 @@ def take(torch: Any) -> Iterator[Callable[[int], Any]]:
 
 @pytest.fixture
 def growth(torch: Any) -> Callable[..., tuple[Any, list[int]]]:
-    """What a call returned, and by how much it made each of the named figures grow."""
+    """A function that calls another and returns its result, with the increase of each named memory statistic."""
 
     def measure(call: Callable[[], Any], *figures: str) -> tuple[Any, list[int]]:
         before = torch.cuda.memory_stats()

@@ -1,4 +1,4 @@
-"""What the summary counts, and what fails, seen on a PyTorch of a few lines that is old, has no GPU, and is wrong."""
+"""Counts and failures in the summary, with a stand-in for PyTorch that is old, has no GPU, and gives wrong results."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What the tests of files share: an object through a file, and the error of a damaged file."""
+"""Helpers of the file tests: save and load an object, and get the error of a damaged file."""
 
 import io
 

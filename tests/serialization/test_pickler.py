@@ -234,7 +234,7 @@ def test_views_of_different_types_are_refused_as_in_pytorch():
 
 
 class TestRefused:
-    """What a file cannot hold is named, with its place in the object."""
+    """The error for an object that cannot be saved names it and its position."""
 
     @pytest.mark.parametrize(
         ("value", "place", "fact"),

@@ -1,4 +1,4 @@
-"""What the names in files stand for: every argument is checked, and nothing reaches beyond the bytes that there are."""
+"""Objects that names in files stand for: every argument is checked, and no tensor reaches beyond its storage."""
 
 import io
 from collections import OrderedDict
@@ -27,7 +27,7 @@ class Call:
 
 
 def loaded(value, records=()):
-    """What load makes of a pickle; the storages in it are saved as records."""
+    """Load a pickle whose storages are saved as records."""
     pickler, file = Pickler(), io.BytesIO()
     data = pickler.dump(value)
     writer = archive.Writer(file)

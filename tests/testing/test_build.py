@@ -1,4 +1,4 @@
-"""What is compiled ahead: which kernels, what follows them, and the limits."""
+"""Kernels compiled ahead: which ones, their followers, and the limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a profile holds: every span with its place, times and line, from the model and from events."""
+"""The contents of a profile: every span with its stream, times and source line, from the model and from events."""
 
 from __future__ import annotations
 

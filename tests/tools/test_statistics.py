@@ -1,4 +1,4 @@
-"""What statistics() says is kept."""
+"""The figures of statistics()."""
 
 import flambeau as torch
 from flambeau.config import virtual_gpus

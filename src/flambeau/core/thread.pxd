@@ -52,7 +52,6 @@ cdef object _local
 cpdef machine()
 @cython.locals(now=Thread, ident=cython.ulonglong)
 cpdef Thread here()
-@cython.locals(now=Machine)
 cpdef Device device_at(int index)
 cpdef int current_device()
 @cython.locals(now=Thread)

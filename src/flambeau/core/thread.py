@@ -57,7 +57,7 @@ class Device:
         self.machine = machine
         self.layouts = {}
         self.dense = {}
-        # the machine sets these three when it starts
+        # the machine sets these three when it starts; their types have no None, since work on a device starts it
         self.allocator = self.default_stream = self.generator = None  # type: ignore[assignment]
         self.public = None
 

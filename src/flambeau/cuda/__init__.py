@@ -100,7 +100,7 @@ from . import graphs, green_contexts, memory, nvtx, profiler, random, streams
 
 
 def __getattr__(name: str) -> object:
-    """What needs modules loads when it is first named."""
+    """Load names that need further modules when they are first used."""
     if name == "make_graphed_callables":
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
     if name == "comm":

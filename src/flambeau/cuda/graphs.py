@@ -7,7 +7,7 @@ from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stre
 
 
 def __getattr__(name: str) -> object:
-    """What needs modules loads when it is first named."""
+    """Load names that need further modules when they are first used."""
     if name == "make_graphed_callables":
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
     raise _no_attribute(__name__, name)

@@ -9,7 +9,7 @@
   dropped under the lock: their finalizers take none.
 - An import is released after its last tensor is freed and the work on it is done: the work of the stream that received
   it and of recorded streams.  A background thread waits for that work, since finalizers must not.
-- A segment without users in this process is closed before its owner is told.
+- A segment that this process no longer uses is closed first; then its owner gets the release message.
 - A capturing stream cannot be waited for: imports that it uses are released after the capture.
 """
 

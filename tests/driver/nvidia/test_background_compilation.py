@@ -1,4 +1,4 @@
-"""What is compiled in the background, in which order, and when it ends."""
+"""Background compilation: which kernels, in which order, and when it ends."""
 
 from __future__ import annotations
 

@@ -459,7 +459,7 @@ def test_the_end_of_a_broken_capture_repeats_what_was_refused(driver, cuda):
     with pytest.raises(errors.AcceleratorError, match="900.*called by .*test_driver.py:.* on thread 'MainThread'"):
         driver.stream_synchronize(stream)
     cuda.fails["cuMemsetD8Async"] = Code.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-    for _ in range(10):  # what comes after does not hide it
+    for _ in range(10):  # later errors do not hide the first one
         with pytest.raises(errors.AcceleratorError, match="901"):
             driver.fill(0x100, 0, 64, stream)
     cuda.fails["cuStreamEndCapture"] = Code.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED

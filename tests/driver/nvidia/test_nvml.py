@@ -1,4 +1,4 @@
-"""What NVML tells of NVIDIA's devices, and which of them an index is."""
+"""NVML's figures of NVIDIA devices, and the device that an index refers to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes to NVTX's library, and where it is found."""
+"""Calls of the NVTX library, and where the library is searched."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ COMPUTE = ("bool", "unsigned char", "signed char", "short", "int", "long long", 
 
 
 def log_of(nvrtc, source, arch):
-    """What the compiler said, and whether it made a cubin."""
+    """Compile a source; return the compiler's status and its log."""
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"test.cu", 0, [], [])
     options = [f"--gpu-architecture={arch}".encode(), *(option.encode() for option in OPTIONS)]
     (code,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
