@@ -45,9 +45,9 @@ LAYER_OF = {name: index for index, layer in enumerate(LAYERS) for name in layer}
 ORDER_CALLS = {"launch", "copy", "fill", "library_run", "event_record", "stream_wait_event", "graph_launch"}
 MAY_ORDER = ("core.queue",)
 CALLS_DRIVERS_DIRECTLY = ("driver", "testing")  # the implementers, and the suite that they pass
-HEAVY = {"numpy", "ml_dtypes", "cuda", "click", "rich", "torch", "sklearn"}
+HEAVY = {"numpy", "scipy", "ml_dtypes", "cuda", "click", "rich", "torch", "sklearn"}
 MAY_IMPORT_HEAVY = {
-    "host": {"numpy", "ml_dtypes"},
+    "host": {"numpy", "scipy", "ml_dtypes"},
     "driver.nvidia": {"cuda"},
     "cli": {"click", "rich"},
 }

@@ -1,4 +1,4 @@
-"""NumPy and host memory, loaded on first use: importing flambeau must not load NumPy."""
+"""NumPy, SciPy and host memory, loaded on first use: importing flambeau must not load them."""
 
 from __future__ import annotations
 
@@ -28,6 +28,28 @@ class _Numpy:
 
 
 np = _Numpy()
+
+
+class _Special:
+    """SciPy's special functions as attributes, `special.erf`; the first use loads the module."""
+
+    def __getattr__(self, name: str) -> Any:
+        import scipy.special
+
+        function = getattr(scipy.special, name)
+        setattr(self, name, function)
+        return function
+
+
+special = _Special()
+
+
+@cache
+def scipy_linalg() -> Any:
+    """Return the scipy.linalg module."""
+    import scipy.linalg
+
+    return scipy.linalg
 
 
 @cache
