@@ -77,10 +77,14 @@ for ours in (0, 1):
             if same != [theirs, theirs]:
                 wrong.append([action.__name__, ours, theirs, "devices", same])
         x = torch.arange(4.0, device=f"cuda:{ours}")
-        y = pytorch.from_dlpack(x) + 1
+        torch.cuda.synchronize(ours)
         with cupy.cuda.Device(ours):
-            z = cupy.from_dlpack(y) * 2
-        found.append(torch.from_dlpack(z).add(1).tolist())
+            y = cupy.asarray(pytorch.as_tensor(x, device=f"cuda:{ours}") + 1) * 2
+            cupy.cuda.runtime.deviceSynchronize()
+        before = state()
+        found.append([*x.add_(1).tolist(), *y.tolist()])
+        if state() != before:
+            wrong.append(["exchange", ours, theirs, before, state()])
 print(json.dumps([found, wrong]))
 """
 
@@ -95,5 +99,5 @@ def test_no_call_changes_the_context_of_the_thread(gpus):
     assert ran.returncode == 0, ran.stderr[-4000:]
     found, wrong = json.loads(ran.stdout.splitlines()[-1])
     assert wrong == []
-    once = [1024.0, 30.0, 8.0, [6.0] * 4, [0, 1, 2, 3, 4], [3.0, 5.0, 7.0, 9.0]]
+    once = [1024.0, 30.0, 8.0, [6.0] * 4, [0, 1, 2, 3, 4], [1.0, 2.0, 3.0, 4.0, 2.0, 4.0, 6.0, 8.0]]
     assert found == once * 4
