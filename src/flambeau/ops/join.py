@@ -171,6 +171,18 @@ def concat(tensors: Operands, dim: int = 0) -> Any:
     return cat(tensors, dim)
 
 
+@composite(samples=_cat_samples, errors=_cat_errors, dtypes=dtypes.ALL, method=False)
+def concatenate(tensors: Operands, dim: int = 0) -> Any:
+    """Alias of `cat`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.concatenate([torch.tensor([1, 2]), torch.tensor([3])])
+        tensor([1, 2, 3])
+    """
+    return cat(tensors, dim)
+
+
 def _stack_samples() -> Iterator[Sample]:
     yield Sample(([Array((2, 3)), Array((2, 3), seed=1)],))
     yield Sample(([Array((2, 3)), Array((2, 3), seed=1)], -1))

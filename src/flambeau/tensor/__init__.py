@@ -1,5 +1,15 @@
 """Tensor, and functions that make, print, index and exchange tensors."""
 
+from ..ops.diagonals import block_diag
+from ..ops.grids import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_shapes,
+    cartesian_prod,
+    meshgrid,
+    unravel_index,
+)
 from ..ops.views import broadcast_tensors
 from .factories import (
     arange,
@@ -40,7 +50,9 @@ tensor = _tensor  # the function; the submodule of that name is reached through 
 __all__ = [
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
     "IntTensor", "LongTensor", "ShortTensor", "Tensor", "UntypedStorage", "allclose", "arange", "as_tensor", "asarray",
-    "broadcast_tensors", "empty", "empty_like", "empty_strided", "equal", "eye", "fork_rng", "from_dlpack",
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
+    "meshgrid", "unravel_index",
+    "empty", "empty_like", "empty_strided", "equal", "eye", "fork_rng", "from_dlpack",
     "from_numpy", "full", "full_like", "get_rng_state", "is_floating_point", "is_inference", "is_tensor", "isclose",
     "linspace", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
     "randn_like", "randperm", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",

@@ -18,7 +18,16 @@ from ..core.factories import sizes as sizes_of
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, empty_tensor, make_results
 from ..dtypes import bool_
-from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, naming, shown
+from ..errors import (
+    ArgumentTypeError,
+    AutogradError,
+    DtypeError,
+    NotSupportedError,
+    ShapeError,
+    ValueRangeError,
+    naming,
+    shown,
+)
 from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
 from ..runtime.stream import Stream, check_alive
@@ -361,7 +370,29 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     @property
     def mT(self) -> Any:  # noqa: N802
         """A view with the last two dimensions swapped."""
+        if self.ndim == 1:
+            raise ShapeError(
+                f"tensor.mT is only supported on matrices or batches of matrices, this is {self.describe()}",
+                hint="unsqueeze(0) makes a row of a vector",
+                operator="mT",
+            )
         return self.transpose(-2, -1) if self.shape else self
+
+    @property
+    def H(self) -> Any:  # noqa: N802
+        """A matrix transposed; a tensor without dimensions is returned."""
+        if self.ndim not in (0, 2):
+            raise ShapeError(
+                f"tensor.H is only supported on matrices (2-D tensors), this is {self.describe()}",
+                hint="mH swaps the last two dimensions",
+                operator="H",
+            )
+        return self.t()
+
+    @property
+    def mH(self) -> Any:  # noqa: N802
+        """A view with the last two dimensions swapped."""
+        return self.mT
 
     def is_floating_point(self) -> bool:
         """Whether the type is a floating point type.
