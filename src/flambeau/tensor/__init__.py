@@ -40,10 +40,37 @@ from .legacy import (
     ShortTensor,
 )
 from .like_factories import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
-from .queries import allclose, equal, is_floating_point, is_inference, is_tensor, isclose, numel
+from .queries import (
+    allclose,
+    equal,
+    get_device,
+    is_complex,
+    is_conj,
+    is_distributed,
+    is_floating_point,
+    is_inference,
+    is_neg,
+    is_nonzero,
+    is_same_size,
+    is_signed,
+    is_tensor,
+    isclose,
+    numel,
+)
 from .random import fork_rng, get_rng_state, rand, randint, randn, randperm, set_rng_state
 from .storages import UntypedStorage
 from .tensor import Tensor
+from .types import (
+    can_cast,
+    finfo,
+    get_default_dtype,
+    iinfo,
+    newaxis,
+    result_type,
+    set_default_dtype,
+    set_default_tensor_type,
+    typename,
+)
 
 tensor = _tensor  # the function; the submodule of that name is reached through sys.modules
 
@@ -53,7 +80,10 @@ __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
     "meshgrid", "unravel_index",
     "empty", "empty_like", "empty_strided", "equal", "eye", "fork_rng", "from_dlpack",
-    "from_numpy", "full", "full_like", "get_rng_state", "is_floating_point", "is_inference", "is_tensor", "isclose",
+    "from_numpy", "full", "full_like", "get_rng_state", "can_cast", "finfo", "get_default_dtype",
+    "get_device", "iinfo", "is_complex", "is_conj", "is_distributed", "is_floating_point", "is_inference", "is_neg",
+    "is_nonzero", "is_same_size", "is_signed", "is_tensor", "isclose", "newaxis", "result_type", "set_default_dtype",
+    "set_default_tensor_type", "typename",
     "linspace", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
     "randn_like", "randperm", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip

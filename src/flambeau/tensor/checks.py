@@ -24,6 +24,7 @@ from ..errors import (
     NotSupportedError,
     ShapeError,
     ValueRangeError,
+    name_error,
     shown,
 )
 from ..host import is_numpy_loaded, np
@@ -88,6 +89,10 @@ def as_dtype(name: str, value: object) -> dtype | None:
         likely = dtypes.float32 if value == "float" else BY_NAME.get(str(value).removeprefix("torch."))
         hint = f"use {likely or 'one such as torch.float32'}"
         raise ArgumentTypeError(f"dtype must be a torch.dtype, got {shown(value)}", hint=hint, operator=name)
+    if value is not None and not value.exists:
+        error = dtypes.no_tensors_of(value)
+        name_error(error, name)
+        raise error
     return value
 
 

@@ -242,6 +242,10 @@ def where(self: Any, condition: Any, other: Any) -> Any:
     return compare.where(condition, self, other)
 
 
+def _never(self: Any) -> bool:
+    return False
+
+
 def install(cls: Any) -> None:
     """Add these methods to a tensor class."""
     for name, element_type in CONVERSIONS.items():
@@ -252,6 +256,8 @@ def install(cls: Any) -> None:
         put(cls, operator.name, _several(operator))
     for method in (new, where, *like_factories.NEW_METHODS, *queries.METHODS, *storages.METHODS):
         setattr(cls, method.__name__, method)
+    for kind in queries.KINDS:
+        setattr(cls, f"is_{kind}", property(_never, doc=f"False: there are no tensors of the kind {kind}."))
     put(cls, "__getitem__", core_views.getter(indexing.get))
     put(cls, "__setitem__", indexing.put)
     put(cls, "__delitem__", indexing.delete)

@@ -343,6 +343,16 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         """The bytes of all elements, without gaps between them."""
         return self.numel() * self.dtype.itemsize
 
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it is on the CPU."""
+        return not self.is_cuda
+
+    @property
+    def name(self) -> None:
+        """None: tensors have no names."""
+        return None
+
     def data_ptr(self) -> int:
         """The address of the first element, 0 if there is none.
 
