@@ -454,7 +454,7 @@ def test_views_that_overlap_still_do_and_others_bring_nothing_along():
     low, lower, far = batch_of(table[10:20], table[12:14], table[900:904])
     low[2] = -1
     assert (lower.tolist(), far.tolist()) == ([-1.0, 13.0], [900.0, 901.0, 902.0, 903.0])
-    assert far.storage.nbytes < 100
+    assert far._storage.nbytes < 100
     bytes_, number = batch_of(table[:4].view(torch.uint8)[1:3], table[:1])
     assert (bytes_.tolist(), number.tolist()) == ([0, 0], [0.0])
 

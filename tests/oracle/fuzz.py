@@ -138,7 +138,7 @@ def made(torch: Any, tensor: Tensor, device: str) -> Any:
     """A tensor of a case, in one of the libraries."""
     values = [float(each) if isinstance(each, str) else each for each in tensor.values]
     flat = torch.tensor(values, dtype=getattr(torch, tensor.dtype), device=device if is_flambeau(torch) else "cpu")
-    return flat.as_strided(tensor.shape, tensor.strides, tensor.offset)
+    return flat.as_strided(tensor.shape, tensor.strides, tensor._offset)
 
 
 @cache
