@@ -18,7 +18,7 @@ from .views import expand, permute, reshape, transpose, unsqueeze
 
 def _each(function: Any, name: str, tensors: tuple[Any, ...]) -> Any:
     """Apply a function to one tensor, to several, or to a sequence of them; several results are a tuple."""
-    if len(tensors) == 1 and hasattr(tensors[0], "layout"):
+    if len(tensors) == 1 and hasattr(tensors[0], "_layout"):
         return function(tensors[0])
     several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     check_tensors(name, several)
@@ -28,7 +28,7 @@ def _each(function: Any, name: str, tensors: tuple[Any, ...]) -> Any:
 def check_tensors(name: str, tensors: Any) -> None:
     """Raise ArgumentTypeError unless all are tensors."""
     for number, tensor in enumerate(tensors):
-        if not hasattr(tensor, "layout"):
+        if not hasattr(tensor, "_layout"):
             raise ArgumentTypeError(
                 f"tensors[{number}] must be a Tensor, got {shown(tensor)}",
                 hint="make one with torch.tensor(...)",

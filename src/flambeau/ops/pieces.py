@@ -30,7 +30,7 @@ def _even_cuts(size: int, sections: int) -> list[int]:
 
 def _numbers_of(cuts: Any) -> Any:
     """Read a CPU tensor of int64: a number of sections, or positions.  Other arguments are returned as they are."""
-    if not hasattr(cuts, "layout"):
+    if not hasattr(cuts, "_layout"):
         return cuts
     if cuts.is_cuda or cuts.dtype is not dtypes.int64 or len(cuts.shape) > 1:
         raise ValueRangeError(

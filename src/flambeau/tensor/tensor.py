@@ -84,6 +84,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     __array_priority__ = 1000  # NumPy scalars leave binary operators to the tensor
 
+    name: Any = None  # as in PyTorch; a subclass may set its own
     shown_as = "tensor"  # prefix of its text form
     as_subclass = subclass.as_subclass
     _make_subclass = staticmethod(subclass.make_subclass)
@@ -348,11 +349,6 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     def is_cpu(self) -> bool:
         """Whether it is on the CPU."""
         return not self.is_cuda
-
-    @property
-    def name(self) -> None:
-        """None: tensors have no names."""
-        return None
 
     def data_ptr(self) -> int:
         """The address of the first element, 0 if there is none.
