@@ -58,7 +58,21 @@ from .queries import (
     numel,
 )
 from .random import fork_rng, get_rng_state, rand, randint, randn, randperm, set_rng_state
-from .storages import UntypedStorage
+from .storages import (
+    BFloat16Storage,
+    BoolStorage,
+    ByteStorage,
+    CharStorage,
+    DoubleStorage,
+    FloatStorage,
+    HalfStorage,
+    IntStorage,
+    LongStorage,
+    ShortStorage,
+    TypedStorage,
+    UntypedStorage,
+    is_storage,
+)
 from .tensor import Tensor
 from .types import (
     can_cast,
@@ -75,15 +89,15 @@ from .types import (
 tensor = _tensor  # the function; the submodule of that name is reached through sys.modules
 
 __all__ = [
-    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
-    "IntTensor", "LongTensor", "ShortTensor", "Tensor", "UntypedStorage", "allclose", "arange", "as_tensor", "asarray",
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
-    "meshgrid", "unravel_index",
-    "empty", "empty_like", "empty_strided", "equal", "eye", "fork_rng", "from_dlpack",
-    "from_numpy", "full", "full_like", "get_rng_state", "can_cast", "finfo", "get_default_dtype",
-    "get_device", "iinfo", "is_complex", "is_conj", "is_distributed", "is_floating_point", "is_inference", "is_neg",
-    "is_nonzero", "is_same_size", "is_signed", "is_tensor", "isclose", "newaxis", "result_type", "set_default_dtype",
-    "set_default_tensor_type", "typename",
-    "linspace", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "randperm", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",
+    "BFloat16Storage", "BFloat16Tensor", "BoolStorage", "BoolTensor", "ByteStorage", "ByteTensor", "CharStorage",
+    "CharTensor", "DoubleStorage", "DoubleTensor", "FloatStorage", "FloatTensor", "HalfStorage", "HalfTensor",
+    "IntStorage", "IntTensor", "LongStorage", "LongTensor", "ShortStorage", "ShortTensor", "Tensor", "TypedStorage",
+    "UntypedStorage", "allclose", "arange", "as_tensor", "asarray", "atleast_1d", "atleast_2d", "atleast_3d",
+    "block_diag", "broadcast_shapes", "broadcast_tensors", "can_cast", "cartesian_prod", "empty", "empty_like",
+    "empty_strided", "equal", "eye", "finfo", "fork_rng", "from_dlpack", "from_numpy", "full", "full_like",
+    "get_default_dtype", "get_device", "get_rng_state", "iinfo", "is_complex", "is_conj", "is_distributed",
+    "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage", "is_tensor",
+    "isclose", "linspace", "meshgrid", "newaxis", "numel", "ones", "ones_like", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "randperm", "result_type", "set_default_dtype", "set_default_tensor_type",
+    "set_printoptions", "set_rng_state", "tensor", "typename", "unravel_index", "zeros", "zeros_like",
 ]  # fmt: skip
