@@ -113,6 +113,7 @@ _SUBMODULES = (
     "parallel",
     "profiler",
     "random",
+    "signal",
     "testing",
     "utils",
 )

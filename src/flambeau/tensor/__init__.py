@@ -26,6 +26,7 @@ from .factories import (
 )
 from .factories import tensor as _tensor
 from .format import set_printoptions
+from .host_memory import from_file, frombuffer
 from .interop import from_dlpack
 from .legacy import (
     BFloat16Tensor,
@@ -58,6 +59,8 @@ from .queries import (
     numel,
 )
 from .random import fork_rng, get_rng_state, rand, randint, randn, randperm, set_rng_state
+from .sequences import empty_permuted, logspace, scalar_tensor, tril_indices, triu_indices
+from .sequences import range_ as _range
 from .storages import (
     BFloat16Storage,
     BoolStorage,
@@ -85,7 +88,9 @@ from .types import (
     set_default_tensor_type,
     typename,
 )
+from .windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
 
+range = _range
 tensor = _tensor  # the function; the submodule of that name is reached through sys.modules
 
 __all__ = [
@@ -93,11 +98,13 @@ __all__ = [
     "CharTensor", "DoubleStorage", "DoubleTensor", "FloatStorage", "FloatTensor", "HalfStorage", "HalfTensor",
     "IntStorage", "IntTensor", "LongStorage", "LongTensor", "ShortStorage", "ShortTensor", "Tensor", "TypedStorage",
     "UntypedStorage", "allclose", "arange", "as_tensor", "asarray", "atleast_1d", "atleast_2d", "atleast_3d",
-    "block_diag", "broadcast_shapes", "broadcast_tensors", "can_cast", "cartesian_prod", "empty", "empty_like",
-    "empty_strided", "equal", "eye", "finfo", "fork_rng", "from_dlpack", "from_numpy", "full", "full_like",
-    "get_default_dtype", "get_device", "get_rng_state", "iinfo", "is_complex", "is_conj", "is_distributed",
+    "bartlett_window", "blackman_window", "block_diag", "broadcast_shapes", "broadcast_tensors", "can_cast",
+    "cartesian_prod", "empty", "empty_like", "empty_permuted", "empty_strided", "equal", "eye", "finfo", "fork_rng",
+    "from_dlpack", "from_file", "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_device",
+    "get_rng_state", "hamming_window", "hann_window", "iinfo", "is_complex", "is_conj", "is_distributed",
     "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage", "is_tensor",
-    "isclose", "linspace", "meshgrid", "newaxis", "numel", "ones", "ones_like", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "result_type", "set_default_dtype", "set_default_tensor_type",
-    "set_printoptions", "set_rng_state", "tensor", "typename", "unravel_index", "zeros", "zeros_like",
+    "isclose", "kaiser_window", "linspace", "logspace", "meshgrid", "newaxis", "numel", "ones", "ones_like", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "result_type", "scalar_tensor",
+    "set_default_dtype", "set_default_tensor_type", "set_printoptions", "set_rng_state", "tensor", "tril_indices",
+    "triu_indices", "typename", "unravel_index", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -51,6 +51,20 @@ def number(name: str, what: str, value: Any) -> None:
     )
 
 
+def scalar(name: str, what: str, value: Any) -> Any:
+    """Return a number, or the value of a 0-dim tensor.  Raises as `number`."""
+    number(name, what, value)
+    return plain_number(value)
+
+
+def plain_number(value: Any) -> Any:
+    """Return the value of a 0-dim tensor, and anything else unchanged.  Host: waits if the tensor is on a GPU."""
+    if isinstance(value, TensorBase):
+        number: Any = value
+        return number.item()
+    return value
+
+
 def integer(name: str, what: str, value: Any) -> None:
     """Raise ArgumentTypeError unless the value is an integer, of Python or NumPy, or a tensor of one integer."""
     is_one = hasattr(value, "__index__") and not isinstance(value, bool)

@@ -645,6 +645,7 @@ def arange(
     are_int = type(first) is int and type(last) is int and type(step) is int
     if not are_int or step == 0 or (last - first) * step < 0:
         checks.steps(first, last, step)
+        first, last, step = [checks.plain_number(value) for value in (first, last, step)]
     whole = all(isinstance(number, Integral) for number in (first, last, step))
     element_type = dtype or (dtypes.int64 if whole else dtypes.default.floating)
     if not whole and checks.as_dtype("arange", element_type) is dtypes.int64:  # truncate the bounds first
@@ -680,8 +681,7 @@ def linspace(
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
         return into(linspace, out, layout, options, start, end, steps)
-    checks.number("linspace", "start", start)
-    checks.number("linspace", "end", end)
+    start, end = checks.scalar("linspace", "start", start), checks.scalar("linspace", "end", end)
     checks.count("linspace", "the number of steps", steps)
     result = unset("linspace", (steps,), dtype, device, pin_memory)
     checks.not_bool("linspace", result.dtype)

@@ -254,7 +254,7 @@ class UntypedStorage(_Memory):
     __slots__ = ()
 
     def __init__(self, size: Any = 0, *, device: Any = None) -> None:
-        values = None if hasattr(size, "__index__") else [*size]
+        values = [*size] if isinstance(size, (list, tuple)) else None
         count = size if values is None else len(values)
         checks.count("UntypedStorage", "size", count)
         self._storage = empty_tensor((count,), uint8, devices.resolve(device))._storage
