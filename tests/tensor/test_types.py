@@ -94,7 +94,8 @@ def test_the_type_of_a_result():
     assert torch.result_type(half, 1.0) is torch.float16 and torch.result_type(whole, 1.0) is torch.float32
     assert torch.result_type(half, torch.tensor(1.0, dtype=torch.float64)) is torch.float16
     assert torch.result_type(1, True) is torch.int64 and torch.result_type(whole, half) is torch.float16
-    with pytest.raises(ArgumentTypeError, match="result_type: tensor2.*float32"):
+    assert torch.result_type(scalar=1, tensor=half) is torch.float16
+    with pytest.raises(ArgumentTypeError, match="result_type: .*float32"):
         torch.result_type(half, torch.float32)
 
 

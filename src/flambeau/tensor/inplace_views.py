@@ -120,7 +120,7 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
     return _become("as_strided_", "as_strided", self, size, stride, storage_offset)
 
 
-def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
+def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None) -> Any:
     """Give this tensor itself another shape, and return it.  The storage grows if it is too small.
 
     Elements that there were before keep their place in memory; new ones are unset.
@@ -134,10 +134,11 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
         tensor([[1, 2],
                 [3, 4]])
     """
-    return _resized("resize_", self, sizes_of(sizes, "resize_"), memory_format)
+    wanted = sizes if size is None else checks.named("resize_", sizes, size)
+    return _resized("resize_", self, sizes_of(wanted, "resize_"), memory_format)
 
 
-def resize_as_(self: Any, other: Any, *, memory_format: Any = None) -> Any:
+def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """As `resize_`, to the shape of another tensor; preserve_format takes its memory format too.
 
     Example:
@@ -145,10 +146,10 @@ def resize_as_(self: Any, other: Any, *, memory_format: Any = None) -> Any:
         tensor([[0],
                 [1]])
     """
-    checks.tensor("resize_as_", "other", other)
+    checks.tensor("resize_as_", "the_template", the_template)
     if memory_format is formats.preserve_format:
-        memory_format = formats.suggested(other.shape, other.stride())
-    return _resized("resize_as_", self, tuple(other.shape), memory_format)
+        memory_format = formats.suggested(the_template.shape, the_template.stride())
+    return _resized("resize_as_", self, tuple(the_template.shape), memory_format)
 
 
 def _resized(name: str, tensor: Any, shape: tuple[int, ...], format: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+from .. import memory_formats as formats
 from .. import strides as st
 from ..core.tensor import TensorBase
 from ..errors import DtypeError, ValueRangeError, naming
@@ -144,22 +146,22 @@ def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
         >>> torch.zeros(2, 3, 4, 5).contiguous(memory_format=torch.channels_last).dim_order()
         (0, 2, 3, 1)
     """
-    order = tuple(reversed(st.walk_order(self.shape, [self.strides])))
-    formats = tuple(ambiguity_check) if isinstance(ambiguity_check, (list, tuple)) else ()
-    if formats:
-        fitting = [each for each in formats if self.is_contiguous(memory_format=each)]
-        is_ambiguous = len(fitting) != 1
-    else:
-        checks.flag("dim_order", "ambiguity_check", bool(ambiguity_check))
-        steps = [self.strides[dim] for dim in order]
-        is_ambiguous = bool(ambiguity_check) and (len(set(steps)) < len(steps) or 1 in self.shape or not self.numel())
-    if is_ambiguous:
+    shape, strides = self.shape, self.strides
+    allowed = tuple(ambiguity_check) if isinstance(ambiguity_check, (list, tuple)) else ()
+    if not allowed:
+        checks.flag("dim_order", "ambiguity_check", ambiguity_check)
+    has_several = 1 in shape or any(a == b for a, b in pairwise(strides)) or 0 in strides
+    fitting = [each for each in allowed if self.is_contiguous(memory_format=each)]
+    if ambiguity_check and has_several and len(fitting) != 1:
         raise ValueRangeError(
             f"the tensor does not have unique dim order: {self.describe()} with strides {list(self.strides)}",
             hint="leave out ambiguity_check",
             operator="dim_order",
         )
-    return order
+    for format in (formats.contiguous_format, formats.channels_last, formats.channels_last_3d):
+        if formats.lies_in(format, shape, strides):
+            return tuple(reversed(format.order)) or tuple(range(len(shape)))
+    return tuple(reversed(st.walk_order(shape, [strides])))
 
 
 def is_inference(input: Any) -> bool:

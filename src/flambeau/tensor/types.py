@@ -248,7 +248,9 @@ def set_default_tensor_type(t: Any) -> None:
 # promotion
 
 
-def result_type(tensor1: Any, tensor2: Any) -> dtype:
+def result_type(
+    tensor: Any = None, other: Any = None, *, scalar: Any = None, scalar1: Any = None, scalar2: Any = None
+) -> dtype:
     """Return the type of the result of arithmetic on two tensors or numbers.
 
     A tensor with dimensions decides, unless the other's category is higher.
@@ -259,11 +261,18 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
         >>> torch.result_type(torch.tensor([1.0], dtype=torch.float16), torch.tensor(1.0, dtype=torch.float64))
         torch.float16
     """
-    operands = [checks.plain(value) for value in (tensor1, tensor2)]
-    for number, value in enumerate(operands, 1):
+    given = [value for value in (scalar, scalar1, scalar2, tensor, other) if value is not None]
+    operands = [checks.plain(value) for value in given]
+    if len(operands) != 2:
+        raise ArgumentTypeError(
+            f"takes two tensors or numbers, got {len(operands)}",
+            hint="it is result_type(tensor, other)",
+            operator="result_type",
+        )
+    for value in operands:
         if not isinstance(value, (TensorBase, bool, int, float)):
             raise ArgumentTypeError(
-                f"tensor{number} must be a Tensor or a number, got {shown(value)}",
+                f"expected a Tensor or a number, got {shown(value)}",
                 hint="promote_types(...) takes dtypes",
                 operator="result_type",
             )
