@@ -25,6 +25,7 @@ from . import (  # noqa: F401
     random,
     reductions,
     scans,
+    scattered_views,
     slicing,
     softmax,
     sorting,

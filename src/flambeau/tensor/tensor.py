@@ -610,6 +610,16 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             check_alive(s, machine, "record_stream")
         self._storage.record_stream(s)
 
+    def module_load(self, other: Any, assign: bool = False) -> Any:
+        """The tensor that `load_state_dict` puts in this one's place: `other` if assign, else a copy in this memory.
+
+        Example:
+            >>> torch.zeros(2).module_load(torch.tensor([1.0, 2.0]))
+            tensor([1., 2.])
+        """
+        checks.tensor("module_load", "other", other)
+        return other.detach() if assign else self.detach().copy_(other.detach())
+
     # values
 
     def item(self) -> Any:
