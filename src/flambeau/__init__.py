@@ -55,9 +55,15 @@ from .memory_formats import (
     channels_last,
     channels_last_3d,
     contiguous_format,
+    jagged,
     layout,
     memory_format,
     preserve_format,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
 )
 from .numerics import (
@@ -71,6 +77,7 @@ from .numerics import (
 )
 from .ops.assertion import assert_async as _assert_async  # noqa: F401  (PyTorch's name for it)
 from .ops.linalg import addmm_activation as _addmm_activation  # noqa: F401  (PyTorch's name for it)
+from .runtime.absent import is_vulkan_available
 from .runtime.accelerator import AnyEvent as Event
 from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device
@@ -107,6 +114,7 @@ _SUBMODULES = (
     "accelerator",
     "backends",
     "data",
+    "mps",
     "multiprocessing",
     "nn",
     "optim",
@@ -115,7 +123,10 @@ _SUBMODULES = (
     "random",
     "signal",
     "testing",
+    "types",
     "utils",
+    "version",
+    "xpu",
 )
 
 __all__ = [
@@ -129,9 +140,11 @@ __all__ = [
     "preserve_format", "profile", "promote_types", "save", "seed", "set_default_device", "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_grad_enabled", "short", "statistics", "strided", "uint8", "use_deterministic_algorithms", "virtual",
+    "jagged", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr",
     "cdouble", "cfloat", "chalf", "complex32", "complex64", "complex128", "e", "float8_e4m3fn", "float8_e4m3fnuz",
     "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "get_num_interop_threads", "get_num_threads", "inf",
-    "is_warn_always_enabled", "nan", "pi", "set_flush_denormal", "set_num_interop_threads", "set_num_threads",
+    "is_vulkan_available", "is_warn_always_enabled", "nan", "pi", "set_flush_denormal", "set_num_interop_threads",
+    "set_num_threads",
     "set_warn_always", "uint16", "uint32", "uint64",
     *_tensor_names, *_function_names,
 ]  # fmt: skip
