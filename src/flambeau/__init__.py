@@ -4,6 +4,7 @@
 """
 
 import importlib as _importlib
+from math import e, inf, nan, pi
 
 from . import autograd, cuda, errors
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -17,8 +18,19 @@ from .autograd.mode import (
 )
 from .dtypes import (
     bfloat16,
+    cdouble,
+    cfloat,
+    chalf,
+    complex32,
+    complex64,
+    complex128,
     double,
     dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -31,6 +43,9 @@ from .dtypes import (
     promote_types,
     short,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from .dtypes import bool_ as bool
 from .dtypes import float_ as float
@@ -40,9 +55,15 @@ from .memory_formats import (
     channels_last,
     channels_last_3d,
     contiguous_format,
+    jagged,
     layout,
     memory_format,
     preserve_format,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
 )
 from .numerics import (
@@ -56,10 +77,20 @@ from .numerics import (
 )
 from .ops.assertion import assert_async as _assert_async  # noqa: F401  (PyTorch's name for it)
 from .ops.linalg import addmm_activation as _addmm_activation  # noqa: F401  (PyTorch's name for it)
+from .runtime.absent import is_vulkan_available
 from .runtime.accelerator import AnyEvent as Event
 from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device
 from .runtime.generator import Generator, initial_seed, manual_seed, seed
+from .runtime.host_threads import (
+    get_num_interop_threads,
+    get_num_threads,
+    is_warn_always_enabled,
+    set_flush_denormal,
+    set_num_interop_threads,
+    set_num_threads,
+    set_warn_always,
+)
 from .runtime.stream import Stream
 from .serialization import load, save
 from .strides import Size
@@ -83,14 +114,19 @@ _SUBMODULES = (
     "accelerator",
     "backends",
     "data",
+    "mps",
     "multiprocessing",
     "nn",
     "optim",
     "parallel",
     "profiler",
     "random",
+    "signal",
     "testing",
+    "types",
     "utils",
+    "version",
+    "xpu",
 )
 
 __all__ = [
@@ -104,6 +140,12 @@ __all__ = [
     "preserve_format", "profile", "promote_types", "save", "seed", "set_default_device", "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_grad_enabled", "short", "statistics", "strided", "uint8", "use_deterministic_algorithms", "virtual",
+    "jagged", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr",
+    "cdouble", "cfloat", "chalf", "complex32", "complex64", "complex128", "e", "float8_e4m3fn", "float8_e4m3fnuz",
+    "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "get_num_interop_threads", "get_num_threads", "inf",
+    "is_vulkan_available", "is_warn_always_enabled", "nan", "pi", "set_flush_denormal", "set_num_interop_threads",
+    "set_num_threads",
+    "set_warn_always", "uint16", "uint32", "uint64",
     *_tensor_names, *_function_names,
 ]  # fmt: skip
 

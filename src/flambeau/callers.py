@@ -78,20 +78,30 @@ def place() -> tuple[str, int]:
     return (file, int(line)) if line.isdigit() else (file or line, 0)
 
 
+class Settings:
+    """warns_always: whether warnings show every time, not once per line."""
+
+    warns_always = False
+
+
+settings = Settings()
+
+
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the innermost line outside this package; Python shows a warning once per line."""
+    """Warn at the innermost line outside this package; by default, Python shows a warning once per line."""
     before_warning()
     frame: Any = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     module_globals = frame.f_globals
+    registry = {} if settings.warns_always else module_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(
         text,
         category,
         frame.f_code.co_filename,
         frame.f_lineno,
         module=module_globals.get("__name__", "<unknown>"),
-        registry=module_globals.setdefault("__warningregistry__", {}),
+        registry=registry,
     )
 
 

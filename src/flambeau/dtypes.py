@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import host
-from .errors import ArgumentTypeError, shown
+from .errors import ArgumentTypeError, DtypeError, NotSupportedError, shown
 
-BOOL, INTEGER, FLOATING = 0, 1, 2
+BOOL, INTEGER, FLOATING, COMPLEX = 0, 1, 2, 3
 
 
 class dtype:  # noqa: N801  (the field's name for it)
@@ -46,7 +46,32 @@ class dtype:  # noqa: N801  (the field's name for it)
 
     @property
     def is_complex(self) -> bool:
-        return False
+        return self.category == COMPLEX
+
+    @property
+    def exists(self) -> bool:
+        """Whether tensors may have this type; the others are names for programs that compare types."""
+        return self.cuda != ""
+
+    def to_real(self) -> dtype:
+        """The type of the real part of a complex type; any other type is its own.
+
+        Example:
+            >>> torch.complex64.to_real(), torch.int8.to_real()
+            (torch.float32, torch.int8)
+        """
+        return {complex32: float16, complex64: float32, complex128: float64}.get(self, self)
+
+    def to_complex(self) -> dtype:
+        """The complex type whose parts hold this type's values.
+
+        Example:
+            >>> torch.float32.to_complex()
+            torch.complex64
+        """
+        if self.is_complex:
+            return self
+        return {float16: complex32, float64: complex128}.get(self, complex64)
 
     @property
     def numpy(self) -> Any:
@@ -73,6 +98,18 @@ bfloat16 = dtype("bfloat16", 2, FLOATING, True, "bfloat16_t", "float")
 float32 = dtype("float32", 4, FLOATING, True, "float", "float")
 float64 = dtype("float64", 8, FLOATING, True, "double", "double")
 
+# names of types that tensors cannot have
+complex32 = dtype("complex32", 4, COMPLEX, True, "", "")
+complex64 = dtype("complex64", 8, COMPLEX, True, "", "")
+complex128 = dtype("complex128", 16, COMPLEX, True, "", "")
+uint16, uint32, uint64 = [dtype(f"uint{8 * size}", size, INTEGER, False, "", "") for size in (2, 4, 8)]
+float8_e4m3fn = dtype("float8_e4m3fn", 1, FLOATING, True, "", "")
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", 1, FLOATING, True, "", "")
+float8_e5m2 = dtype("float8_e5m2", 1, FLOATING, True, "", "")
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", 1, FLOATING, True, "", "")
+float8_e8m0fnu = dtype("float8_e8m0fnu", 1, FLOATING, True, "", "")
+chalf, cfloat, cdouble = complex32, complex64, complex128
+
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
 BY_NAME = {item.name: item for item in ALL}
 FLOATING_TYPES = (float16, bfloat16, float32, float64)
@@ -83,6 +120,16 @@ half, float_, double = float16, float32, float64
 short, int_, long = int16, int32, int64
 
 
+class Default:
+    """The type of Python floats among no tensors, and of factories that are given none."""
+
+    __slots__ = ("floating",)
+
+    def __init__(self) -> None:
+        self.floating = float32
+
+
+default = Default()
 OF_PYTHON = {bool: bool_, int: int64, float: float64}
 
 
@@ -95,6 +142,8 @@ def promote(a: dtype, b: dtype) -> dtype:
     """Return the type that values of `a` and of `b` both convert to."""
     if a is b:
         return a
+    if not (a.exists and b.exists):
+        return _promote_named(a, b)
     if a.category != b.category:
         return a if a.category > b.category else b
     if {a, b} == {float16, bfloat16}:
@@ -103,6 +152,16 @@ def promote(a: dtype, b: dtype) -> dtype:
     if low is uint8:
         return _SIGNED_ABOVE_UINT8.get(high, high)
     return high
+
+
+def _promote_named(a: dtype, b: dtype) -> dtype:
+    """Return the common type of two, one of which tensors cannot have: a complex one.  Raises DtypeError for others."""
+    if a.is_complex or b.is_complex:
+        real = [item.to_real() for item in (a, b) if item.category >= FLOATING]
+        return promote(real[0], real[-1]).to_complex()
+    raise DtypeError(
+        f"promotion of {a.name} and {b.name} is not supported", hint="convert one of them", operator="promote_types"
+    )
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
@@ -122,6 +181,15 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
                 operator="promote_types",
             )
     return promote(*types)
+
+
+def no_tensors_of(named: dtype) -> NotSupportedError:
+    """Return the error for a tensor of a type that is a name only."""
+    kinds = {COMPLEX: "complex arithmetic is not there yet", FLOATING: "the smallest floats have 16 bits"}
+    return NotSupportedError(
+        f"tensors of {named.name} do not exist: {named!r} is a name only",
+        hint=kinds.get(named.category, "use a signed type or torch.uint8"),
+    )
 
 
 def of_scalar(value: bool | int | float, default_float: dtype) -> dtype:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import strides as st
-from .errors import ArgumentTypeError, ShapeError, ValueRangeError, shown
+from .errors import ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
 
 
 class memory_format:  # noqa: N801  (PyTorch's name for it)
@@ -118,13 +118,20 @@ class layout:  # noqa: N801  (PyTorch's name for it)
 
 
 strided = layout("strided")
+# names of layouts that tensors cannot have
+sparse_coo, sparse_csr, sparse_csc = layout("sparse_coo"), layout("sparse_csr"), layout("sparse_csc")
+sparse_bsr, sparse_bsc, jagged = layout("sparse_bsr"), layout("sparse_bsc"), layout("jagged")
 
 
 def check_layout(name: str, wanted: Any) -> None:
-    """Raise ArgumentTypeError unless the value is a torch.layout or None."""
+    """Raise ArgumentTypeError unless the value is a torch.layout or None, NotSupportedError if it is not strided."""
     if wanted is not None and not isinstance(wanted, layout):
         raise ArgumentTypeError(
             f"layout must be a torch.layout, got {shown(wanted)}",
             hint="use torch.strided, or leave it out",
             operator=name,
+        )
+    if wanted is not None and wanted is not strided:
+        raise NotSupportedError(
+            f"tensors of the layout {wanted} do not exist", hint="use torch.strided, or leave it out", operator=name
         )

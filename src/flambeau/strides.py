@@ -31,6 +31,14 @@ class Size(tuple[int, ...]):
     def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]  # a sum of sizes is a Size
         return Size(tuple.__add__(self, other))
 
+    def __radd__(self, other: tuple[int, ...]) -> Size:
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, count: SupportsIndex) -> Size:
+        return Size(tuple.__mul__(self, count))
+
+    __rmul__ = __mul__
+
     @overload
     def __getitem__(self, index: SupportsIndex) -> int: ...
     @overload

@@ -17,7 +17,7 @@ from .core.queue import hooks
 from .core.tensor import TensorBase, alias_of, before_write, check_own_overlap, empty_tensor, new_tensor, overlap_of
 from .dtypes import dtype
 from .errors import ShapeError
-from .memory_formats import preserve_format, suggested
+from .memory_formats import lies_in, preserve_format, suggested
 from .ops.operator import COMPOSITE, REGISTRY, Operand, Operator
 from .runtime.copy import copy_bytes, route_of
 
@@ -111,7 +111,8 @@ def to(
     format: None is preserve_format.
     Host:   waits for a copy from the device to the host unless non_blocking; see runtime/copy.
     """
-    if format is not None and not _is_in(format, input):
+    copies = copy or input.device_index != device or input._layout.dtype is not wanted
+    if format is not None and not _is_in(format, input, copies):
         return to(formatted(input, wanted, format), device, wanted, non_blocking)
     here = input.device_index
     if here == device:
@@ -126,9 +127,11 @@ def to(
     return _converted(move(input, device, non_blocking), wanted)
 
 
-def _is_in(format: Any, input: Any) -> bool:
-    """Return whether the strides already follow the format, gaps allowed."""
-    return format is preserve_format or suggested(input.shape, input.strides) is format
+def _is_in(format: Any, input: Any, copies: bool) -> bool:
+    """Return whether the strides already follow the format; gaps are allowed where nothing is copied."""
+    if format is preserve_format:
+        return True
+    return lies_in(format, input.shape, input.strides) if copies else suggested(input.shape, input.strides) is format
 
 
 def formatted(input: Any, wanted: dtype, format: Any) -> Any:

@@ -48,7 +48,8 @@ REAL = {  # what calls show where stub files or `inspect` say otherwise
 
 # Arguments that are not there: docs/differences.md says why.
 EXPLAINED: dict[str, tuple[str, ...]] = {
-    "implicit=": ("torch.Tensor.expand",),
+    "dtype=": ("torch.view_copy",),
+    "implicit=": ("torch.Tensor.expand", "torch.expand_copy"),
     "out_dtype=": ("torch.addmm", "torch.bmm", "torch.mm"),
     "workqueue_concurrency_limit=": ("torch.cuda.GreenContext.create",),
     "workqueue_scope=": ("torch.cuda.GreenContext.create",),

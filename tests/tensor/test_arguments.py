@@ -142,3 +142,24 @@ def test_randint_like_by_name():
 def test_sparse_results_are_refused():
     with pytest.raises(NotSupportedError, match="embedding: scale_grad_by_freq"):
         torch.nn.functional.embedding(torch.tensor([0]), torch.ones(2, 2), scale_grad_by_freq=True)
+
+
+def test_sizes_are_joined_and_repeated():
+    size = torch.Size([2])
+    for found, wanted in ((size + (3,), (2, 3)), ((1, *()) + size, (1, 2)), (size * 2, (2, 2)), (2 * size, (2, 2))):
+        assert type(found) is torch.Size and found == wanted
+    with pytest.raises(TypeError):
+        size + [3]
+
+
+def test_functions_of_methods_that_write():
+    x = torch.arange(4)
+    assert torch.fill(x, 7).tolist() == [7] * 4 and x.tolist() == [0, 1, 2, 3]
+    assert torch.fill(x, torch.tensor(2)).tolist() == [2] * 4
+    assert torch.as_strided_(x, (2, 2), (1, 2)) is x and x.tolist() == [[0, 2], [1, 3]]
+    assert torch.resize_as_(x, torch.zeros(1, 4)).shape == (1, 4)
+    y = torch.ones(2, 3, requires_grad=True).t()
+    assert torch.detach_copy(y).is_contiguous() and not torch.detach_copy(y).requires_grad
+    assert x.module_load(torch.tensor([[5, 6, 7, 8]])).data_ptr() == x.data_ptr() and x[0, 0] == 5
+    other = torch.ones(4)
+    assert x.module_load(other, assign=True).data_ptr() == other.data_ptr()

@@ -214,3 +214,23 @@ def test_a_strided_fill_takes_no_memory(kind):
     for view in (target[1:4, ::2], target.t(), target[:, 1], target.diagonal()):
         assert counts.of(lambda view=view: view.fill_(1)) == {"launch": 1}
     assert target.to(torch.int64).tolist()[0] == [1] * 6
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_joined_images_stay_channels_last(device):
+    image = torch.arange(120.0, device=device).reshape(IMAGE)
+    last = image.contiguous(memory_format=torch.channels_last)
+    for dim in range(4):
+        found = torch.cat([last, last], dim)
+        assert found.equal(torch.cat([image, image], dim)) and found.is_contiguous(memory_format=torch.channels_last)
+        assert torch.cat([last, image], dim).is_contiguous() and torch.roll(last, 1, dim).stride() == CHANNELS_LAST
+    for dim, strides in enumerate([(120, 60, 1, 15, 3), (120, 3, 1, 30, 6), (120, 1, 60, 15, 3), (120, 1, 30, 15, 3)]):
+        found = torch.stack([last, last], dim)
+        assert found.equal(torch.stack([image, image], dim)) and found.stride() == strides and not found._is_view()
+    assert torch.stack([last, last], 4).is_contiguous()
+
+
+def test_a_conversion_follows_the_format_it_is_given(x):
+    assert x.to(torch.float64, memory_format=torch.contiguous_format).is_contiguous()
+    assert x.to("cuda:1", memory_format=torch.contiguous_format).is_contiguous()
+    assert x.to(memory_format=torch.contiguous_format) is x

@@ -89,7 +89,9 @@ def unset(name: str, size: Any, dtype: dtype | None, where: Any, pin_memory: Any
         device_index = resolve(where)
         if pin_memory is not False and (pin_memory is not True or device_index >= 0):
             raise TypeError("not to be pinned")
-        return empty_tensor(_sizes(size), dtype or dtypes.float32, device_index, pin_memory=pin_memory, name=name)
+        return empty_tensor(
+            _sizes(size), dtype or dtypes.default.floating, device_index, pin_memory=pin_memory, name=name
+        )
     except (FlambeauError, AttributeError, TypeError) as error:
         tensor: TensorBase = _explainer.unset(error, name, size, dtype, where, pin_memory)
     return tensor

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ..dtypes import dtype
+from ..dtypes import dtype, no_tensors_of
 from ..errors import ValueRangeError
 from ..strides import Shape, Size, contiguous, is_compact, is_contiguous
 from .thread import Device
@@ -34,6 +34,8 @@ class Layout:
     )  # fmt: skip
 
     def __init__(self, device: Device, dtype: dtype, shape: Size, strides: Shape, aligned: bool) -> None:
+        if not dtype.exists:
+            raise no_tensors_of(dtype)
         self.device = device
         self.dtype = dtype
         self.shape = shape

@@ -27,6 +27,7 @@ cdef class Storage:
 
     cpdef unsigned long long address(self) except? 0
     cdef _find_address(self)
+    cpdef exchange(self, Storage other)
 
 @cython.locals(storage=Storage)
 cdef Storage _new(Device device, Py_ssize_t nbytes)

@@ -6,7 +6,7 @@ from typing import Any, Self, cast
 
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase, empty_tensor, new_tensor_of
-from ..dtypes import float32
+from ..dtypes import default
 from ..errors import ArgumentTypeError, shown
 from ..tensor.gradient import want
 from ..tensor.tensor import Tensor
@@ -14,7 +14,7 @@ from ..tensor.tensor import Tensor
 
 def _source(data: Any, kind: str) -> Any:
     if data is None:
-        return empty_tensor((0,), float32, -1)
+        return empty_tensor((0,), default.floating, -1)
     if not isinstance(data, TensorBase):
         raise ArgumentTypeError(
             f"data must be a Tensor or None, not {type(data).__name__}: {shown(data)}",

@@ -13,12 +13,12 @@ from ..dtypes import dtype, int32, int64, promote
 from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
-from ..memory_formats import contiguous_format
+from ..memory_formats import contiguous_format, suggested
 from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, blocks_for, unit_for
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
 from .slicing import sized
-from .views import expand, reshape, unsqueeze, wrap_dims
+from .views import expand, reshape, unsqueeze, view_, wrap_dims
 
 NOTHING_HINT = "the result's type and device are those of the tensors: pass one at least"
 GROUP = 8  # the most tensors that one launch of cat copies; with fewer, the last one is repeated
@@ -31,6 +31,7 @@ def _cat_samples() -> Iterator[Sample]:
     yield Sample(([Array((2,)), Array((0,), seed=1), Array((3,), dtype="float32", seed=2)],))
     yield Sample(([Array((2, 2), seed=i) for i in range(GROUP + 2)], 1))
     yield Sample(([Array((2, 16)), Array((2, 32), seed=1)], 1))
+    yield Sample(([Array((2, 3, 2, 2), layout="transposed")] * 2, 1))
     yield Sample(([Array((0, 2)), Array((0, 2), seed=1)],))
 
 
@@ -58,7 +59,11 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
         tensor([[ 1,  2, 10, 20]])
     """
     at, shape, dtype = _joined(tensors, dim)
-    out = call.output(shape, dtype)
+    order = _common_order(tensors, len(shape))
+    out = call.output(shape, dtype, st.compact(shape, order[::-1]))
+    if order != sorted(order):  # of channels-last tensors, which are joined as they lie in memory
+        tensors = [_reordered(call, tensor, order) for tensor in tensors]
+        at, shape = order.index(at), [shape[dim] for dim in order]
     outer, inner = prod(shape[:at]), prod(shape[at + 1 :])
     start = 0
     parts = [tensor for tensor in tensors if tensor.numel()]
@@ -76,6 +81,17 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
         call.launch(_cat_kernel(dtype, unit), Grid((blocks_for(most), len(group), 1), THREADS), out, padded, *numbers)
         start += sum(widths)
     return out
+
+
+def _common_order(tensors: Sequence[Any], ndim: int) -> list[int]:
+    """Return the dimensions of the result, slowest first: channels last if all tensors are, else in order."""
+    formats = {suggested(tensor.shape, tensor.strides) for tensor in tensors}
+    common = formats.pop()
+    return list(common.order[::-1]) if not formats and common.order else list(range(ndim))
+
+
+def _reordered(call: Call, tensor: Any, order: Sequence[int]) -> Any:
+    return call.part(tensor, [tensor.shape[dim] for dim in order], [tensor.strides[dim] for dim in order], 0)
 
 
 def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
@@ -171,6 +187,18 @@ def concat(tensors: Operands, dim: int = 0) -> Any:
     return cat(tensors, dim)
 
 
+@composite(samples=_cat_samples, errors=_cat_errors, dtypes=dtypes.ALL, method=False)
+def concatenate(tensors: Operands, dim: int = 0) -> Any:
+    """Alias of `cat`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.concatenate([torch.tensor([1, 2]), torch.tensor([3])])
+        tensor([1, 2, 3])
+    """
+    return cat(tensors, dim)
+
+
 def _stack_samples() -> Iterator[Sample]:
     yield Sample(([Array((2, 3)), Array((2, 3), seed=1)],))
     yield Sample(([Array((2, 3)), Array((2, 3), seed=1)], -1))
@@ -205,6 +233,8 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
                 operator="stack",
             )
     at = st.wrap_dim(dim, len(shape) + 1, "stack")
+    if at < len(shape) and suggested(shape, tensors[0].strides).order:  # as they lie in memory
+        return view_(cat(tensors, at), (*shape[:at], len(tensors), *shape[at:]))
     return cat([unsqueeze(tensor, at) for tensor in tensors], at)
 
 

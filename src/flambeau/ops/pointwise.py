@@ -22,7 +22,7 @@ from string import Template
 from typing import Any
 
 from .. import strides as st
-from ..dtypes import BOOL, FLOATING, INTEGER, bool_, dtype, float32, of_scalar, promote
+from ..dtypes import BOOL, FLOATING, INTEGER, bool_, default, dtype, of_scalar, promote
 from ..errors import DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
@@ -186,8 +186,8 @@ def promoted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def to_float(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`, but integers and bool become float32."""
-    result = common if common.is_floating_point else float32
+    """As `promoted`, but integers and bool become the default type."""
+    result = common if common.is_floating_point else default.floating
     return [result] * len(types), result
 
 
@@ -362,7 +362,7 @@ def type_of(operand: Any) -> dtype:
     if is_tensor(operand):
         own: dtype = operand.dtype
         return own
-    return of_scalar(operand.kind() if type(operand) is Number else operand, float32)
+    return of_scalar(operand.kind() if type(operand) is Number else operand, default.floating)
 
 
 def common_type(operands: Sequence[Any]) -> dtype:

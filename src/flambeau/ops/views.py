@@ -312,6 +312,35 @@ def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
     return transpose(input, dim0, dim1)
 
 
+def _adjoint_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)),))
+    yield Sample((Array((2, 3, 4)),))
+
+
+def _adjoint_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2,)),), ShapeError, r"matrices or batches of matrices, got shape \[2\]")
+
+
+@composite(samples=_adjoint_samples, errors=_adjoint_errors, dtypes=dtypes.ALL, takes_out=False)
+def adjoint(input: Operand) -> Any:
+    """A view with the last two dimensions swapped: the conjugate transpose of real matrices.
+
+    Host:   returns at once.
+    Raises: ShapeError for a vector.
+    Example:
+        >>> torch.adjoint(torch.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 3],
+                [2, 4]])
+    """
+    if len(input.shape) == 1:
+        raise ShapeError(
+            f"only supports matrices or batches of matrices, got shape {list(input.shape)}",
+            hint="unsqueeze(0) makes a row of a vector",
+            operator="adjoint",
+        )
+    return transpose(input, -2, -1) if input.shape else input
+
+
 def _t_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 3)),))
     yield Sample((Array((3,)),))

@@ -1,5 +1,15 @@
 """Tensor, and functions that make, print, index and exchange tensors."""
 
+from ..ops.diagonals import block_diag
+from ..ops.grids import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_shapes,
+    cartesian_prod,
+    meshgrid,
+    unravel_index,
+)
 from ..ops.views import broadcast_tensors
 from .factories import (
     arange,
@@ -16,6 +26,7 @@ from .factories import (
 )
 from .factories import tensor as _tensor
 from .format import set_printoptions
+from .host_memory import from_file, frombuffer
 from .interop import from_dlpack
 from .legacy import (
     BFloat16Tensor,
@@ -30,18 +41,70 @@ from .legacy import (
     ShortTensor,
 )
 from .like_factories import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
-from .queries import allclose, equal, is_floating_point, is_inference, is_tensor, isclose, numel
+from .queries import (
+    allclose,
+    equal,
+    get_device,
+    is_complex,
+    is_conj,
+    is_distributed,
+    is_floating_point,
+    is_inference,
+    is_neg,
+    is_nonzero,
+    is_same_size,
+    is_signed,
+    is_tensor,
+    isclose,
+    numel,
+)
 from .random import fork_rng, get_rng_state, rand, randint, randn, randperm, set_rng_state
-from .storages import UntypedStorage
+from .sequences import empty_permuted, logspace, scalar_tensor, tril_indices, triu_indices
+from .sequences import range_ as _range
+from .storages import (
+    BFloat16Storage,
+    BoolStorage,
+    ByteStorage,
+    CharStorage,
+    DoubleStorage,
+    FloatStorage,
+    HalfStorage,
+    IntStorage,
+    LongStorage,
+    ShortStorage,
+    TypedStorage,
+    UntypedStorage,
+    is_storage,
+)
 from .tensor import Tensor
+from .types import (
+    can_cast,
+    finfo,
+    get_default_dtype,
+    iinfo,
+    newaxis,
+    result_type,
+    set_default_dtype,
+    set_default_tensor_type,
+    typename,
+)
+from .windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
 
+range = _range
 tensor = _tensor  # the function; the submodule of that name is reached through sys.modules
 
 __all__ = [
-    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
-    "IntTensor", "LongTensor", "ShortTensor", "Tensor", "UntypedStorage", "allclose", "arange", "as_tensor", "asarray",
-    "broadcast_tensors", "empty", "empty_like", "empty_strided", "equal", "eye", "fork_rng", "from_dlpack",
-    "from_numpy", "full", "full_like", "get_rng_state", "is_floating_point", "is_inference", "is_tensor", "isclose",
-    "linspace", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "randperm", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",
+    "BFloat16Storage", "BFloat16Tensor", "BoolStorage", "BoolTensor", "ByteStorage", "ByteTensor", "CharStorage",
+    "CharTensor", "DoubleStorage", "DoubleTensor", "FloatStorage", "FloatTensor", "HalfStorage", "HalfTensor",
+    "IntStorage", "IntTensor", "LongStorage", "LongTensor", "ShortStorage", "ShortTensor", "Tensor", "TypedStorage",
+    "UntypedStorage", "allclose", "arange", "as_tensor", "asarray", "atleast_1d", "atleast_2d", "atleast_3d",
+    "bartlett_window", "blackman_window", "block_diag", "broadcast_shapes", "broadcast_tensors", "can_cast",
+    "cartesian_prod", "empty", "empty_like", "empty_permuted", "empty_strided", "equal", "eye", "finfo", "fork_rng",
+    "from_dlpack", "from_file", "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_device",
+    "get_rng_state", "hamming_window", "hann_window", "iinfo", "is_complex", "is_conj", "is_distributed",
+    "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage", "is_tensor",
+    "isclose", "kaiser_window", "linspace", "logspace", "meshgrid", "newaxis", "numel", "ones", "ones_like", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "result_type", "scalar_tensor",
+    "set_default_dtype", "set_default_tensor_type", "set_printoptions", "set_rng_state", "tensor", "tril_indices",
+    "triu_indices", "typename", "unravel_index", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -24,6 +24,7 @@ from ..errors import (
     NotSupportedError,
     ShapeError,
     ValueRangeError,
+    name_error,
     shown,
 )
 from ..host import is_numpy_loaded, np
@@ -48,6 +49,20 @@ def number(name: str, what: str, value: Any) -> None:
     raise ArgumentTypeError(
         f"{what} must be a number, got {shown(value)}", hint="pass an int or a float", operator=name
     )
+
+
+def scalar(name: str, what: str, value: Any) -> Any:
+    """Return a number, or the value of a 0-dim tensor.  Raises as `number`."""
+    number(name, what, value)
+    return plain_number(value)
+
+
+def plain_number(value: Any) -> Any:
+    """Return the value of a 0-dim tensor, and anything else unchanged.  Host: waits if the tensor is on a GPU."""
+    if isinstance(value, TensorBase):
+        number: Any = value
+        return number.item()
+    return value
 
 
 def integer(name: str, what: str, value: Any) -> None:
@@ -88,6 +103,10 @@ def as_dtype(name: str, value: object) -> dtype | None:
         likely = dtypes.float32 if value == "float" else BY_NAME.get(str(value).removeprefix("torch."))
         hint = f"use {likely or 'one such as torch.float32'}"
         raise ArgumentTypeError(f"dtype must be a torch.dtype, got {shown(value)}", hint=hint, operator=name)
+    if value is not None and not value.exists:
+        error = dtypes.no_tensors_of(value)
+        name_error(error, name)
+        raise error
     return value
 
 

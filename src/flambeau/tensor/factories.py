@@ -1,7 +1,7 @@
 """Factories: tensors from data, from NumPy arrays, and from sizes.
 
 - On a GPU a kernel computes the values.  Only `tensor`, `as_tensor` and `asarray` of host data copy, and wait.
-- Python floats become float32 and integers int64; NumPy arrays keep their type.
+- Python floats become the default type, float32, and integers int64; NumPy arrays keep their type.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
             _check_fits(array, wanted, name)
         with np.errstate(over="ignore", invalid="ignore"):
             return np.ascontiguousarray(rounded(array, wanted)).reshape(array.shape)
-    return array.astype(np.float32) if array.dtype == np.float64 and not is_numpy else array
+    return rounded(array, dtypes.default.floating) if array.dtype == np.float64 and not is_numpy else array
 
 
 def _first_leaf(data: Any, name: str) -> Any:
@@ -141,7 +141,7 @@ def _common_type(data: Any) -> dtype | None:
         return reduce(dtypes.promote, known) if known and len(known) == len(types) else None
     if isinstance(data, np.generic):
         return dtypes.from_numpy(data.dtype)
-    return dtypes.of_scalar(data, dtypes.float32) if isinstance(data, (bool, int, float)) else None
+    return dtypes.of_scalar(data, dtypes.default.floating) if isinstance(data, (bool, int, float)) else None
 
 
 def _at(position: tuple[int, ...]) -> str:
@@ -590,7 +590,7 @@ def full(
     if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
         checks.fill_value("full", fill_value)
         fill_value = checks.plain(fill_value)
-    element_type = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
+    element_type = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.default.floating))
     if type(size) is int:
         checks.sizes("full", size)
     result: Any = unset("full", (size,), element_type, device, pin_memory)
@@ -645,8 +645,9 @@ def arange(
     are_int = type(first) is int and type(last) is int and type(step) is int
     if not are_int or step == 0 or (last - first) * step < 0:
         checks.steps(first, last, step)
+        first, last, step = [checks.plain_number(value) for value in (first, last, step)]
     whole = all(isinstance(number, Integral) for number in (first, last, step))
-    element_type = dtype or (dtypes.int64 if whole else dtypes.float32)
+    element_type = dtype or (dtypes.int64 if whole else dtypes.default.floating)
     if not whole and checks.as_dtype("arange", element_type) is dtypes.int64:  # truncate the bounds first
         whole = True
         first, last, step = (converted("arange", dtypes.int64, number) for number in (first, last, step))
@@ -680,8 +681,7 @@ def linspace(
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
         return into(linspace, out, layout, options, start, end, steps)
-    checks.number("linspace", "start", start)
-    checks.number("linspace", "end", end)
+    start, end = checks.scalar("linspace", "start", start), checks.scalar("linspace", "end", end)
     checks.count("linspace", "the number of steps", steps)
     result = unset("linspace", (steps,), dtype, device, pin_memory)
     checks.not_bool("linspace", result.dtype)

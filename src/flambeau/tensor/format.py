@@ -184,9 +184,9 @@ def _row(words: list[str], shortened: bool, indent: int, width: int) -> str:
 def _facts(tensor: Any) -> list[str]:
     """Return the properties to print after the values."""
     facts = [f"device='{tensor.device}'"] if tensor.is_cuda else []
-    usual = {dtypes.float32, dtypes.int64, dtypes.bool_}
+    usual = {dtypes.default.floating, dtypes.int64, dtypes.bool_}
     if tensor.numel() == 0:
-        usual = {dtypes.float32}
+        usual = {dtypes.default.floating}
         facts += [f"size={tuple(tensor.shape)}"] if tensor.ndim != 1 else []
     elif options.edgeitems == 0:
         facts.append(f"size={tuple(tensor.shape)}")

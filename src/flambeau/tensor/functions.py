@@ -12,6 +12,7 @@ from .. import (
     ops,  # noqa: F401  (registers the operators)
 )
 from ..errors import ArgumentError, shown
+from ..memory_formats import contiguous_format
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
 from . import checks
@@ -72,6 +73,52 @@ def layer_norm(
     return REGISTRY["layer_norm"](input, normalized_shape, weight, bias, eps)
 
 
+def fill(input: Any, value: Any) -> Any:
+    """A tensor like the input, filled with a number or with the value of a 0-dim tensor.
+
+    Host: returns at once.
+    Example:
+        >>> torch.fill(torch.zeros(2), 3)
+        tensor([3., 3.])
+    """
+    checks.tensor("fill", "input", input)
+    return input.clone().fill_(value)
+
+
+def detach_copy(input: Any) -> Any:
+    """A copy outside any graph, without gaps.
+
+    Host: returns at once.
+    Example:
+        >>> torch.detach_copy(torch.ones(2, requires_grad=True))
+        tensor([1., 1.])
+    """
+    checks.tensor("detach_copy", "input", input)
+    return input.detach().clone(memory_format=contiguous_format)
+
+
+def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """The method `Tensor.as_strided_`.
+
+    Example:
+        >>> torch.as_strided_(torch.arange(4), (2,), (2,))
+        tensor([0, 2])
+    """
+    checks.tensor("as_strided_", "input", input)
+    return input.as_strided_(size, stride, storage_offset)
+
+
+def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+    """The method `Tensor.resize_as_`.
+
+    Example:
+        >>> torch.resize_as_(torch.arange(4), torch.zeros(1, 2))
+        tensor([[0, 1]])
+    """
+    checks.tensor("resize_as_", "input", input)
+    return input.resize_as_(the_template, memory_format=memory_format)
+
+
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """The method `Tensor.norm`, with out=.
 
@@ -83,4 +130,4 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
 
 
-__all__ = [*_FUNCTIONS]
+__all__ = ["as_strided_", "detach_copy", "fill", "resize_as_", *_FUNCTIONS]

@@ -112,7 +112,7 @@ def make_tensor(*args: Any, **options: Any) -> Any:
     if len(args) == 1 and not options and isinstance(args[0], TensorBase) and not args[0].is_cuda:
         source: Any = args[0]
         return source.detach()
-    return make(TYPES["FloatTensor"], args, **options)
+    return make(CPU_TYPES[dtypes.default.floating], args, **options)
 
 
 def constructed(element_type: dtype, index: int, args: tuple[Any, ...], name: str) -> Any:

@@ -9,7 +9,7 @@ from .. import memory_formats as formats
 from ..core.tensor import TensorBase, alias_of
 from ..errors import ArgumentTypeError, FlambeauError, name_error
 from . import checks, subclass
-from .factories import as_leaf, empty, full, ones, tensor, zeros
+from .factories import as_leaf, empty, empty_strided, full, ones, tensor, zeros
 from .random import rand, randint, randn
 
 
@@ -156,6 +156,17 @@ def new_empty(self: Any, *size: Any, **options: Any) -> Any:
     return _like("new_empty", empty, self, size, options)
 
 
+def new_empty_strided(self: Any, size: Any, stride: Any, **options: Any) -> Any:
+    """As `empty_strided`, with this tensor's type and device unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.zeros(2, dtype=torch.int32).new_empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
+    return _like("new_empty_strided", empty_strided, self, (size, stride), options)
+
+
 def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
     """As `zeros`, with this tensor's type and device unless others are named.
 
@@ -191,7 +202,7 @@ def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
 
 
 RANDOM = (rand, randn, randint)
-NEW_METHODS = (new_tensor, new_empty, new_zeros, new_ones, new_full)
+NEW_METHODS = (new_tensor, new_empty, new_empty_strided, new_zeros, new_ones, new_full)
 
 
 def _describe(function: Any, make: Any, positional: tuple[str, ...], variadic: str, also: tuple[str, ...]) -> None:
@@ -217,6 +228,7 @@ for _like_it, _make in zip(
 _describe(full_like, full, ("input", "fill_value"), "", ("memory_format",))
 _describe(randint_like, randint, ("input",), "bounds", ("low", "high", "memory_format"))
 _describe(new_tensor, tensor, ("self", "data"), "", ())
+_describe(new_empty_strided, empty_strided, ("self", "size", "stride"), "", ())
 _describe(new_full, full, ("self", "size", "fill_value"), "", ())
 for _new, _make in zip((new_empty, new_zeros, new_ones), (empty, zeros, ones)):
     _describe(_new, _make, ("self",), "sizes", ("size",))

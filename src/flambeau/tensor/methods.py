@@ -17,7 +17,7 @@ from ..ops.indexing import index_put_
 from ..ops.operator import Operator
 from ..runtime import device as devices
 from ..runtime.device import CPU_INDEX, cuda_index
-from . import checks, indexing, interop, legacy, like_factories, pickling, queries, storages
+from . import checks, host_loops, indexing, inplace_views, interop, legacy, like_factories, pickling, queries, storages
 from .operators import put
 
 FLAGS = ("non_blocking", "copy")
@@ -242,6 +242,10 @@ def where(self: Any, condition: Any, other: Any) -> Any:
     return compare.where(condition, self, other)
 
 
+def _never(self: Any) -> bool:
+    return False
+
+
 def install(cls: Any) -> None:
     """Add these methods to a tensor class."""
     for name, element_type in CONVERSIONS.items():
@@ -250,8 +254,11 @@ def install(cls: Any) -> None:
         join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
     ):  # fmt: skip
         put(cls, operator.name, _several(operator))
-    for method in (new, where, *like_factories.NEW_METHODS, *queries.METHODS, *storages.METHODS):
+    others = host_loops, inplace_views, queries, storages
+    for method in (new, where, *like_factories.NEW_METHODS, *[method for each in others for method in each.METHODS]):
         setattr(cls, method.__name__, method)
+    for kind in queries.KINDS:
+        setattr(cls, f"is_{kind}", property(_never, doc=f"False: there are no tensors of the kind {kind}."))
     put(cls, "__getitem__", core_views.getter(indexing.get))
     put(cls, "__setitem__", indexing.put)
     put(cls, "__delitem__", indexing.delete)

@@ -14,8 +14,8 @@ from ..ops.operator import REGISTRY, Operator
 from . import interop
 
 ALIASES = {
-    "absolute": "abs", "clip": "clamp", "divide": "div", "multiply": "mul", "negative": "neg", "subtract": "sub",
-    "true_divide": "div",
+    "absolute": "abs", "clip": "clamp", "divide": "div", "moveaxis": "movedim", "multiply": "mul", "negative": "neg",
+    "subtract": "sub", "true_divide": "div",
 }  # fmt: skip
 BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",

@@ -1,36 +1,64 @@
-"""UntypedStorage: the memory of a tensor as bytes."""
+"""UntypedStorage and TypedStorage: the memory of a tensor as bytes, and as elements of one type."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from ..core import storage
+from .. import dtypes
+from ..core import storage, thread
 from ..core.storage import Storage
 from ..core.tensor import empty_tensor, tensor_over
-from ..dtypes import uint8
-from ..errors import ArgumentTypeError, ValueRangeError, shown
+from ..dtypes import dtype, uint8
+from ..errors import ArgumentTypeError, NotSupportedError, ValueRangeError, shown
+from ..host import np
 from ..runtime import device as devices
 from . import checks
 
 
-class UntypedStorage:
-    """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 unset bytes.
+def resize(memory: Storage, nbytes: int, name: str) -> None:
+    """Change the size of a storage; the first bytes are kept.  Every tensor over it sees the new memory.
 
-    Two are equal if they are the same memory.
-    Example:
-        >>> torch.UntypedStorage(16).nbytes()
-        16
+    Raises: NotSupportedError for memory of another owner: shared with other processes, or from another library.
     """
+    if nbytes == memory.nbytes:
+        return
+    from ..runtime import shared_memory
 
-    __slots__ = ("_storage",)
+    is_pinned = memory.is_pinned
+    is_own = memory._owner is None or is_pinned and memory._owner is thread.machine().pinned
+    if not is_own or memory in shared_memory.host_side().files:
+        raise NotSupportedError(
+            f"trying to resize storage that is not resizable: {memory.nbytes} bytes on {memory.device}",
+            hint="clone() it first: memory that is shared with others keeps its size",
+            operator=name,
+        )
+    index = memory.device.index
+    other = empty_tensor((nbytes,), uint8, index, pin_memory=is_pinned)._storage
+    kept = min(nbytes, memory.nbytes)
+    if kept:
+        target: Any = tensor_over(other, uint8, (kept,), (1,))
+        target.copy_(tensor_over(memory, uint8, (kept,), (1,)))
+        if index >= 0:
+            memory.record_stream(thread.current_stream(index))
+    memory.exchange(other)
+    memory.version += 1
 
-    def __init__(self, size: int = 0, *, device: Any = None) -> None:
-        checks.count("UntypedStorage", "size", size)
-        self._storage: Storage = empty_tensor((size,), uint8, devices.resolve(device))._storage
 
-    def _bytes(self) -> Any:
-        """Return a tensor of bytes over the same memory."""
-        return tensor_over(self._storage, uint8, (self._storage.nbytes,), (1,))
+class _Memory:
+    """What storages have in common: memory in which an element has `_type`."""
+
+    __slots__ = ("_storage", "_type")
+    _storage: Storage
+    _type: dtype
+
+    def _elements(self) -> Any:
+        """Return a tensor over the same memory, of all whole elements."""
+        return tensor_over(self._storage, self._type, (self._storage.nbytes // self._type.itemsize,), (1,))
+
+    def _like(self, elements: Any) -> Any:
+        """Return a storage of this kind of a tensor's memory."""
+        raise AssertionError("subclasses implement it")
 
     @property
     def device(self) -> devices.device:
@@ -41,6 +69,10 @@ class UntypedStorage:
     def is_cuda(self) -> bool:
         return self._storage.device.index >= 0
 
+    @property
+    def is_sparse(self) -> bool:
+        return False
+
     def get_device(self) -> int:
         """Return the index of the CUDA device, -1 on the CPU."""
         return self._storage.device.index
@@ -49,10 +81,16 @@ class UntypedStorage:
         """Return the size in bytes."""
         return self._storage.nbytes
 
-    size = __len__ = nbytes
+    def size(self) -> int:
+        """Return the number of elements."""
+        return self._storage.nbytes // self._type.itemsize
+
+    def __len__(self) -> int:
+        return self.size()
 
     def element_size(self) -> int:
-        return 1
+        """Return the bytes of one element."""
+        return self._type.itemsize
 
     def data_ptr(self) -> int:
         """Return the address of the first byte."""
@@ -65,77 +103,340 @@ class UntypedStorage:
 
     def is_shared(self) -> bool:
         """Return whether other processes can open it."""
-        return bool(is_shared(self._bytes()))
+        return bool(is_shared(self._elements()))
 
-    def share_memory_(self) -> UntypedStorage:
+    def share_memory_(self) -> Any:
         """Move bytes on the CPU to shared memory, which other processes can open; return self."""
-        share_memory_(self._bytes())
+        share_memory_(self._elements())
         return self
+
+    @property
+    def filename(self) -> str | None:
+        """The name of the file that holds shared memory, None if there is none."""
+        from ..runtime import shared_memory
+
+        held = shared_memory.host_side().files.get(self._storage)
+        return (held.name or None) if held is not None else None
 
     def resizable(self) -> bool:
-        """Return False: the size never changes."""
-        return False
+        """Return whether the size may change: not of memory that is shared with other processes."""
+        return self._storage._owner is None and not (not self.is_cuda and self.is_shared())
 
-    def __getitem__(self, index: Any) -> Any:
-        """Return one byte as a number, or a copy of several.  Host: waits if they are on a GPU."""
-        values = self._bytes()[index]
-        return of(values.clone()._storage) if isinstance(index, slice) else values.item()
+    def resize_(self, size: int) -> Any:
+        """Change the number of elements; the first ones are kept.  Return self.
 
-    def __setitem__(self, index: Any, value: int) -> None:
-        self._bytes()[index] = value
-
-    def tolist(self) -> list[int]:
-        """Return the bytes as numbers.  Host: waits if they are on a GPU."""
-        values: list[int] = self._bytes().tolist()
-        return values
-
-    def fill_(self, value: int) -> UntypedStorage:
-        """Set every byte; return self."""
-        self._bytes().fill_(value)
+        Every tensor over the storage sees the new memory.  One that reaches beyond it must not be used any more.
+        Raises: NotSupportedError for memory of another owner.
+        """
+        checks.count("resize_", "size", size)
+        resize(self._storage, size * self._type.itemsize, "resize_")
         return self
 
-    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
-        """Copy the bytes of another storage of the same size; return self.  Host: as `Tensor.copy_`."""
-        if not isinstance(source, UntypedStorage):
+    def __getitem__(self, index: Any) -> Any:
+        """Return one element as a number, or a copy of several.  Host: waits if they are on a GPU."""
+        values = self._elements()[index]
+        return self._like(values.clone()) if isinstance(index, slice) else values.item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._elements()[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """Return the elements as numbers.  Host: waits if they are on a GPU."""
+        values: list[Any] = self._elements().tolist()
+        return values
+
+    def fill_(self, value: Any) -> Any:
+        """Set every element; return self."""
+        self._elements().fill_(value)
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+        """Copy the elements of another storage of as many; return self.  Host: as `Tensor.copy_`."""
+        if not isinstance(source, type(self)):
             raise ArgumentTypeError(
-                f"expected an UntypedStorage, got {shown(source)}", hint="as t.untyped_storage()", operator="copy_"
+                f"expected a storage as {type(self).__name__}, got {shown(source)}",
+                hint="as t.untyped_storage()",
+                operator="copy_",
             )
-        if source.nbytes() != self.nbytes():
+        if source.size() != self.size():
             raise ValueRangeError(
-                f"a storage of {source.nbytes()} bytes does not fit one of {self.nbytes()}",
+                f"a storage of {source.size()} elements does not fit one of {self.size()}",
                 hint="pass a storage of the same size",
                 operator="copy_",
             )
-        self._bytes().copy_(source._bytes(), non_blocking)
+        self._elements().copy_(source._elements(), non_blocking)
         return self
 
-    def clone(self) -> UntypedStorage:
+    def clone(self) -> Any:
         """Return a copy on the same device."""
-        return of(self._bytes().clone()._storage)
+        return self._like(self._elements().clone())
 
-    def cpu(self) -> UntypedStorage:
+    def cpu(self) -> Any:
         """Return the storage on the CPU; itself if it is there.  Host: waits if it is on a GPU."""
-        return of(self._bytes().cpu()._storage)
+        return self._like(self._elements().cpu())
 
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
         """Return the storage on a CUDA device; itself if it is there."""
-        return of(self._bytes().cuda(device, non_blocking)._storage)
+        return self._like(self._elements().cuda(device, non_blocking))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and other._storage is self._storage
+    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
+        """Return the storage on a device; itself if it is there."""
+        return self._like(self._elements().to(device, non_blocking=non_blocking))
 
-    def __hash__(self) -> int:
+    def pin_memory(self, device: Any = None) -> Any:
+        """Return a copy in pinned memory; itself if it is there."""
+        return self._like(self._elements().pin_memory(device))
+
+    def _as(self, wanted: dtype) -> TypedStorage:
+        return typed(self._elements().to(wanted)._storage, wanted)
+
+    def half(self) -> TypedStorage:
+        """Return the elements as float16."""
+        return self._as(dtypes.float16)
+
+    def bfloat16(self) -> TypedStorage:
+        """Return the elements as bfloat16."""
+        return self._as(dtypes.bfloat16)
+
+    def float(self) -> TypedStorage:
+        """Return the elements as float32."""
+        return self._as(dtypes.float32)
+
+    def double(self) -> TypedStorage:
+        """Return the elements as float64."""
+        return self._as(dtypes.float64)
+
+    def long(self) -> TypedStorage:
+        """Return the elements as int64."""
+        return self._as(dtypes.int64)
+
+    def int(self) -> TypedStorage:
+        """Return the elements as int32."""
+        return self._as(dtypes.int32)
+
+    def short(self) -> TypedStorage:
+        """Return the elements as int16."""
+        return self._as(dtypes.int16)
+
+    def char(self) -> TypedStorage:
+        """Return the elements as int8."""
+        return self._as(dtypes.int8)
+
+    def byte(self) -> TypedStorage:
+        """Return the elements as uint8."""
+        return self._as(dtypes.uint8)
+
+    def bool(self) -> TypedStorage:
+        """Return the elements as bool."""
+        return self._as(dtypes.bool_)
+
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, _Memory) and other._storage is self._storage and other._type is self._type
+
+    def __hash__(self) -> Any:
         return id(self._storage)
+
+
+class UntypedStorage(_Memory):
+    """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 unset bytes.
+
+    Two are equal if they are the same memory.
+    Example:
+        >>> torch.UntypedStorage(16).nbytes()
+        16
+        >>> torch.ones(2).untyped_storage()[3]
+        63
+    """
+
+    __slots__ = ()
+
+    def __init__(self, size: Any = 0, *, device: Any = None) -> None:
+        values = [*size] if isinstance(size, (list, tuple)) else None
+        count = size if values is None else len(values)
+        checks.count("UntypedStorage", "size", count)
+        self._storage = empty_tensor((count,), uint8, devices.resolve(device))._storage
+        self._type = uint8
+        if values:
+            self._elements().copy_(_given(values, uint8))
+
+    def _like(self, elements: Any) -> UntypedStorage:
+        return of(elements._storage)
+
+    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
+        """Return the name of this class."""
+        return "torch.cuda.UntypedStorage" if self.is_cuda else "torch.UntypedStorage"
+
+    def untyped(self) -> UntypedStorage:
+        """Return self."""
+        return self
+
+    def new(self) -> UntypedStorage:
+        """Return an empty storage on the same device."""
+        return UntypedStorage(0, device=self.device)
+
+    def byteswap(self, dtype: dtype) -> None:
+        """Reverse the order of the bytes of every element of a type.  Raises NotSupportedError on a GPU."""
+        if self.is_cuda:
+            raise NotSupportedError("only host memory is swapped", hint="call cpu() first", operator="byteswap")
+        self._elements().numpy().reshape(-1, dtype.itemsize)[:] = (
+            self._elements().numpy().reshape(-1, dtype.itemsize)[:, ::-1].copy()
+        )
 
     def __repr__(self) -> str:
         return f"<torch.UntypedStorage: {self.nbytes()} bytes on {self.device}>"
+
+
+def _given(values: Any, wanted: dtype) -> Any:
+    array = np.array(values).astype(wanted.numpy)
+    return tensor_over(storage.from_array(array.view(np.uint8)), wanted, (len(values),), (1,))
+
+
+class _TypedClass(type):
+    """The class of FloatStorage and its kin, whose instances are TypedStorages of their dtype."""
+
+    dtype: dtypes.dtype | None
+
+    def __call__(cls, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None) -> Any:
+        own = cls.__dict__.get("dtype") if cls is not TypedStorage else None
+        if own is not None and dtype is not None and dtype is not own:
+            raise ArgumentTypeError(f"dtype is {own}, got {dtype}", hint="leave it out", operator=cls.__name__)
+        wanted = own or dtype or dtypes.default.floating
+        if wrap_storage is not None:
+            if not isinstance(wrap_storage, UntypedStorage) or args:
+                raise ArgumentTypeError(
+                    f"wrap_storage must be an UntypedStorage, alone, got {shown(wrap_storage)}",
+                    hint="as t.untyped_storage()",
+                    operator=cls.__name__,
+                )
+            return typed(wrap_storage._storage, wanted)
+        if len(args) > 1:
+            raise ArgumentTypeError(f"takes a size or a sequence, got {len(args)} values", operator=cls.__name__)
+        first: Any = args[0] if args else 0
+        count = first if hasattr(first, "__index__") else len(first)
+        checks.count(cls.__name__, "size", count)
+        made: Any = empty_tensor((count,), wanted, devices.resolve(device))
+        if count and not hasattr(first, "__index__"):
+            made.copy_(_given([*first], wanted))
+        return typed(made._storage, wanted)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        own = cls.__dict__.get("dtype") if cls is not TypedStorage else None
+        return type(instance) is TypedStorage and (own is None or instance._type is own)
+
+
+class TypedStorage(_Memory, metaclass=_TypedClass):
+    """The memory of one or more tensors as elements of one type, `dtype`.
+
+    TypedStorage(size), TypedStorage(sequence) or TypedStorage(wrap_storage=untyped), with dtype= and device=.
+    Example:
+        >>> torch.TypedStorage([1, 2], dtype=torch.int64).tolist()
+        [1, 2]
+        >>> torch.ones(3).storage()[0]
+        1.0
+    """
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The type of an element."""
+        return self._type
+
+    def _like(self, elements: Any) -> TypedStorage:
+        return typed(elements._storage, self._type)
+
+    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
+        """Return the name of this storage's class, such as 'torch.FloatStorage', or the storage as another type."""
+        if dtype is not None:
+            named = NAMES.get(dtype.removeprefix("torch.")) if isinstance(dtype, str) else dtype
+            return self._as(named if isinstance(named, dtypes.dtype) else named.__dict__["dtype"])
+        name: str = CLASSES[self._type].__name__
+        return f"torch.cuda.{name}" if self.is_cuda else f"torch.{name}"
+
+    def pickle_storage_type(self) -> str:
+        """Return the name of the class of a storage of this type."""
+        name: str = CLASSES[self._type].__name__
+        return name
+
+    def untyped(self) -> UntypedStorage:
+        """Return the same memory as bytes."""
+        return of(self._storage)
+
+    def __repr__(self) -> str:
+        return f"<torch.{CLASSES[self._type].__name__}: {self.size()} elements of {self._type.name} on {self.device}>"
+
+
+def _class(name: str, element_type: dtypes.dtype) -> Any:
+    members = {
+        "__slots__": (), "__module__": "torch", "dtype": element_type,
+        "__doc__": f"A TypedStorage of {element_type.name}.\n\nExample:\n    >>> torch.{name}([0, 1]).dtype\n"
+        f"    {element_type}\n",
+    }  # fmt: skip
+    return _TypedClass(name, (TypedStorage,), members)
+
+
+CLASSES = {
+    kind: _class(f"{name}Storage", kind)
+    for name, kind in {
+        "Half": dtypes.float16, "BFloat16": dtypes.bfloat16, "Float": dtypes.float32, "Double": dtypes.float64,
+        "Byte": dtypes.uint8, "Char": dtypes.int8, "Short": dtypes.int16, "Int": dtypes.int32, "Long": dtypes.int64,
+        "Bool": dtypes.bool_,
+    }.items()
+}  # fmt: skip
+NAMES = {cls.__name__: cls for cls in CLASSES.values()}
+HalfStorage, BFloat16Storage = NAMES["HalfStorage"], NAMES["BFloat16Storage"]
+FloatStorage, DoubleStorage = NAMES["FloatStorage"], NAMES["DoubleStorage"]
+ByteStorage, CharStorage, ShortStorage = NAMES["ByteStorage"], NAMES["CharStorage"], NAMES["ShortStorage"]
+IntStorage, LongStorage, BoolStorage = NAMES["IntStorage"], NAMES["LongStorage"], NAMES["BoolStorage"]
 
 
 def of(bytes_of: storage.Storage) -> UntypedStorage:
     """Wrap a storage of the core."""
     wrapper: UntypedStorage = UntypedStorage.__new__(UntypedStorage)
     wrapper._storage = bytes_of
+    wrapper._type = uint8
     return wrapper
+
+
+def typed(memory: storage.Storage, element_type: dtypes.dtype) -> TypedStorage:
+    """Wrap a storage of the core as elements of a type."""
+    wrapper: TypedStorage = TypedStorage.__new__(TypedStorage)
+    wrapper._storage = memory
+    wrapper._type = element_type
+    return wrapper
+
+
+def is_storage(obj: Any) -> bool:
+    """Return whether `obj` is a storage, typed or not.
+
+    Example:
+        >>> torch.is_storage(torch.ones(1).untyped_storage()), torch.is_storage(torch.ones(1))
+        (True, False)
+    """
+    return isinstance(obj, _Memory)
+
+
+def storage_of(self: Any) -> TypedStorage:
+    """The memory of this tensor as elements of its type; all of it, also for a view.
+
+    Example:
+        >>> torch.arange(3)[1:].storage().tolist()
+        [0, 1, 2]
+    """
+    return typed(self._storage, self.dtype)
+
+
+def storage_type(self: Any) -> Any:
+    """The class of the storages of this tensor's type.
+
+    Example:
+        >>> torch.ones(1).storage_type()
+        <class 'torch.FloatStorage'>
+    """
+    return CLASSES[self.dtype]
 
 
 def is_shared(self: Any) -> bool:
@@ -171,4 +472,5 @@ def share_memory_(self: Any) -> Any:
     return self
 
 
-METHODS = (is_shared, share_memory_)
+storage_of.__name__ = "storage"
+METHODS = (is_shared, share_memory_, storage_of, storage_type)

@@ -18,7 +18,16 @@ from ..core.factories import sizes as sizes_of
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, empty_tensor, make_results
 from ..dtypes import bool_
-from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, naming, shown
+from ..errors import (
+    ArgumentTypeError,
+    AutogradError,
+    DtypeError,
+    NotSupportedError,
+    ShapeError,
+    ValueRangeError,
+    naming,
+    shown,
+)
 from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
 from ..runtime.stream import Stream, check_alive
@@ -75,6 +84,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     __array_priority__ = 1000  # NumPy scalars leave binary operators to the tensor
 
+    name: Any = None  # as in PyTorch; a subclass may set its own
     shown_as = "tensor"  # prefix of its text form
     as_subclass = subclass.as_subclass
     _make_subclass = staticmethod(subclass.make_subclass)
@@ -335,6 +345,11 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         """The bytes of all elements, without gaps between them."""
         return self.numel() * self.dtype.itemsize
 
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it is on the CPU."""
+        return not self.is_cuda
+
     def data_ptr(self) -> int:
         """The address of the first element, 0 if there is none.
 
@@ -362,7 +377,29 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     @property
     def mT(self) -> Any:  # noqa: N802
         """A view with the last two dimensions swapped."""
+        if self.ndim == 1:
+            raise ShapeError(
+                f"tensor.mT is only supported on matrices or batches of matrices, this is {self.describe()}",
+                hint="unsqueeze(0) makes a row of a vector",
+                operator="mT",
+            )
         return self.transpose(-2, -1) if self.shape else self
+
+    @property
+    def H(self) -> Any:  # noqa: N802
+        """A matrix transposed; a tensor without dimensions is returned."""
+        if self.ndim not in (0, 2):
+            raise ShapeError(
+                f"tensor.H is only supported on matrices (2-D tensors), this is {self.describe()}",
+                hint="mH swaps the last two dimensions",
+                operator="H",
+            )
+        return self.t()
+
+    @property
+    def mH(self) -> Any:  # noqa: N802
+        """A view with the last two dimensions swapped."""
+        return self.mT
 
     def is_floating_point(self) -> bool:
         """Whether the type is a floating point type.
@@ -572,6 +609,16 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         if machine is not None:
             check_alive(s, machine, "record_stream")
         self._storage.record_stream(s)
+
+    def module_load(self, other: Any, assign: bool = False) -> Any:
+        """The tensor that `load_state_dict` puts in this one's place: `other` if assign, else a copy in this memory.
+
+        Example:
+            >>> torch.zeros(2).module_load(torch.tensor([1.0, 2.0]))
+            tensor([1., 2.])
+        """
+        checks.tensor("module_load", "other", other)
+        return other.detach() if assign else self.detach().copy_(other.detach())
 
     # values
 

@@ -1,0 +1,56 @@
+"""Answers about hardware and libraries that flambeau does not use: Apple's GPUs, Intel's GPUs, MKL, OpenMP, Vulkan."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+NEWEST_CUDA = "13.0"  # where no bindings are installed
+
+
+def is_available() -> bool:
+    """Return False: it is not used.
+
+    Example:
+        >>> torch.backends.mps.is_available(), torch.xpu.is_available()
+        (False, False)
+    """
+    return False
+
+
+def is_built() -> bool:
+    """Return False: flambeau is not built with it.
+
+    Example:
+        >>> torch.backends.mps.is_built()
+        False
+    """
+    return False
+
+
+def is_vulkan_available() -> bool:
+    """Return False: Vulkan is not used.
+
+    Example:
+        >>> torch.is_vulkan_available()
+        False
+    """
+    return False
+
+
+def device_count() -> int:
+    """Return 0: there are no devices of this kind.
+
+    Example:
+        >>> torch.xpu.device_count()
+        0
+    """
+    return 0
+
+
+def cuda_version() -> str:
+    """Return the version of CUDA that the installed bindings are for, as '13.0'; the newest one without bindings."""
+    try:
+        major, minor, *_ = metadata.version("cuda-bindings").split(".")
+    except (metadata.PackageNotFoundError, ValueError):
+        return NEWEST_CUDA
+    return f"{major}.{minor}"

@@ -1,0 +1,125 @@
+"""Threads of the host that linear algebra on the CPU uses, and settings of its arithmetic and warnings."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .. import callers
+from ..errors import ArgumentTypeError, ModeError, ValueRangeError, shown
+
+
+class _Counts:
+    """The numbers of threads that were set; None where none was."""
+
+    within: int | None = None
+    between: int | None = None
+
+
+def _checked(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ArgumentTypeError(f"expects an int, but got {shown(value)}", hint="pass 1 or more", operator=name)
+    if value < 1:
+        raise ValueRangeError(f"expects a positive integer, got {value}", hint="pass 1 or more", operator=name)
+    return int(value)
+
+
+def _pools() -> Any:
+    """Return a controller of the thread pools of NumPy's libraries, or None without the package threadpoolctl."""
+    try:
+        import threadpoolctl  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    except ImportError:
+        return None
+    return threadpoolctl.ThreadpoolController()
+
+
+def set_num_threads(num: int) -> None:
+    """Set how many threads products of matrices on the CPU may use.
+
+    It takes effect where the package threadpoolctl is installed; else the number is kept, and `get_num_threads`
+    returns it.
+    Raises: ArgumentTypeError or ValueRangeError unless it is a positive int.
+    Example:
+        >>> before = torch.get_num_threads()
+        >>> torch.set_num_threads(1)
+        >>> torch.get_num_threads()
+        1
+        >>> torch.set_num_threads(before)
+    """
+    _Counts.within = _checked("set_num_threads", num)
+    pools = _pools()
+    if pools is not None:
+        pools.limit(limits=_Counts.within)
+
+
+def get_num_threads() -> int:
+    """Return how many threads products of matrices on the CPU may use.
+
+    Example:
+        >>> torch.get_num_threads() > 0
+        True
+    """
+    return _Counts.within or len(os.sched_getaffinity(0))
+
+
+def set_num_interop_threads(num: int) -> None:
+    """Set a number of threads that has no effect: calls on the CPU run in the thread that makes them.
+
+    Raises: ModeError for a second call, ArgumentTypeError or ValueRangeError unless it is a positive int.
+    Example:
+        >>> torch.get_num_interop_threads() > 0
+        True
+    """
+    wanted = _checked("set_num_interop_threads", num)
+    if _Counts.between is not None:
+        raise ModeError(
+            f"the number was set before, to {_Counts.between}, and now to {wanted}",
+            hint="call it once",
+            operator="set_num_interop_threads",
+        )
+    _Counts.between = wanted
+
+
+def get_num_interop_threads() -> int:
+    """Return the number that `set_num_interop_threads` set, at first the number of cores.
+
+    Example:
+        >>> torch.get_num_interop_threads() > 0
+        True
+    """
+    return _Counts.between or len(os.sched_getaffinity(0))
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Return False: numbers below the smallest normal one are always kept, never flushed to 0.
+
+    Example:
+        >>> torch.set_flush_denormal(True)
+        False
+    """
+    return False
+
+
+def set_warn_always(b: bool) -> None:
+    """Set whether flambeau's warnings show every time, not once per line.
+
+    Raises: ArgumentTypeError unless it is a bool.
+    Example:
+        >>> torch.set_warn_always(True)
+        >>> torch.is_warn_always_enabled()
+        True
+        >>> torch.set_warn_always(False)
+    """
+    if not isinstance(b, bool):
+        raise ArgumentTypeError(f"expects a bool, but got {shown(b)}", hint="True or False", operator="set_warn_always")
+    callers.settings.warns_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """Return whether flambeau's warnings show every time.
+
+    Example:
+        >>> torch.is_warn_always_enabled()
+        False
+    """
+    return callers.settings.warns_always

@@ -1,0 +1,17 @@
+"""torch.version: versions of flambeau and of the CUDA that it is used with."""
+
+from . import __version__
+from .errors import no_attribute as _no_attribute
+from .runtime.absent import cuda_version as _cuda_version
+
+debug = False
+git_version = "unknown"
+hip = rocm = xpu = None
+
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]  # noqa: F822  (cuda is looked up)
+
+
+def __getattr__(name: str) -> object:
+    if name == "cuda":  # looked up when it is read: the list of installed packages is slow to read
+        return _cuda_version()
+    raise _no_attribute(__name__, name)
