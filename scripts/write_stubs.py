@@ -19,6 +19,7 @@ from flambeau import optim
 from flambeau.nn import functional
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
+from flambeau.tensor.reals import NEVER
 from flambeau.utils.data import _utils
 
 PACKAGE = Path(flambeau.__file__).parent
@@ -107,10 +108,6 @@ FUNCTION_OVERLOADS = {
         "(low: int, high: int, size: Sequence[int], *, generator: Generator | None = ..., {options}) -> Tensor",
     ],
     "broadcast_tensors": ["(*tensors: Tensor) -> tuple[Tensor, ...]"],
-    "fork_rng": [
-        "(devices: Iterable[Any] | None = ..., enabled: bool = ..., device_type: str | None = ...) "
-        "-> ContextManager[None]",
-    ],
 }  # fmt: skip
 FACTORY = (
     "out: Tensor | None = ..., dtype: Dtype | None = ..., layout: layout | None = ..., device: Device = ..., "
@@ -119,7 +116,8 @@ FACTORY = (
 PROPERTIES = {  # compiled properties do not tell their types
     "T": "Tensor", "data": "Tensor", "device": "device", "dtype": "dtype", "grad": "Tensor | None", "grad_fn": "Any",
     "is_cuda": "bool", "is_leaf": "bool", "itemsize": "int", "mT": "Tensor", "nbytes": "int", "ndim": "int",
-    "output_nr": "int", "requires_grad": "bool", "retains_grad": "bool", "shape": "Size",
+    "output_nr": "int", "requires_grad": "bool", "retains_grad": "bool", "shape": "Size", "is_cpu": "bool",
+    "real": "Tensor", "imag": "Tensor", **dict.fromkeys(NEVER, "bool"),
 }  # fmt: skip
 SYMBOLS = {  # signatures of Python's symbols; a tensor's == is no bool, which object's is
     "__(r|)(add|sub|mul|truediv|floordiv|mod|pow)__": "(self, other: Tensor | Number) -> Tensor",

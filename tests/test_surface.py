@@ -161,6 +161,26 @@ def test_tensors_have_no_method_that_pytorch_does_not_have(name):
     assert not hasattr(flambeau.Tensor, name) and not hasattr(flambeau.ones(2), name)
 
 
+def recorded(module: str) -> set[str]:
+    """The public names of a module of PyTorch's (torch_names.txt)."""
+    text = (ROOT / "tests" / "torch_names.txt").read_text()
+    return set(text.partition(f"\n{module}:\n")[2].partition("\n\n")[0].split())
+
+
+OWN_FUNCTIONS = {"explain", "profile", "statistics", "virtual"}  # of flambeau, which PyTorch does not have
+
+
+def test_the_functions_of_the_package_are_pytorchs():
+    given = {name for name in dir(flambeau) if not name.startswith("__")}
+    functions = {name for name in given if not isinstance(getattr(flambeau, name), ModuleType)}
+    assert len(recorded("torch")) > 900 and functions - recorded("torch") == OWN_FUNCTIONS
+
+
+def test_methods_that_write_their_tensor_are_functions_where_pytorch_has_them():
+    written = [name for name in recorded("torch") if name.endswith("_") and hasattr(flambeau.Tensor, name)]
+    assert len(written) > 50 and [name for name in written if not hasattr(flambeau, name)] == []
+
+
 @pytest.mark.full
 def test_public_methods_of_tensors_are_pytorchs():
     torch = pytest.importorskip("torch")

@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     losses,
     multi_tensor,
     normalization,
+    number_parts,
     optimizer_steps,
     random,
     reductions,
@@ -24,5 +25,6 @@ from . import (  # noqa: F401
     slicing,
     softmax,
     sorting,
+    trigonometry,
     views,
 )

@@ -9,9 +9,9 @@ from typing import Any
 
 from .. import dtypes
 from ..errors import ArgumentError, DtypeError
-from ..host import np
+from ..host import np, special
 from ..library_operation import GELU_CUBIC, ROOT_2_OVER_PI, gelu_tanh_of, gelu_tanh_term
-from .elementary import erf_of, exp, floating_function, numeric_function
+from .elementary import exp, floating_function, numeric_function
 from .operator import Array, ErrorSample, Operand, Sample
 from .pointwise import Pointwise, floating_only, numpy_type, pointwise, promoted
 from .samples import singles
@@ -159,7 +159,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 
 @pointwise(
     dtype=floating_only, cuda="input / (1 + exp(-input))", samples=singles, errors=_integers,
-    dtypes=dtypes.FLOATING_TYPES, cost=12.0, inplace=False, method=False,
+    dtypes=dtypes.FLOATING_TYPES, cost=12.0, inplace=False, method=False, function=False,
 )  # fmt: skip
 def silu(input: Operand) -> Any:
     """x * sigmoid(x).
@@ -168,7 +168,7 @@ def silu(input: Operand) -> Any:
     Host: returns at once.
     Raises: DtypeError for integers.
     Example:
-        >>> torch.silu(torch.tensor([-1.0, 0.0, 1.0]))
+        >>> torch.nn.functional.silu(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.2689,  0.0000,  0.7311])
     """
     return input / (1 + np.exp(-input))
@@ -183,7 +183,7 @@ def _(grad: Any, input: Any) -> Any:
 def gelu_backward(upstream: Operand, input: Operand) -> Any:
     """The gradient of gelu."""
     number = numpy_type(input).type
-    cumulative = number(0.5) * (1 + erf_of(input * number(ONE_OVER_ROOT_2)))
+    cumulative = number(0.5) * (1 + special.erf(input * number(ONE_OVER_ROOT_2)))
     density = np.exp(input * input * number(-0.5)) * number(ONE_OVER_ROOT_2_PI)
     return upstream * (cumulative + input * density)
 
@@ -259,12 +259,12 @@ def _gelu(input: Operand, approximate: str = "none") -> Any:
         tensor([-0.1587,  0.0000,  0.8413])
     """
     number = numpy_type(input).type
-    return number(0.5) * input * (1 + erf_of(input * number(ONE_OVER_ROOT_2)))
+    return number(0.5) * input * (1 + special.erf(input * number(ONE_OVER_ROOT_2)))
 
 
 gelu = Gelu(
     _gelu, floating_only, "input * normal_cumulative(input)", 20.0, samples=_gelus, errors=_wrong_gelus,
-    dtypes=dtypes.FLOATING_TYPES, method=False, name="gelu",
+    dtypes=dtypes.FLOATING_TYPES, method=False, function=False, name="gelu",
 )  # fmt: skip
 
 

@@ -15,11 +15,54 @@ from ..errors import ArgumentError, shown
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
 from . import checks
-from .operators import ALIASES
+from .operators import ALIASES, inplace_function
+from .tensor import Tensor
+
+# PyTorch's functions that write their first argument: of these, the methods of tensors, or operators that are none
+IN_PLACE = """
+abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_
+celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_
+fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
+reciprocal_ relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_
+trunc_ xlogy_ zero_
+"""
+
+
+def _writing(name: str) -> Any:
+    """The function `name`, which writes its first argument; None if there is no such operator."""
+    method = getattr(Tensor, name, None)
+    operator = REGISTRY.get(name[:-1])
+    return method if method is not None or operator is None else inplace_function(operator)
+
 
 _FUNCTIONS: dict[str, Any] = {name: operator for name, operator in REGISTRY.items() if operator.function}
 _FUNCTIONS |= {alias: REGISTRY[name].called_as(alias) for alias, name in ALIASES.items()}
+_FUNCTIONS |= {name: function for name in IN_PLACE.split() if (function := _writing(name)) is not None}
 globals().update(_FUNCTIONS)
+
+
+def clone(input: Any, *, memory_format: Any = None) -> Any:
+    """The method `Tensor.clone`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.clone(torch.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+    """
+    checks.tensor("clone", "input", input)
+    return input.clone() if memory_format is None else input.clone(memory_format=memory_format)
+
+
+def detach(input: Any) -> Any:
+    """The method `Tensor.detach`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.detach(torch.tensor([1.0, 2.0], requires_grad=True))
+        tensor([1., 2.])
+    """
+    checks.tensor("detach", "input", input)
+    return input.detach()
 
 
 def embedding(
@@ -83,4 +126,4 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
 
 
-__all__ = [*_FUNCTIONS]
+__all__ = ["clone", "detach", *_FUNCTIONS]

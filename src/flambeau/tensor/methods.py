@@ -17,7 +17,7 @@ from ..ops.indexing import index_put_
 from ..ops.operator import Operator
 from ..runtime import device as devices
 from ..runtime.device import CPU_INDEX, cuda_index
-from . import checks, indexing, interop, legacy, like_factories, pickling, queries, storages
+from . import checks, indexing, interop, legacy, like_factories, pickling, queries, reals, storages
 from .operators import put
 
 FLAGS = ("non_blocking", "copy")
@@ -250,8 +250,10 @@ def install(cls: Any) -> None:
         join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
     ):  # fmt: skip
         put(cls, operator.name, _several(operator))
-    for method in (new, where, *like_factories.NEW_METHODS, *queries.METHODS, *storages.METHODS):
+    for method in (new, where, *like_factories.NEW_METHODS, *queries.METHODS, *reals.METHODS, *storages.METHODS):
         setattr(cls, method.__name__, method)
+    for name, found in reals.PROPERTIES.items():
+        setattr(cls, name, found)
     put(cls, "__getitem__", core_views.getter(indexing.get))
     put(cls, "__setitem__", indexing.put)
     put(cls, "__delitem__", indexing.delete)
