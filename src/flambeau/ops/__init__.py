@@ -20,6 +20,7 @@ from . import (  # noqa: F401
     number_parts,
     optimizer_steps,
     random,
+    rectifiers,
     reductions,
     scans,
     slicing,

@@ -32,7 +32,7 @@ def _writing(name: str) -> Any:
     """The function `name`, which writes its first argument; None if there is no such operator."""
     method = getattr(Tensor, name, None)
     operator = REGISTRY.get(name[:-1])
-    return method if method is not None or operator is None else inplace_function(operator)
+    return method if method is not None or operator is None else inplace_function(operator.in_place())
 
 
 _FUNCTIONS: dict[str, Any] = {name: operator for name, operator in REGISTRY.items() if operator.function}

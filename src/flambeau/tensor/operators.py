@@ -88,6 +88,7 @@ def inplace_function(operator: Operator) -> Any:
     """Make the function, or method, that writes the operator's result into its first argument."""
     method = calls.inplace_method_of(operator)
     method.__name__, method.__doc__ = operator.called, _inplace_text(operator)
+    method.__qualname__, method.__module__ = operator.called, "flambeau.nn.functional"  # unless it becomes a method
     method.__wrapped__ = operator  # the method has its signature
     return method
 

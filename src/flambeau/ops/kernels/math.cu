@@ -197,6 +197,11 @@ template <class T> inline T silu_slope(T x) {
     return gate * (1 + x * (1 - gate));
 }
 
+template <class T> inline T mish_slope(T x) {
+    const T bend = tanh(log1p(exp(x)));
+    return bend + x * (1 - bend * bend) * sigmoid_of(x);
+}
+
 template <class T> inline T normal_cumulative(T x) { return (T)0.5 * (1 + erf(x * (T)0.7071067811865476)); }
 template <class T> inline T normal_density(T x) { return exp(x * x * (T)-0.5) * (T)0.3989422804014327; }
 template <class T> inline T gelu_slope(T x) { return normal_cumulative(x) + x * normal_density(x); }
