@@ -15,7 +15,7 @@ from ..strides import wrap_dim
 from .arithmetic import abs as absolute
 from .compare import where
 from .elementary import exp, floating_function, numeric_function
-from .operator import REGISTRY, Array, ErrorSample, Number, Operand, Sample, composite
+from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, composite
 from .pointwise import Pointwise, floating_only, numpy_type, pointwise, promoted
 from .samples import no_floats, singles
 
@@ -313,7 +313,7 @@ def _soft_slopes() -> Iterator[Sample]:
 
 
 @backward("input * beta > threshold ? upstream : upstream * sigmoid_of(input * beta)", samples=_soft_slopes)
-def softplus_backward(upstream: Operand, input: Operand, beta: Number, threshold: Number) -> Any:
+def softplus_backward(upstream: Operand, input: Operand, beta: float, threshold: float) -> Any:
     """The gradient of softplus."""
     scaled = input * beta
     return np.where(np.greater(scaled, threshold), upstream, upstream * sigmoid_of(scaled))
@@ -334,7 +334,7 @@ def _softpluses() -> Iterator[Sample]:
 
 
 @activation("input * beta > threshold ? input : log1p(exp(input * beta)) / beta", 20.0, samples=_softpluses)
-def softplus(input: Operand, beta: Number = 1.0, threshold: Number = 20.0) -> Any:
+def softplus(input: Operand, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold.
 
     Shapes: as the input's.

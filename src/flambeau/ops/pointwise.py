@@ -234,8 +234,7 @@ def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 class Pointwise(Operator):
     """An operator whose result at an index depends only on its inputs at that index.
 
-    Parameters that take no tensors, such as a slope, are passed as numbers of the compute type, by the annotations
-    Number (a value of each call) and float (part of the key).  They take no part in promotion.
+    Parameters that take no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
     exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
     source: the name of a file of ops/kernels with functions that the expression calls, beside math.cu.

@@ -11,7 +11,7 @@ from ..host import np
 from .activation import activation, backward, slopes
 from .compare import where
 from .elementary import exp
-from .operator import REGISTRY, Array, ErrorSample, Number, Operand, Sample, Value, composite
+from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
 from .pointwise import Pointwise, floating_only, numbers, numpy_type, pointwise
 from .samples import NUMERIC_TYPES, no_floats, one_bool, singles
 
@@ -165,7 +165,7 @@ def _curves() -> Iterator[Sample]:
     "input > 0 ? upstream * scale : upstream * (input_scale * alpha * scale * exp(input * input_scale))",
     samples=_curves,
 )
-def elu_backward(upstream: Operand, input: Operand, alpha: Number, scale: Number, input_scale: Number) -> Any:
+def elu_backward(upstream: Operand, input: Operand, alpha: float, scale: float, input_scale: float) -> Any:
     """The gradient of elu."""
     bend = input_scale * alpha * scale * np.exp(np.minimum(input, 0) * input_scale)
     return upstream * np.where(np.greater(input, 0), scale, bend)
@@ -186,7 +186,7 @@ def _elus() -> Iterator[Sample]:
 
 
 @activation("input > 0 ? input * scale : expm1(input * input_scale) * (alpha * scale)", 10.0, samples=_elus)
-def elu(input: Operand, alpha: Number = 1.0, scale: Number = 1.0, input_scale: Number = 1.0) -> Any:
+def elu(input: Operand, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
     """x where it is positive, else alpha * (exp(x) - 1).
 
     scale: a factor of the result;  input_scale: a factor of x where it is negative.
@@ -260,7 +260,7 @@ def _bounded_slopes() -> Iterator[Sample]:
 
 
 @backward("input > min_val && input < max_val ? upstream : 0", samples=_bounded_slopes)
-def hardtanh_backward(upstream: Operand, input: Operand, min_val: Number, max_val: Number) -> Any:
+def hardtanh_backward(upstream: Operand, input: Operand, min_val: float, max_val: float) -> Any:
     """The gradient of hardtanh: 0 at the bounds and beyond."""
     return np.where(np.greater(input, min_val) & np.less(input, max_val), upstream, 0)
 
@@ -395,7 +395,7 @@ def _outer_slopes() -> Iterator[Sample]:
 
 
 @backward("input < -lambd || input > lambd ? upstream : 0", samples=_outer_slopes)
-def shrink_backward(upstream: Operand, input: Operand, lambd: Number) -> Any:
+def shrink_backward(upstream: Operand, input: Operand, lambd: float) -> Any:
     """The gradient of hardshrink and softshrink: 0 from -lambd to lambd."""
     return np.where(np.greater(np.abs(input), lambd), upstream, 0)
 
@@ -411,7 +411,7 @@ def _shrinks() -> Iterator[Sample]:
 
 
 @activation("input >= -lambd && input <= lambd ? 0 : input", 2.0, samples=_shrinks, function=True, method=True)
-def hardshrink(input: Operand, lambd: Number = 0.5) -> Any:
+def hardshrink(input: Operand, lambd: float = 0.5) -> Any:
     """0 from -lambd to lambd, else x.
 
     Shapes: as the input's.
@@ -477,7 +477,7 @@ def _threshold_slopes() -> Iterator[Sample]:
 
 
 @backward("input <= threshold ? 0 : upstream", samples=_threshold_slopes)
-def threshold_backward(upstream: Operand, input: Operand, threshold: Number) -> Any:
+def threshold_backward(upstream: Operand, input: Operand, threshold: float) -> Any:
     """The gradient of threshold."""
     return np.where(np.less_equal(input, threshold), 0, upstream)
 
@@ -499,7 +499,7 @@ def _bool_threshold() -> Iterator[ErrorSample]:
     dtype=numbers, cuda="input <= threshold ? value : input", samples=_thresholds, errors=_bool_threshold,
     dtypes=NUMERIC_TYPES, inplace=False, method=False,
 )  # fmt: skip
-def threshold(input: Operand, threshold: Number, value: Number) -> Any:
+def threshold(input: Operand, threshold: float, value: float) -> Any:
     """x where it exceeds the threshold, else `value`; NaN is unchanged.
 
     Shapes: as the input's.

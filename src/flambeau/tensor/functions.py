@@ -21,18 +21,19 @@ from .tensor import Tensor
 # PyTorch's functions that write their first argument: of these, the methods of tensors, or operators that are none
 IN_PLACE = """
 abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_
-celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_
+celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_
 fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
 reciprocal_ relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_
-trunc_ xlogy_ zero_
+trunc_ xlogy_
 """
 
 
 def _writing(name: str) -> Any:
-    """The function `name`, which writes its first argument; None if there is no such operator."""
-    method = getattr(Tensor, name, None)
+    """The function `name`, which writes its first argument; None if there is none."""
     operator = REGISTRY.get(name[:-1])
-    return method if method is not None or operator is None else inplace_function(operator.in_place())
+    if operator is not None and not operator.method:
+        return inplace_function(operator.in_place())
+    return getattr(Tensor, name, None)
 
 
 _FUNCTIONS: dict[str, Any] = {name: operator for name, operator in REGISTRY.items() if operator.function}
@@ -63,6 +64,42 @@ def detach(input: Any) -> Any:
     """
     checks.tensor("detach", "input", input)
     return input.detach()
+
+
+def detach_(input: Any) -> Any:
+    """The method `Tensor.detach_`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.detach_(torch.tensor([1.0], requires_grad=True) * 2)
+        tensor([2.])
+    """
+    checks.tensor("detach_", "input", input)
+    return input.detach_()
+
+
+def fill_(input: Any, value: Any) -> Any:
+    """The method `Tensor.fill_`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.fill_(torch.zeros(2), 3.0)
+        tensor([3., 3.])
+    """
+    checks.tensor("fill_", "input", input)
+    return input.fill_(value)
+
+
+def zero_(input: Any) -> Any:
+    """The method `Tensor.zero_`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.zero_(torch.ones(2))
+        tensor([0., 0.])
+    """
+    checks.tensor("zero_", "input", input)
+    return input.zero_()
 
 
 def embedding(
@@ -126,4 +163,4 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
 
 
-__all__ = ["clone", "detach", *_FUNCTIONS]
+__all__ = ["clone", "detach", "detach_", "fill_", "zero_", *_FUNCTIONS]
