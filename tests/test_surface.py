@@ -26,6 +26,7 @@ SHELLS = (
     "flambeau.cuda",
     *(f"flambeau.cuda.{name}" for name in CUDA_MODULES),
     "flambeau.profiler",
+    "flambeau.special",
     "flambeau.utils.checkpoint",
     "flambeau.utils.data",
     "flambeau.utils.hooks",
@@ -174,6 +175,12 @@ def test_the_functions_of_the_package_are_pytorchs():
     given = {name for name in dir(flambeau) if not name.startswith("__")}
     functions = {name for name in given if not isinstance(getattr(flambeau, name), ModuleType)}
     assert len(recorded("torch")) > 900 and functions - recorded("torch") == OWN_FUNCTIONS
+
+
+def test_special_is_whole():
+    given = recorded("torch.special") - {"Tensor", "common_args", "multi_dim_common"}  # imports of PyTorch's module
+    offered = set(flambeau.special.__all__)
+    assert offered <= given and given - offered == {"logsumexp"} - set(dir(flambeau))  # there if the package has it
 
 
 def test_methods_that_write_their_tensor_are_functions_where_pytorch_has_them():

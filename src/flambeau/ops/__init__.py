@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     arithmetic,
     assertion,
     attention,
+    bessel,
     compare,
     copies,
     creation,
@@ -26,6 +27,7 @@ from . import (  # noqa: F401
     slicing,
     softmax,
     sorting,
+    special,
     trigonometry,
     views,
 )

@@ -152,6 +152,18 @@ def layer_norm(
     return REGISTRY["layer_norm"](input, normalized_shape, weight, bias, eps)
 
 
+def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
+    """The n-th derivative of digamma.
+
+    Host:   returns at once.
+    Raises: ValueRangeError for a negative n.
+    Example:
+        >>> torch.polygamma(1, torch.tensor([1.0, 0.5]))
+        tensor([1.6449, 4.9348])
+    """
+    return REGISTRY["polygamma"](input, n, out=out)
+
+
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """The method `Tensor.norm`, with out=.
 
@@ -163,4 +175,4 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
 
 
-__all__ = ["clone", "detach", "detach_", "fill_", "zero_", *_FUNCTIONS]
+__all__ = ["clone", "detach", "detach_", "fill_", "polygamma", "zero_", *_FUNCTIONS]

@@ -12,7 +12,7 @@ from ..core.factories import resolve, sizes
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, FlambeauError, name_error, naming, shown
-from ..ops import compare, join, views
+from ..ops import compare, join, special, views
 from ..ops.indexing import index_put_
 from ..ops.operator import Operator
 from ..runtime import device as devices
@@ -242,6 +242,17 @@ def where(self: Any, condition: Any, other: Any) -> Any:
     return compare.where(condition, self, other)
 
 
+def polygamma(self: Any, n: int) -> Any:
+    """The n-th derivative of digamma.
+
+    Host: returns at once.
+    Example:
+        >>> torch.tensor([1.0, 0.5]).polygamma(1)
+        tensor([1.6449, 4.9348])
+    """
+    return special.polygamma(self, n)
+
+
 def install(cls: Any) -> None:
     """Add these methods to a tensor class."""
     for name, element_type in CONVERSIONS.items():
@@ -250,7 +261,8 @@ def install(cls: Any) -> None:
         join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
     ):  # fmt: skip
         put(cls, operator.name, _several(operator))
-    for method in (new, where, *like_factories.NEW_METHODS, *queries.METHODS, *reals.METHODS, *storages.METHODS):
+    groups = like_factories.NEW_METHODS, queries.METHODS, reals.METHODS, storages.METHODS
+    for method in (new, polygamma, where, *[each for group in groups for each in group]):
         setattr(cls, method.__name__, method)
     for name, found in reals.PROPERTIES.items():
         setattr(cls, name, found)

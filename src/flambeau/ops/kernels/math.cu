@@ -192,6 +192,8 @@ template <class T> inline T sinc_of(T x) {
 
 template <class T> inline T sigmoid_of(T x) { return 1 / (1 + exp(-x)); }
 
+template <class T> inline T logit_of(T x) { return log(x / (1 - x)); }
+
 template <class T> inline T silu_slope(T x) {
     const T gate = sigmoid_of(x);
     return gate * (1 + x * (1 - gate));
