@@ -81,3 +81,13 @@ def test_functions_that_write_their_argument():
     assert torch.nan_to_num_(x, nan=1.0) is x and torch.clamp_(x, max=2.5).tolist() == [2.0, 2.5]
     with pytest.raises(TypeError, match="sqrt_: argument 'input' must be a Tensor"):
         torch.sqrt_(4.0)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_composites_in_place_do_not_cut_their_results(device, gpus):
+    x = torch.tensor([1, 2], device=device)
+    for call in (lambda: x.ldexp_(x), lambda: x.float_power_(2), lambda: x.mvlgamma_(1)):
+        with pytest.raises(RuntimeError, match="_: result type float(32|64) can't be cast to .* int64"):
+            call()
+    assert x.tolist() == [1, 2]
+    assert torch.tensor([1.0, 3.0], device=device).ldexp_(x).tolist() == [2.0, 12.0]

@@ -154,7 +154,7 @@ def _no_difference() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_tensor_first, errors=_no_difference, dtypes=NUMERIC_TYPES, method=False)
-def rsub(input: Operand, other: Value, *, alpha: float = 1) -> Any:
+def rsub(input: Operand, other: Value, alpha: float = 1) -> Any:
     """`other - alpha * input`.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.

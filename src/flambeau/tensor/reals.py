@@ -50,15 +50,15 @@ def conj(input: Any) -> Any:
     return input
 
 
-def conj_physical(input: Any) -> Any:
-    """The tensor itself: a real number is its own conjugate.
+def conj_physical(input: Any, *, out: Any = None) -> Any:
+    """The tensor itself, or `out` with its values: a real number is its own conjugate.
 
     Example:
         >>> torch.conj_physical(torch.tensor([1.0, 2.0]))
         tensor([1., 2.])
     """
     checks.tensor("conj_physical", "input", input)
-    return input
+    return input if out is None else out.copy_(input)
 
 
 def conj_physical_(input: Any) -> Any:
