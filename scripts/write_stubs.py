@@ -19,6 +19,7 @@ from flambeau import optim
 from flambeau.nn import functional
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
+from flambeau.tensor.queries import KINDS
 from flambeau.utils.data import _utils
 
 PACKAGE = Path(flambeau.__file__).parent
@@ -28,7 +29,7 @@ OWN = "device", "dtype", "layout", "memory_format"
 TYPES = {  # of annotations
     "Operand": "Tensor", "Operand | None": "Tensor | None", "Operands": "Sequence[Tensor]",
     "Value": "Tensor | Number", "Value | None": "Tensor | Number | None", "Number": "float",
-    "Dims": "int | Sequence[int] | None", "TensorBase": "Tensor", "st.Shape": "tuple[int, ...]",
+    "Dims": "int | Sequence[int] | None", "TensorBase": "Tensor", "st.Shape": "tuple[int, ...]", "st.Size": "Size",
     "dtype | None": "Dtype | None", "storages.UntypedStorage": "UntypedStorage",
 }  # fmt: skip
 PARAMETERS = {  # types of parameters whose annotations do not say them
@@ -107,10 +108,6 @@ FUNCTION_OVERLOADS = {
         "(low: int, high: int, size: Sequence[int], *, generator: Generator | None = ..., {options}) -> Tensor",
     ],
     "broadcast_tensors": ["(*tensors: Tensor) -> tuple[Tensor, ...]"],
-    "fork_rng": [
-        "(devices: Iterable[Any] | None = ..., enabled: bool = ..., device_type: str | None = ...) "
-        "-> ContextManager[None]",
-    ],
 }  # fmt: skip
 FACTORY = (
     "out: Tensor | None = ..., dtype: Dtype | None = ..., layout: layout | None = ..., device: Device = ..., "
@@ -120,6 +117,8 @@ PROPERTIES = {  # compiled properties do not tell their types
     "T": "Tensor", "data": "Tensor", "device": "device", "dtype": "dtype", "grad": "Tensor | None", "grad_fn": "Any",
     "is_cuda": "bool", "is_leaf": "bool", "itemsize": "int", "layout": "layout", "mT": "Tensor", "nbytes": "int",
     "ndim": "int", "output_nr": "int", "requires_grad": "bool", "retains_grad": "bool", "shape": "Size",
+    "real": "Tensor", "imag": "Tensor", "H": "Tensor", "mH": "Tensor", "is_cpu": "bool", "name": "str | None",
+    **{f"is_{kind}": "bool" for kind in KINDS},
 }  # fmt: skip
 SYMBOLS = {  # signatures of Python's symbols; a tensor's == is no bool, which object's is
     "__(r|)(add|sub|mul|truediv|floordiv|mod|pow)__": "(self, other: Tensor | Number) -> Tensor",
@@ -318,7 +317,7 @@ from ..runtime.device import device as _device
 from ..runtime.generator import Generator
 from ..runtime.stream import Stream
 from ..strides import Size
-from .storages import UntypedStorage
+from .storages import TypedStorage, UntypedStorage
 """
     members = "\n".join(method_lines(flambeau.Tensor))
     return (
@@ -339,10 +338,16 @@ def package_stub() -> str:
         found = getattr(flambeau, name)
         if isinstance(found, ModuleType):
             imports.append(f"from . import {name} as {name}")
+        elif isinstance(found, float):
+            constants.append(f"{name}: _float")
+        elif found is None:
+            constants.append(f"{name}: None")
         elif type(found) in CONSTANTS:
             constants.append(f"{name}: _{type(found).__name__}")
         elif isinstance(found, TensorType):
             constants.append(f"class {name}(Tensor): ...")
+        elif isinstance(found, type) and flambeau.TypedStorage in found.__bases__:
+            constants.append(f"class {name}(TypedStorage): ...")
         elif f"class {name}(_Mode)" in MODES:
             continue
         elif is_typed(found):

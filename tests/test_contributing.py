@@ -90,7 +90,7 @@ def _z_loss(x, reduction="mean"):
 
 
 MEANINGS = {
-    "hypot": lambda a, b: np.sqrt(1.0 * a * a + 1.0 * b * b),
+    "hypotenuse": lambda a, b: np.sqrt(1.0 * a * a + 1.0 * b * b),
     "root_mean_square": _root_mean_square,
     "unit_rows": _unit_rows,
     "patches": _patches,
@@ -237,7 +237,9 @@ def test_samples_are_of_every_type_and_layout(registered):
         assert registered.errors is not None and ("strided" in text or "transposed" in text)
 
 
-TWICE = ("hypot", "root_mean_square", "unit_rows", "patches", "cosine_similarity", "take", "gram", "z_loss", "z_terms")
+TWICE = (
+    "hypotenuse", "root_mean_square", "unit_rows", "patches", "cosine_similarity", "take", "gram", "z_loss", "z_terms",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("registered", TWICE, indirect=True)
@@ -293,18 +295,18 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_planted_mistake_is_caught(name, tmp_path):
     old, new, gate = MISTAKES[name]
-    text = BY_NAME["hypot"].text.replace("import ShapeError", "import DtypeError, ShapeError")
+    text = BY_NAME["hypotenuse"].text.replace("import ShapeError", "import DtypeError, ShapeError")
     assert text.count(old) == 1
-    mistaken = BY_NAME["hypot"]._replace(text=text.replace(old, new))
+    mistaken = BY_NAME["hypotenuse"]._replace(text=text.replace(old, new))
     with registering(mistaken, tmp_path), pytest.raises((AssertionError, FlambeauError)):
-        gate(REGISTRY["hypot"])
+        gate(REGISTRY["hypotenuse"])
 
 
 @pytest.mark.slow
 def test_a_mistake_in_cuda_is_caught(nvrtc, tmp_path):
-    text = BY_NAME["hypot"].text.replace('"hypot(input, other)"', '"hypot(input, missing)"')
-    with registering(BY_NAME["hypot"]._replace(text=text), tmp_path):
-        own = launched(REGISTRY["hypot"])
+    text = BY_NAME["hypotenuse"].text.replace('"hypot(input, other)"', '"hypot(input, missing)"')
+    with registering(BY_NAME["hypotenuse"]._replace(text=text), tmp_path):
+        own = launched(REGISTRY["hypotenuse"])
         results = kernels.compiled([(each.entry, each.source) for each in own[:1]], kernels.ARCHITECTURE)
     assert "missing" in results[0].problem
 
@@ -318,7 +320,7 @@ from flambeau.testing import kernels
 name, has_inplace = sys.argv[1], sys.argv[2] == "True"
 torch.virtual(1)
 x = torch.arange(1.0, 13.0, device="cuda").reshape(3, 4)
-more = (x,) if name == "hypot" else ()
+more = (x,) if name == "hypotenuse" else ()
 plain = getattr(torch, name)(x, *more)
 assert torch.equal(getattr(x, name)(*more), plain)
 out = torch.empty_like(plain)
@@ -353,7 +355,7 @@ def test_one_file_is_all_that_an_operator_touches(copy, example):
     path = copy / "src" / "flambeau" / example.file
     path.write_text(path.read_text() + example.text.replace("from __future__ import annotations\n", ""))
     assert changed(ROOT / "src", copy / "src") == [path.name]
-    run(copy, "-c", IS_THERE, name, str(name == "hypot"))
+    run(copy, "-c", IS_THERE, name, str(name == "hypotenuse"))
     gates = ["tests/ops/test_sweep.py", "tests/test_layers.py", "-k", f"{name} or every_operator or test_layers"]
     assert "failed" not in run(copy, "-m", "pytest", "-p", "no:cacheprovider", *gates)
 

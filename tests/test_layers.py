@@ -44,6 +44,7 @@ LAYERS = (
         "profiler",
         "random",
         "signal",
+        "special",
         "mps",
         "types",
         "version",

@@ -26,6 +26,7 @@ SHELLS = (
     "flambeau.cuda",
     *(f"flambeau.cuda.{name}" for name in CUDA_MODULES),
     "flambeau.profiler",
+    "flambeau.special",
     "flambeau.utils.checkpoint",
     "flambeau.utils.data",
     "flambeau.utils.hooks",
@@ -161,6 +162,32 @@ def test_tensors_have_no_method_that_pytorch_does_not_have(name):
     assert not hasattr(flambeau.Tensor, name) and not hasattr(flambeau.ones(2), name)
 
 
+def recorded(module: str) -> set[str]:
+    """The public names of a module of PyTorch's (torch_names.txt)."""
+    text = (ROOT / "tests" / "torch_names.txt").read_text()
+    return set(text.partition(f"\n{module}:\n")[2].partition("\n\n")[0].split())
+
+
+OWN_FUNCTIONS = {"explain", "profile", "statistics", "virtual"}  # of flambeau, which PyTorch does not have
+
+
+def test_the_functions_of_the_package_are_pytorchs():
+    given = {name for name in dir(flambeau) if not name.startswith("__")}
+    functions = {name for name in given if not isinstance(getattr(flambeau, name), ModuleType)}
+    assert len(recorded("torch")) > 900 and functions - recorded("torch") == OWN_FUNCTIONS
+
+
+def test_special_is_whole():
+    given = recorded("torch.special") - {"Tensor", "common_args", "multi_dim_common"}  # imports of PyTorch's module
+    offered = set(flambeau.special.__all__)
+    assert offered <= given and given - offered == {"logsumexp"} - set(dir(flambeau))  # there if the package has it
+
+
+def test_methods_that_write_their_tensor_are_functions_where_pytorch_has_them():
+    written = [name for name in recorded("torch") if name.endswith("_") and hasattr(flambeau.Tensor, name)]
+    assert len(written) > 50 and [name for name in written if not hasattr(flambeau, name)] == []
+
+
 @pytest.mark.full
 def test_public_methods_of_tensors_are_pytorchs():
     torch = pytest.importorskip("torch")
@@ -182,7 +209,7 @@ def test_the_stubs_define_what_there_is():
     of_tensor, of_package = json.loads(printed)
     members = re.findall(r"^    def ([a-z]\w*)", (PACKAGE / "tensor" / "tensor.pyi").read_text(), re.MULTILINE)
     shown = {name for name in of_tensor if not name.startswith("_")}
-    assert {name for name in shown if name != "T"} == set(members) & shown == set(members)
+    assert {name for name in shown if name not in ("H", "T")} == set(members) & shown == set(members)
     tree = ast.parse((PACKAGE / "__init__.pyi").read_text())
     given = {name for node in tree.body for name in names_of(node)}
     assert set(of_package) - given == {name for name in of_package if name.startswith("__")} - {"__version__"}

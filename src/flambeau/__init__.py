@@ -122,6 +122,7 @@ _SUBMODULES = (
     "profiler",
     "random",
     "signal",
+    "special",
     "testing",
     "types",
     "utils",

@@ -23,30 +23,39 @@ from .errors import OutOfMemoryError as OutOfMemoryError
 from .strides import Size as Size
 from .runtime.stream import Stream as Stream
 from .tensor.tensor import Tensor as Tensor
+from .tensor.storages import TypedStorage as TypedStorage
 from .tensor.storages import UntypedStorage as UntypedStorage
 from . import accelerator as accelerator
 from .numerics import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from . import autograd as autograd
 from . import backends as backends
+from .nn.functional import celu_ as celu_
 from . import cuda as cuda
 from . import data as data
 from .runtime.device import device as device
 from .dtypes import dtype as dtype
 from . import errors as errors
 from .tools.explain import explain as explain
+from .tensor.types import finfo as finfo
 from .runtime.device import get_default_device as get_default_device
 from .numerics import get_deterministic_debug_mode as get_deterministic_debug_mode
 from .numerics import get_float32_matmul_precision as get_float32_matmul_precision
+from .runtime.host_threads import get_num_interop_threads as get_num_interop_threads
+from .runtime.host_threads import get_num_threads as get_num_threads
+from .tensor.types import iinfo as iinfo
 from .runtime.generator import initial_seed as initial_seed
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .numerics import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from .autograd.mode import is_grad_enabled as is_grad_enabled
 from .autograd.mode import is_inference_mode_enabled as is_inference_mode_enabled
+from .runtime.absent import is_vulkan_available as is_vulkan_available
+from .runtime.host_threads import is_warn_always_enabled as is_warn_always_enabled
 from .memory_formats import layout as layout
 from .serialization.files import load as load
 from .runtime.generator import manual_seed as manual_seed
 from .memory_formats import memory_format as memory_format
+from . import mps as mps
 from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import optim as optim
@@ -55,16 +64,28 @@ from .tools.profiler import profile as profile
 from . import profiler as profiler
 from .dtypes import promote_types as promote_types
 from . import random as random
+from .nn.functional import rrelu_ as rrelu_
 from .serialization.files import save as save
 from .runtime.generator import seed as seed
+from .nn.functional import selu_ as selu_
 from .runtime.device import set_default_device as set_default_device
 from .numerics import set_deterministic_debug_mode as set_deterministic_debug_mode
 from .numerics import set_float32_matmul_precision as set_float32_matmul_precision
+from .runtime.host_threads import set_flush_denormal as set_flush_denormal
+from .runtime.host_threads import set_num_interop_threads as set_num_interop_threads
+from .runtime.host_threads import set_num_threads as set_num_threads
+from .runtime.host_threads import set_warn_always as set_warn_always
+from . import signal as signal
+from . import special as special
 from .tools.statistics import statistics as statistics
 from . import testing as testing
+from .nn.functional import threshold_ as threshold_
+from . import types as types
 from .numerics import use_deterministic_algorithms as use_deterministic_algorithms
 from . import utils as utils
+from . import version as version
 from .runtime.control import virtual as virtual
+from . import xpu as xpu
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -94,42 +115,87 @@ class inference_mode(_Mode):
 class set_grad_enabled(_Mode):
     def __init__(self, mode: _bool) -> None: ...
 
+class BFloat16Storage(TypedStorage): ...
 class BFloat16Tensor(Tensor): ...
+class BoolStorage(TypedStorage): ...
 class BoolTensor(Tensor): ...
+class ByteStorage(TypedStorage): ...
 class ByteTensor(Tensor): ...
+class CharStorage(TypedStorage): ...
 class CharTensor(Tensor): ...
+class DoubleStorage(TypedStorage): ...
 class DoubleTensor(Tensor): ...
+class FloatStorage(TypedStorage): ...
 class FloatTensor(Tensor): ...
+class HalfStorage(TypedStorage): ...
 class HalfTensor(Tensor): ...
+class IntStorage(TypedStorage): ...
 class IntTensor(Tensor): ...
+class LongStorage(TypedStorage): ...
 class LongTensor(Tensor): ...
+class ShortStorage(TypedStorage): ...
 class ShortTensor(Tensor): ...
 bfloat16: _dtype
 bool: _dtype
+cdouble: _dtype
+cfloat: _dtype
+chalf: _dtype
 channels_last: _memory_format
 channels_last_3d: _memory_format
+complex128: _dtype
+complex32: _dtype
+complex64: _dtype
 contiguous_format: _memory_format
 double: _dtype
+e: _float
 float: _dtype
 float16: _dtype
 float32: _dtype
 float64: _dtype
+float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 half: _dtype
+inf: _float
 int: _dtype
 int16: _dtype
 int32: _dtype
 int64: _dtype
 int8: _dtype
+jagged: _layout
 long: _dtype
+nan: _float
+newaxis: None
+pi: _float
 preserve_format: _memory_format
 short: _dtype
+sparse_bsc: _layout
+sparse_bsr: _layout
+sparse_coo: _layout
+sparse_csc: _layout
+sparse_csr: _layout
 strided: _layout
+uint16: _dtype
+uint32: _dtype
+uint64: _dtype
 uint8: _dtype
 __version__: str
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value."""
+def abs_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `abs`: overwrites this tensor with the result, and returns it."""
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value."""
+def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+def acos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
+def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the hyperbolic cosine; NaN below 1."""
+def acosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -138,6 +204,10 @@ def addcmul(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | 
     """`input + value * tensor1 * tensor2`."""
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
+def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
+def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """As `alias`, but the result is a contiguous copy."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
@@ -146,6 +216,8 @@ def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool 
     """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
+def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Test whether any element is nonzero; NaN is nonzero.  False without elements."""
 @overload
@@ -154,6 +226,32 @@ def arange(end: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., 
 @overload
 def arange(start: Number, end: Number, step: Number = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Numbers from start (0 if only one is given) to end, which is not included, `step` apart."""
+def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+def arccos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
+def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the hyperbolic cosine; NaN below 1."""
+def arccosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
+def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+def arcsin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
+def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the hyperbolic sine."""
+def arcsinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
+def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the tangent, in [-pi/2, pi/2]."""
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+def arctan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
+def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+def arctanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Index of the largest value along a dimension, or in the flattened input."""
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -162,14 +260,44 @@ def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bo
     """The indices that sort a dimension."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
+def as_strided_(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
+    """The method `Tensor.as_strided_`."""
+def as_strided_copy(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """As `as_strided`, but the result is a contiguous copy."""
+def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A contiguous copy of the input with `src` in the part of these sizes and strides."""
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
     """`data` as a tensor: itself, or one that shares a NumPy array's memory, if type and device allow it; else a copy."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """As as_tensor; copy=True always copies."""
+def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+def asin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
+def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the hyperbolic sine."""
+def asinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
+def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the tangent, in [-pi/2, pi/2]."""
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+def atan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
+def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+def atanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
+def atleast_1d(*tensors: Tensor) -> Tensor:
+    """The tensor, or the tensors as a tuple, with 0-dim ones as vectors."""
+def atleast_2d(*tensors: Tensor) -> Tensor:
+    """The tensor, or the tensors as a tuple, with vectors as matrices of one row."""
+def atleast_3d(*tensors: Tensor) -> Tensor:
+    """The tensor, or the tensors as a tuple, with at least three dimensions: [n] becomes [1, n, 1], [n, m] [n, m, 1]."""
+def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
+    """The triangle 1 - |2 n / N - 1|."""
 def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A tensor like `input` in which each element is 1 with probability p, else 0."""
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """-(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
     """As in `nn.functional`, but without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -184,36 +312,102 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: 
     """Arithmetic shift right by `other` bits."""
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise exclusive or; for bool, logical exclusive or."""
+def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
+    """The window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N)."""
+def block_diag(*tensors: Tensor) -> Tensor:
+    """A matrix with the given matrices along its diagonal, and zeros elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Products of two batches of matrices."""
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape to which tensors of these shapes, tuples of ints or single ints, broadcast."""
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Expand all tensors to the shape to which they broadcast."""
 def broadcast_to(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `expand`."""
+def can_cast(from_: _dtype, to: _dtype) -> _bool:
+    """Return whether a result of one type may be written into a tensor of another: never to a lower category."""
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All tuples with one element of each vector, as rows; the first vector varies slowest.  One vector is returned."""
 def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along a dimension."""
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round up to an integer; integers are unchanged."""
+def ceil_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `ceil`: overwrites this tensor with the result, and returns it."""
+def celu(input: Tensor, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """x where it is positive, else alpha * (exp(x / alpha) - 1)."""
+def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A copy whose channels, dimension 1, come from the groups in turn: the first of each, the second of each, ..."""
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
 def clamp(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
+def clamp_(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """min(input, max); NaN is unchanged."""
+def clamp_max_(input: Tensor, max: Any, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `clamp_max`: overwrites this tensor with the result, and returns it."""
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """max(input, min); NaN is unchanged."""
+def clamp_min_(input: Tensor, min: Any, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `clamp_min`: overwrites this tensor with the result, and returns it."""
 def clip(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
+def clip_(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
+def clone(input: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor:
+    """The method `Tensor.clone`."""
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """Concatenate along dimension 1, with vectors as columns."""
+def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """All choices of r elements of a vector, as rows in the order of their positions."""
 def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Alias of `cat`."""
+def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Alias of `cat`."""
+def conj(input: Tensor) -> Tensor:
+    """The tensor itself: a real number is its own conjugate."""
+def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The tensor itself, or `out` with its values: a real number is its own conjugate."""
+def conj_physical_(input: Tensor) -> Tensor:
+    """The tensor itself, unchanged: a real number is its own conjugate."""
+def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """The magnitude of `input` with the sign of `other`; integers give float32."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Cosine."""
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., label_smoothing: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Negative log-probability of the target, from unnormalised logits."""
+def cos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `cos`: overwrites this tensor with the result, and returns it."""
+def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Hyperbolic cosine."""
+def cosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `cosh`: overwrites this tensor with the result, and returns it."""
 def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
+def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """An angle in degrees converted to radians; integers give float32."""
+def deg2rad_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `deg2rad`: overwrites this tensor with the result, and returns it."""
+def detach(input: Tensor) -> Tensor:
+    """The method `Tensor.detach`."""
+def detach_(input: Tensor) -> Tensor:
+    """The method `Tensor.detach_`."""
+def detach_copy(input: Tensor) -> Tensor:
+    """A copy outside any graph, without gaps."""
+def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal."""
+def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Matrices of zeros with the rows of the input, its last dimension, as diagonals of dimensions dim1 and dim2."""
+def diagflat(input: Tensor, offset: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A matrix with all elements of the input, in row-major order, as a diagonal."""
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
     """A view of a diagonal of two dimensions, which becomes the last dimension."""
+def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """As `diagonal`, but the result is a contiguous copy."""
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A copy of the input with `src` as a diagonal of two dimensions."""
+def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Derivative of the logarithm of the gamma function."""
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Quotient of two tensors, or of a tensor and a number; integers give float32."""
 def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -222,12 +416,18 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inner product of two vectors."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input."""
+def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+    """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """Concatenate along dimension 2; vectors of n are [1, n, 1], matrices [n, m, 1]."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """The rows of `weight` selected by `indices`; a negative padding_idx means none."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
     """A tensor with unset values."""
 def empty_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """As `empty`, with the shape, type and device of `input` unless others are named."""
+def empty_permuted(size: Sizes, physical_layout: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """A tensor with unset values, without gaps, whose dimensions lie in memory in the given order, slowest first."""
 def empty_strided(size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor with unset values and the given strides, in elements."""
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -236,44 +436,122 @@ def equal(input: Tensor, other: Tensor) -> _bool:
     """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Error function."""
+def erf_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `erf`: overwrites this tensor with the result, and returns it."""
+def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """1 - erf(x), accurate where that is near 0."""
+def erfc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `erfc`: overwrites this tensor with the result, and returns it."""
+def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the error function; NaN outside [-1, 1]."""
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """e to the power x."""
-def expand(input: Tensor, size: Sequence[_int]) -> Tensor:
-    """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
+def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """2 to the power x."""
+def exp2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `exp2`: overwrites this tensor with the result, and returns it."""
+def exp_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `exp`: overwrites this tensor with the result, and returns it."""
+def expand_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
+    """As `expand`, but the result is a contiguous copy."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """exp(x) - 1, accurate near 0."""
+def expm1_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `expm1`: overwrites this tensor with the result, and returns it."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
+    """A tensor like the input, filled with a number or with the value of a 0-dim tensor."""
+def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
+    """The method `Tensor.fill_`."""
+def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Round toward 0 to an integer; integers are unchanged."""
+def fix_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Merge the dimensions start_dim to end_dim, both included."""
 def flip(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """A copy with the order of some dimensions reversed."""
+def fliplr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with the order of dimension 1 reversed."""
+def flipud(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with the order of dimension 0 reversed."""
+def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """`input` to the power `exponent`, computed and returned in float64."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round down to an integer; integers are unchanged."""
+def floor_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `floor`: overwrites this tensor with the result, and returns it."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
-def fork_rng(devices: Iterable[Any] | None = ..., enabled: _bool = ..., device_type: str | None = ...) -> ContextManager[None]:
-    """Return a context that restores the states of the CPU's and of CUDA devices' generators at its end."""
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The larger of two values; the other one if one is NaN."""
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The smaller of two values; the other one if one is NaN."""
+def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0."""
+def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """x - trunc(x), the part after the point, with the sign of x."""
+def frac_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `frac`: overwrites this tensor with the result, and returns it."""
+def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32."""
 def from_dlpack(ext_tensor: Any, *, device: Device = ..., copy: _bool | None = ...) -> Tensor:
     """A CPU tensor over the memory of any object with `__dlpack__`."""
+def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """A CPU tensor over the bytes of a file, which is mapped into memory."""
 def from_numpy(ndarray: NDArray[Any]) -> Tensor:
     """A CPU tensor that shares the memory of a NumPy array, strides included."""
+def frombuffer(buffer: Any, *, dtype: _dtype, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...) -> Tensor:
+    """A CPU tensor that shares the memory of an object with Python's buffer interface, such as a bytearray."""
 def full(size: Sizes, fill_value: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor whose elements are all `fill_value`, a number or a tensor of one element."""
 def full_like(input: Tensor, fill_value: Number, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """As `full`, with the shape, type and device of `input` unless others are named."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
+def gcd_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `gcd`: overwrites this tensor with the result, and returns it."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input >= other, as bool."""
-def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """x times the cumulative distribution function of the normal distribution."""
+def get_default_dtype() -> _dtype:
+    """Return the type of Python floats among no tensors, and of factories that are given none."""
+def get_device(input: Tensor) -> _int:
+    """Return the index of a tensor's CUDA device, -1 on the CPU."""
 def get_rng_state(device: Device = ...) -> Tensor:
     """Return the state of a CUDA device's generator, or for None of the CPU's: a uint8 tensor of 16 bytes on the CPU."""
+def greater(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """input > other, as bool."""
+def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """input >= other, as bool."""
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input > other, as bool."""
+def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
+    """The window alpha - beta * cos(2 pi n / N)."""
+def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
+    """The window sin(pi n / N) ** 2."""
+def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """0 from -lambd to lambd, else x."""
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
+def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+    """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 1, or along dimension 0 if there is only one."""
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Square root of `input * input + other * other`, without overflow in between."""
+def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Modified Bessel function of the first kind of order 0."""
+def i0_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `i0`: overwrites this tensor with the result, and returns it."""
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """1 - igamma(input, other), accurate where that is near 0."""
+def imag(input: Tensor) -> Tensor:
+    """Raise DtypeError: only complex tensors have imaginary parts, and there are none."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -282,12 +560,30 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | Number, 
     """Write a number at the given indexes of a dimension; negative ones count from the end."""
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Write or add `values` to the elements that index tensors select (see `index`)."""
+def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
+    """`index_put` in place; a method of tensors."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
+def is_complex(input: Tensor) -> _bool:
+    """Return False, as no tensor is complex."""
+def is_conj(input: Tensor) -> _bool:
+    """Return False: no tensor has a conjugation that is still to be made."""
+def is_distributed(input: Tensor) -> _bool:
+    """Return False: a tensor lies on one device."""
 def is_floating_point(input: Tensor) -> _bool:
     """Return whether a tensor's type is a floating point type."""
 def is_inference(input: Tensor) -> _bool:
     """Return whether a tensor was made in inference mode, so that autograd cannot save it."""
+def is_neg(input: Tensor) -> _bool:
+    """Return False: no tensor has a negation that is still to be made."""
+def is_nonzero(input: Tensor) -> _bool:
+    """Return whether the value of a tensor of one element is not 0."""
+def is_same_size(input: Tensor, other: Tensor) -> _bool:
+    """Return whether two tensors have the same shape."""
+def is_signed(input: Tensor) -> _bool:
+    """Return whether a tensor's type holds negative numbers."""
+def is_storage(obj: Any) -> _bool:
+    """Return whether `obj` is a storage, typed or not."""
 def is_tensor(obj: Any) -> _bool:
     """Return whether `obj` is a tensor."""
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
@@ -298,24 +594,58 @@ def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for infinity."""
 def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for NaN."""
-def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Absolute difference of input and target: its mean, sum, or each term."""
+def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Test each element for negative infinity."""
+def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Test each element for positive infinity."""
+def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Test each element for being real, which all are."""
+def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
+    """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
     """As in `nn.functional`.  cudnn_enable has no effect."""
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Least common multiple, which is not negative; 0 where an operand is 0."""
+def lcm_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `lcm`: overwrites this tensor with the result, and returns it."""
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`input * 2 ** other`; integers give float32."""
+def ldexp_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `ldexp`: overwrites this tensor with the result, and returns it."""
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input <= other, as bool."""
 def lerp(start: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """input @ weight^T + bias."""
+def less(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """input < other, as bool."""
+def less_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """input <= other, as bool."""
+def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the absolute value of the gamma function."""
 def linspace(start: _float, end: _float, steps: _int, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """`steps` numbers evenly spaced from start to end, both included."""
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Natural logarithm."""
+def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm to base 10."""
+def log10_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `log10`: overwrites this tensor with the result, and returns it."""
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log(1 + x), accurate near 0."""
+def log1p_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `log1p`: overwrites this tensor with the result, and returns it."""
+def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm to base 2."""
+def log2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `log2`: overwrites this tensor with the result, and returns it."""
+def log_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `log`: overwrites this tensor with the result, and returns it."""
 def log_softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of `softmax`, accurate where softmax underflows."""
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """log(exp(input) + exp(other)), without overflow."""
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """log2(2^input + 2^other), without overflow."""
 def logical_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Logical and: True where both values are nonzero; NaN is nonzero."""
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -324,6 +654,12 @@ def logical_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | 
     """Logical or: True where a value is nonzero; NaN is nonzero."""
 def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
+def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
+def logit_(input: Tensor, eps: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `logit`: overwrites this tensor with the result, and returns it."""
+def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """Powers of `base` whose exponents are evenly spaced from start to end, both included."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input < other, as bool."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -345,6 +681,8 @@ def maximum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
     """The larger of two values; NaN if either is.  Equal values share the gradient."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Mean over some dimensions, or all of them; NaN where there are no elements."""
+def meshgrid(*tensors: Tensor, indexing: str | None = ...) -> tuple[Any, ...]:
+    """Views of vectors, expanded to a grid with one dimension for each."""
 @overload
 def min(input: Tensor) -> Tensor:
     """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
@@ -358,26 +696,38 @@ def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
     """The smaller of two values; NaN if either is.  Equal values share the gradient."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Product of two matrices."""
+def moveaxis(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
+    """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
 def movedim(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
-def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Squared difference of input and target: its mean, sum, or each term."""
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Product of two tensors, or of a tensor and a number."""
 def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Product of two tensors, or of a tensor and a number."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Product of a matrix and a vector."""
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the multivariate gamma function with dimension p."""
+def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
+def nan_to_num_(input: Tensor, nan: Any = ..., posinf: Any = ..., neginf: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `nan_to_num`: overwrites this tensor with the result, and returns it."""
 def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """A view of `length` indexes of a dimension from `start` on."""
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
+    """As `narrow`, but the result is a contiguous copy."""
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input != other, as bool; True for NaN."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """-x."""
+def neg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """-x."""
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Negative log-probability of the target classes, from log-probabilities."""
+def negative_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
 @overload
 def nonzero(input: Tensor, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor:
     """The indexes of all nonzero elements, in row-major order."""
@@ -386,10 +736,10 @@ def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
     """The indexes of all nonzero elements, in row-major order."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """The method `Tensor.norm`, with out=."""
+def not_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """input != other, as bool; True for NaN."""
 def numel(input: Tensor) -> _int:
     """Return the number of elements of a tensor."""
-def one_hot(tensor: Tensor, num_classes: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """1 at each index, 0 elsewhere, along a new last dimension."""
 def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor of ones."""
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -398,10 +748,26 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """A view with the dimensions in another order."""
+def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
+    """As `permute`, but the result is a contiguous copy."""
+def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Images whose r * r channels become squares of r by r pixels, for an upscale factor r."""
+def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
+    """The reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r."""
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The n-th derivative of digamma."""
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself, `+input`.  Raises DtypeError for bool."""
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`input` to the power `exponent`, element by element."""
+def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
 def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Product over some dimensions, or all of them.  The second derivative is wrong where a factor is 0."""
+def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """An angle in radians converted to degrees; integers give float32."""
+def rad2deg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `rad2deg`: overwrites this tensor with the result, and returns it."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
 def rand_like(input: Tensor, *, memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -420,58 +786,124 @@ def randn_like(input: Tensor, *, memory_format: _memory_format | None = ..., gen
     """As `randn`, with the shape, type and device of `input` unless others are named."""
 def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """The integers from 0 to n - 1 in a random order, int64 by default."""
+def range(start: Number = ..., end: Number = ..., step: Number = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """Numbers from start to end, which is included, `step` apart.  Deprecated: `arange` leaves the end out."""
 def ravel(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Flatten to one dimension: a view of a contiguous input, else a copy."""
+def real(input: Tensor) -> Tensor:
+    """The tensor itself, which is real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / x; integers give float32."""
+def reciprocal_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `reciprocal`: overwrites this tensor with the result, and returns it."""
 def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """max(x, 0); NaN is unchanged."""
+def relu_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `relu`: overwrites this tensor with the result, and returns it."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
-def repeat(input: Tensor, repeats: Sizes | Tensor | None, *, out: Tensor | None = ...) -> Tensor:
-    """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ..., out: Tensor | None = ...) -> Tensor:
     """Repeat each element, or each index of a dimension, several times in a row."""
 def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """A view with another shape where the strides allow it, else a copy."""
+def resize_as_(input: Tensor, the_template: Any, *, memory_format: _memory_format | None = ...) -> Tensor:
+    """The method `Tensor.resize_as_`."""
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself, which is no lazy conjugate."""
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself, which is no lazy negative."""
+def result_type(tensor: Any = ..., other: Tensor | Number = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
+    """Return the type of the result of arithmetic on two tensors or numbers."""
 def roll(input: Tensor, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened."""
+def rot90(input: Tensor, k: _int = ..., dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, halves to the even one; integers are unchanged."""
+def round_(input: Tensor, *, decimals: Any = ..., out: Tensor | None = ...) -> Tensor:
+    """In-place version of `round`: overwrites this tensor with the result, and returns it."""
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """Alias of `vstack`."""
+def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """x where it is positive, else x times a slope: in training random in [lower, upper), else the mean of both."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / sqrt(x); integers give float32."""
+def rsqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `rsqrt`: overwrites this tensor with the result, and returns it."""
+def rsub(input: Tensor, other: Tensor | Number, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """`other - alpha * input`."""
+def scalar_tensor(s: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """A 0-dim tensor of a number, of the default type unless another is named."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """A view of one index of a dimension, without that dimension."""
+def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
+    """As `select`, but the result is a contiguous copy."""
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A copy of the input with `src` at one index of a dimension."""
+def selu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1."""
+def set_default_dtype(d: _dtype) -> None:
+    """Set the default type, a floating point type."""
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default type by a legacy class or its name; a class of CUDA also sets this thread's default device."""
 def set_printoptions(precision: _int | None = ..., threshold: _float | None = ..., edgeitems: _int | None = ..., linewidth: _int | None = ..., profile: str | None = ..., sci_mode: _bool | None = ...) -> None:
     """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full"."""
 def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
     """Restore a state that get_rng_state returned."""
+def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Sign of each value: -1, 0 or 1; 0 for NaN."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / (1 + exp(-x))."""
+def sigmoid_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `sigmoid`: overwrites this tensor with the result, and returns it."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sign of each value: -1, 0 or 1; 0 for NaN."""
-def silu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x * sigmoid(x)."""
+def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Test each element for a set sign bit; -0.0 has one."""
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sine."""
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2."""
+def sin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `sin`: overwrites this tensor with the result, and returns it."""
+def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
+def sinc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `sinc`: overwrites this tensor with the result, and returns it."""
+def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Hyperbolic sine."""
+def sinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `sinh`: overwrites this tensor with the result, and returns it."""
+def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """As `slice`, but the result is a contiguous copy."""
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A copy of the input with `src` at every `step`-th index of a dimension from start up to end, excluded."""
 def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """exp(input) divided by its sum along `dim`."""
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
+def split_copy(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """As `split`, but each result is a contiguous copy."""
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Views of consecutive pieces of a dimension, of the listed sizes."""
+def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """As `split_with_sizes`, but each result is a contiguous copy."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square root; integers give float32."""
+def sqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `sqrt`: overwrites this tensor with the result, and returns it."""
 def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """x * x; bool gives int64."""
+def square_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `square`: overwrites this tensor with the result, and returns it."""
 def squeeze(input: Tensor, dim: Sizes | None = ...) -> Tensor:
     """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
+def squeeze_copy(input: Tensor, dim: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """As `squeeze`, but the result is a contiguous copy."""
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors of one shape along a new dimension."""
 def std(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -488,12 +920,24 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...)
     """Alias of `transpose`."""
 def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Transpose a matrix; a tensor with fewer dimensions is returned as it is."""
+def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """As `t`, but the result is a contiguous copy."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
+def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Tangent."""
+def tan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `tan`: overwrites this tensor with the result, and returns it."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic tangent."""
+def tanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `tanh`: overwrites this tensor with the result, and returns it."""
 def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions."""
+def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | None = ...) -> Tensor:
+    """x where it exceeds the threshold, else `value`; NaN is unchanged."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """As `repeat`; missing leading counts are 1."""
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -502,24 +946,52 @@ def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sum of the diagonal of a matrix; integers give int64."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """A view with two dimensions swapped."""
+def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
+    """As `transpose`, but the result is a contiguous copy."""
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
+def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """Rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
+def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """Rows and columns of the elements on and above a diagonal of a matrix, in row-major order."""
 def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Quotient of two tensors, or of a tensor and a number; integers give float32."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
+def trunc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
+def typename(obj: Any) -> str:
+    """Return the name of a tensor's legacy type, or of another object's class, with its module."""
 def unbind(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of every index of a dimension."""
+def unbind_copy(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """As `unbind`, but each result is a contiguous copy."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
     """Split one dimension into several; one size may be -1."""
+def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
+    """As `unfold`, but the result is a contiguous copy."""
+def unravel_index(indices: Sequence[Tensor | None], shape: Sizes) -> tuple[Any, ...]:
+    """The coordinates of flat indices into a tensor of `shape`: one tensor of int64 for each dimension."""
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """As `chunk`, for pieces that may be written in place in a graph."""
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """As `split`, for pieces that may be written in place in a graph."""
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """As `split_with_sizes`, for pieces that may be written in place in a graph."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A view with a dimension of size 1 inserted at `dim`."""
+def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
+    """As `unsqueeze`, but the result is a contiguous copy."""
+def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True."""
 def var(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
-def view(input: Tensor, size: Sizes) -> Tensor:
-    """A view with another shape; one size may be -1, which is then inferred."""
+def view_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
+    """As `view`, but the result is a contiguous copy."""
+def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+    """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 0, with vectors as rows."""
 @overload
@@ -528,6 +1000,12 @@ def where(condition: Tensor) -> tuple[Tensor, ...]:
 @overload
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True)."""
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
+def xlogy_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    """In-place version of `xlogy`: overwrites this tensor with the result, and returns it."""
+def zero_(input: Tensor) -> Tensor:
+    """The method `Tensor.zero_`."""
 def zeros(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor of zeros."""
 def zeros_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:

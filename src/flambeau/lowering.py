@@ -486,6 +486,9 @@ class _Lowering(calls.Lowering):
         return moved
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
+        """Write the result of a composite in place.  Raises DtypeError if the target's type cannot hold it."""
+        if source._layout.dtype.category > target._layout.dtype.category:
+            raise uncastable(_public_operator().called, source._layout.dtype, target._layout.dtype)
         return transfer.copy_(target, source)
 
     def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:

@@ -10,6 +10,7 @@ import pytest
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, ShapeError
+from flambeau.nn import functional
 from flambeau.ops.operator import COMPOSITE, LOWERED, POINTWISE, REGISTRY, VIEW, Array
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, machine
@@ -19,7 +20,7 @@ CASES = {case[0]: case[1:] for case in cases()}
 BY_OPERATOR: dict[str, list[str]] = {}
 for name in CASES:
     BY_OPERATOR.setdefault(name.split("-")[0], []).append(name)
-RANDOM = {"uniform", "normal", "random", "bernoulli", "dropout", "randperm"}
+RANDOM = {"rrelu", "uniform", "normal", "random", "bernoulli", "dropout", "randperm"}
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-12}
 
@@ -152,10 +153,11 @@ def test_out_receives_the_result(name):
     assert tried
 
 
+SPECIAL = {name for name in REGISTRY if name.startswith("special_")}  # in torch.special alone
 NOT_DERIVED = {
     # results that are not floating point
-    "all", "any", "argsort", "eq", "ge", "gt", "isfinite", "isinf", "isnan", "le", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "lt", "ne", "view_dtype",
+    "all", "any", "argsort", "eq", "ge", "gt", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "le",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "ne", "signbit", "view_dtype",
     # the second result has no derivative, and raises; test_attention.py checks that of the first
     "fused_attention",
     # its samples select nothing; a test below checks its derivative
@@ -296,12 +298,15 @@ def test_tensors_of_several_devices_fail_as_the_operator_says(name):
         told(operator.called, caught.value)
 
 
+def is_public(operator) -> bool:
+    """Whether programs call it: as a function of torch, of nn.functional or of special, or as a method."""
+    return operator.function or operator.method or hasattr(functional, operator.called) or operator.name in SPECIAL
+
+
 NEEDED = ("Operand", "Operands", "int")  # types that take none of the values below
 
 
-@pytest.mark.parametrize(
-    "name", sorted(name for name in BY_OPERATOR if REGISTRY[name].function or REGISTRY[name].method)
-)
+@pytest.mark.parametrize("name", sorted(name for name in BY_OPERATOR if is_public(REGISTRY[name])))
 @pytest.mark.parametrize("wrong", ["text", 1.5, None, ["text"]], ids=repr)
 def test_what_is_no_argument_fails_as_the_operator_says(name, wrong):
     """Each argument in turn is replaced.  Some values are arguments after all."""
@@ -328,7 +333,7 @@ def test_every_operator_that_can_be_called_wrongly_has_samples_of_it():
     lacking = [
         name
         for name, operator in REGISTRY.items()
-        if (operator.function or operator.method or operator.inplace)
+        if (is_public(operator) or operator.inplace)
         and [each for each in operator.parameters[1:] if each.annotation not in harmless]
         and not operator.errors
     ]
@@ -336,5 +341,5 @@ def test_every_operator_that_can_be_called_wrongly_has_samples_of_it():
 
 
 def test_every_operator_has_samples_and_dtypes():
-    functions = [name for name, operator in REGISTRY.items() if operator.function]
+    functions = [name for name, operator in REGISTRY.items() if is_public(operator)]
     assert [name for name in functions if name not in BY_OPERATOR or not REGISTRY[name].dtypes] == []

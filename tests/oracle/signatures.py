@@ -25,7 +25,7 @@ import torch
 MODULES = (
     "", "accelerator", "autograd", "autograd.graph", "backends.cuda", "backends.cudnn", "cuda", "cuda.comm",
     "cuda.memory", "cuda.nvtx", "cuda.profiler", "cuda.random", "multiprocessing", "nn", "nn.functional", "nn.init",
-    "nn.parallel", "nn.utils", "optim", "optim.lr_scheduler", "profiler", "random", "utils.data",
+    "nn.parallel", "nn.utils", "optim", "optim.lr_scheduler", "profiler", "random", "special", "utils.data",
 )  # fmt: skip
 STUBS = Path(torch.__file__).parent / "_C"
 BOTH = (Parameter.POSITIONAL_OR_KEYWORD,)

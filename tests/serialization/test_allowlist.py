@@ -145,7 +145,7 @@ def test_the_names_that_would_be_refused_are_listed(tmp_path):
     torch.save(value, path)
     here = __name__
     names = [f"{here}.{name}" for name in ("Plain", "Words", "Table", "Unique", "Point", "double")]
-    assert get_unsafe_globals_in_checkpoint(path) == [*names, "flambeau.nn.layers.ReLU"]
+    assert get_unsafe_globals_in_checkpoint(path) == [*names, "flambeau.nn.activation.ReLU"]
     add_safe_globals([Plain, Words, Table, torch.nn.ReLU])
     assert get_unsafe_globals_in_checkpoint(path) == names[3:]
     add_safe_globals([Unique, Point, double])

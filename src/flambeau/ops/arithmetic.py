@@ -14,7 +14,7 @@ from ..errors import DtypeError, ModeError, ShapeError, shown
 from ..host import np
 from ..scalars import converted
 from .copies import fill
-from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value
+from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
 from .pointwise import Pointwise, Types, floating_only, is_tensor, numbers, numpy_type, pointwise, promoted, to_float
 from .samples import NUMERIC_TYPES, divisible_pairs, one_bool, pairs, positives, scaled_pairs, singles, unbroadcastable
 
@@ -144,6 +144,29 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
     return grad, grad * -alpha if needs[1] else None
 
 
+def _tensor_first() -> Iterator[Sample]:
+    return (sample for sample in scaled_pairs() if hasattr(sample.args[0], "shape"))
+
+
+def _no_difference() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 4)), Array((3,))), ShapeError, r"\[3\] and \[3, 4\] do not broadcast")
+    yield ErrorSample((Array((3,), dtype="bool"), True), DtypeError, "bool operands are not supported")
+
+
+@composite(samples=_tensor_first, errors=_no_difference, dtypes=NUMERIC_TYPES, method=False)
+def rsub(input: Operand, other: Value, alpha: float = 1) -> Any:
+    """`other - alpha * input`.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for bool, and for integers with a fractional alpha.
+    Example:
+        >>> torch.rsub(torch.tensor([1, 2, 3]), 10)
+        tensor([9, 8, 7])
+    """
+    return sub(other, input, alpha=alpha)
+
+
 # products and quotients
 
 
@@ -217,9 +240,9 @@ def _(grad: Any, input: Any, other: Any, rounding_mode: Any, needs: Any) -> Any:
     return grad / other if needs[0] else None, -grad * ((input / other) / other) if needs[1] else None
 
 
-def _division(cuda: str, **options: Any) -> Any:
+def _division(cuda: str, samples: Any = divisible_pairs, **options: Any) -> Any:
     return pointwise(
-        dtype=numbers, cuda=cuda, samples=divisible_pairs, errors=_two_bools, dtypes=NUMERIC_TYPES, cost=4.0, **options
+        dtype=numbers, cuda=cuda, samples=samples, errors=_two_bools, dtypes=NUMERIC_TYPES, cost=4.0, **options
     )
 
 
@@ -277,6 +300,29 @@ def remainder(input: Value, other: Value) -> Any:
 @remainder.derivative(only_for={"input": "other", "other": "other"})
 def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     return grad, -grad * floor_divide(input, other) if needs[1] else None
+
+
+def _divisible_tensors() -> Iterator[Sample]:
+    return (sample for sample in divisible_pairs() if hasattr(sample.args[0], "shape"))
+
+
+@_division("remains_in_c(input, other)", _divisible_tensors)
+def fmod(input: Operand, other: Value) -> Any:
+    """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for bool.
+    Example:
+        >>> torch.fmod(torch.tensor([7, -7]), 3)
+        tensor([ 1, -1])
+    """
+    return np.fmod(input, other)
+
+
+@fmod.derivative(only_for={"input": "other", "other": "other"})
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    return grad, -grad * div(input, other, rounding_mode="trunc") if needs[1] else None
 
 
 @pointwise(dtype=to_float, cuda="1 / input", samples=positives, dtypes=dtypes.ALL)
@@ -507,6 +553,27 @@ def _slope_of_exponent(grad: Any, input: Any, exponent: Any) -> Any:
         return slope if input else REGISTRY["where"](exponent >= 0, 0, slope)
     slope = grad * (pow_(input, exponent) * REGISTRY["log"](input))
     return REGISTRY["where"](REGISTRY["logical_and"](input == 0, exponent >= 0), 0, slope)
+
+
+def _float_powers() -> Iterator[Sample]:
+    return (sample for sample in _powers() if hasattr(sample.args[0], "shape"))
+
+
+def _wide(operand: Any) -> Any:
+    return operand.to(dtypes.float64) if is_tensor(operand) else float(operand)
+
+
+@composite(samples=_float_powers, errors=unbroadcastable, dtypes=dtypes.ALL, inplace=True)
+def float_power(input: Value, exponent: Value) -> Any:
+    """`input` to the power `exponent`, computed and returned in float64.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.float_power(torch.tensor([1, 2, 3]), -1)
+        tensor([1.0000, 0.5000, 0.3333], dtype=torch.float64)
+    """
+    return pow_(_wide(input), _wide(exponent))
 
 
 # combinations of three operands

@@ -181,6 +181,58 @@ def isfinite(input: Operand) -> Any:
     return np.isfinite(input)
 
 
+@_test("is_infinite(input) && input > 0")
+def isposinf(input: Operand) -> Any:
+    """Test each element for positive infinity.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.isposinf(torch.tensor([1.0, float("inf"), -float("inf")]))
+        tensor([False,  True, False])
+    """
+    return np.isposinf(input) if numpy_type(input).kind == "f" else np.zeros(input.shape, bool)
+
+
+@_test("is_infinite(input) && input < 0")
+def isneginf(input: Operand) -> Any:
+    """Test each element for negative infinity.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.isneginf(torch.tensor([1.0, float("inf"), -float("inf")]))
+        tensor([False, False,  True])
+    """
+    return np.isneginf(input) if numpy_type(input).kind == "f" else np.zeros(input.shape, bool)
+
+
+@_test("true")
+def isreal(input: Operand) -> Any:
+    """Test each element for being real, which all are.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.isreal(torch.tensor([1.0, 2.0]))
+        tensor([True, True])
+    """
+    return np.ones(input.shape, bool)
+
+
+@_test("is_negative(input)")
+def signbit(input: Operand) -> Any:
+    """Test each element for a set sign bit; -0.0 has one.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.signbit(torch.tensor([1.0, -2.0, -0.0]))
+        tensor([False,  True,  True])
+    """
+    return np.signbit(input) if numpy_type(input).kind == "f" else np.less(input, 0)
+
+
 # logic
 
 
@@ -561,6 +613,54 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     tied = eq(input, other)
     by_input = _share(grad, gt(input, other), tied) if needs[0] else None
     return by_input, _share(grad, lt(input, other), tied) if needs[1] else None
+
+
+def _all_tensors() -> Iterator[Sample]:
+    return (sample for sample in pairs() if hasattr(sample.args[1], "shape"))
+
+
+def _number_extreme(cuda: str) -> Any:
+    return pointwise(
+        dtype=promoted, cuda=cuda, samples=_all_tensors, errors=unbroadcastable, dtypes=dtypes.ALL, inplace=False
+    )
+
+
+@_number_extreme("larger_number(input, other)")
+def fmax(input: Operand, other: Operand) -> Any:
+    """The larger of two values; the other one if one is NaN.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.fmax(torch.tensor([1.0, 5.0]), torch.tensor([3.0, float("nan")]))
+        tensor([3., 5.])
+    """
+    return np.fmax(input, other)
+
+
+@fmax.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    first = logical_or(ge(input, other), isnan(other))
+    return where(first, grad, 0) if needs[0] else None, masked_fill(grad, first, 0) if needs[1] else None
+
+
+@_number_extreme("smaller_number(input, other)")
+def fmin(input: Operand, other: Operand) -> Any:
+    """The smaller of two values; the other one if one is NaN.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.fmin(torch.tensor([1.0, 5.0]), torch.tensor([3.0, float("nan")]))
+        tensor([1., 5.])
+    """
+    return np.fmin(input, other)
+
+
+@fmin.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    first = logical_or(le(input, other), isnan(other))
+    return where(first, grad, 0) if needs[0] else None, masked_fill(grad, first, 0) if needs[1] else None
 
 
 def _one_bound() -> Iterator[Sample]:

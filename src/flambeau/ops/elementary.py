@@ -1,29 +1,31 @@
-"""Elementary functions of one operand: exponentials, logarithms, trigonometry, the error function, rounding."""
+"""Elementary functions: exponentials, logarithms, the error function, rounding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import log as log_of_number
 from math import pi
 from math import sqrt as root
 from typing import Any
 
 from .. import dtypes
 from ..errors import DtypeError
-from ..host import np
+from ..host import np, special
 from .copies import fill
-from .operator import Array, Operand, Sample, Value
+from .operator import Array, ErrorSample, Operand, Sample, Value
 from .pointwise import Pointwise, floating_only, numbers, numpy_type, pointwise, to_float
-from .samples import NUMERIC_TYPES, one_bool, positives, singles
+from .samples import NUMERIC_TYPES, no_floats, one_bool, positives, singles, unbroadcastable
 
 TWO_OVER_ROOT_PI = 2 / root(pi)
+LOG_2, LOG_10 = log_of_number(2), log_of_number(10)
 
 
-def floating_function(cuda: str, samples: Any = singles, cost: float = 10.0) -> Any:
+def floating_function(cuda: str, samples: Any = singles, cost: float = 10.0, **options: Any) -> Any:
     """Make an operator on floating point values; integers give float32."""
-    return pointwise(dtype=to_float, cuda=cuda, samples=samples, dtypes=dtypes.ALL, cost=cost)
+    return pointwise(dtype=to_float, cuda=cuda, samples=samples, dtypes=dtypes.ALL, cost=cost, **options)
 
 
-# exponentials and trigonometry
+# exponentials and logarithms
 
 
 @floating_function("exp(input)")
@@ -42,6 +44,24 @@ def exp(input: Operand) -> Any:
 @exp.derivative
 def _(grad: Any, out: Any) -> Any:
     return grad * out
+
+
+@floating_function("exp2(input)")
+def exp2(input: Operand) -> Any:
+    """2 to the power x.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.exp2(torch.tensor([0.0, 3.0]))
+        tensor([1., 8.])
+    """
+    return np.exp2(input)
+
+
+@exp2.derivative
+def _(grad: Any, out: Any) -> Any:
+    return grad * out * LOG_2
 
 
 @floating_function("expm1(input)")
@@ -81,6 +101,42 @@ def _(grad: Any, input: Any) -> Any:
     return grad / input
 
 
+@floating_function("log2(input)", positives)
+def log2(input: Operand) -> Any:
+    """Logarithm to base 2.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.log2(torch.tensor([8.0, 0.5]))
+        tensor([ 3., -1.])
+    """
+    return np.log2(input)
+
+
+@log2.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad / (input * LOG_2)
+
+
+@floating_function("log10(input)", positives)
+def log10(input: Operand) -> Any:
+    """Logarithm to base 10.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.log10(torch.tensor([100.0, 0.5]))
+        tensor([ 2.0000, -0.3010])
+    """
+    return np.log10(input)
+
+
+@log10.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad / (input * LOG_10)
+
+
 @floating_function("log1p(input)", positives)
 def log1p(input: Operand) -> Any:
     """log(1 + x), accurate near 0.
@@ -100,78 +156,6 @@ def _(grad: Any, input: Any) -> Any:
     return grad / (input + 1)
 
 
-@floating_function("sin(input)")
-def sin(input: Operand) -> Any:
-    """Sine.
-
-    Shapes: as the input's.
-    Host: returns at once.
-    Example:
-        >>> torch.sin(torch.tensor([0.0, 3.14159265 / 6]))
-        tensor([0.0000, 0.5000])
-    """
-    return np.sin(input)
-
-
-@sin.derivative
-def _(grad: Any, input: Any) -> Any:
-    return grad * cos(input)
-
-
-@floating_function("cos(input)")
-def cos(input: Operand) -> Any:
-    """Cosine.
-
-    Shapes: as the input's.
-    Host: returns at once.
-    Example:
-        >>> torch.cos(torch.tensor([0.0, 3.14159265 / 3]))
-        tensor([1.0000, 0.5000])
-    """
-    return np.cos(input)
-
-
-@cos.derivative
-def _(grad: Any, input: Any) -> Any:
-    return grad * -sin(input)
-
-
-# W. J. Cody, "Rational Chebyshev approximations for the error function", Mathematics of Computation 23 (1969):
-# erf(x) / x in x^2 up to SMALL, exp(x^2) erfc(x) in x beyond; from LARGE on, erf is 1 in float64.
-SMALL, LARGE = 0.46875, 6.0
-_NEAR_TOP = (
-    1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3,
-)  # fmt: skip
-_NEAR_BOTTOM = (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3)
-_FAR_TOP = (
-    2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1, 2.98635138197400131e2,
-    8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3,
-)  # fmt: skip
-_FAR_BOTTOM = (
-    1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
-    3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3,
-)  # fmt: skip
-
-
-def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
-    total = np.full_like(x, coefficients[0])
-    for coefficient in coefficients[1:]:
-        total *= x
-        total += coefficient
-    return total
-
-
-def erf_of(x: Any) -> Any:
-    """Error function of an array, computed in float64 with an error of 5e-16 and rounded to the type of the array."""
-    wide = np.asarray(x, np.float64)
-    size = np.minimum(np.abs(wide), LARGE)
-    is_small = size <= SMALL
-    square = np.where(is_small, size * size, 0.0)
-    near = wide * (_polynomial(_NEAR_TOP, square) / _polynomial(_NEAR_BOTTOM, square))
-    far = 1 - np.exp(-size * size) * (_polynomial(_FAR_TOP, size) / _polynomial(_FAR_BOTTOM, size))
-    return np.where(is_small, near, np.copysign(far, wide)).astype(x.dtype)
-
-
 @floating_function("erf(input)", cost=20.0)
 def erf(input: Operand) -> Any:
     """Error function.
@@ -182,12 +166,115 @@ def erf(input: Operand) -> Any:
         >>> torch.erf(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.8427])
     """
-    return erf_of(input)
+    return special.erf(input)
 
 
 @erf.derivative
 def _(grad: Any, input: Any) -> Any:
     return grad * (exp(-(input * input)) * TWO_OVER_ROOT_PI)
+
+
+@floating_function("erfc(input)", cost=20.0)
+def erfc(input: Operand) -> Any:
+    """1 - erf(x), accurate where that is near 0.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.erfc(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.1573])
+    """
+    return special.erfc(input)
+
+
+@erfc.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * (exp(-(input * input)) * -TWO_OVER_ROOT_PI)
+
+
+def inner() -> Iterator[Sample]:
+    """As `singles`, with values between -1 and 1."""
+    return (Sample((sample.args[0]._replace(low=-0.9, high=0.9),)) for sample in singles())
+
+
+@floating_function("erfinv(input)", inner, 20.0)
+def erfinv(input: Operand) -> Any:
+    """Inverse of the error function; NaN outside [-1, 1].
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.erfinv(torch.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.4769,    inf])
+    """
+    return special.erfinv(input)
+
+
+@erfinv.derivative
+def _(grad: Any, out: Any) -> Any:
+    return grad * exp(out * out) / TWO_OVER_ROOT_PI
+
+
+# sums of exponentials
+
+
+def _floating_pairs() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
+    yield Sample((Array((3, 1)), Array((4,), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), layout="strided", seed=1)))
+    yield Sample((Array((0, 3)), Array((3,), seed=1)))
+
+
+def _no_logarithms() -> Iterator[ErrorSample]:
+    yield from unbroadcastable()
+    integers = Array((3,), dtype="int64")
+    yield ErrorSample((integers, integers), DtypeError, "operands must be floating point, got int64")
+
+
+@pointwise(
+    dtype=floating_only, cuda="add_logarithms(input, other)", samples=_floating_pairs, errors=_no_logarithms,
+    dtypes=dtypes.FLOATING_TYPES, inplace=False, cost=20.0,
+)  # fmt: skip
+def logaddexp(input: Operand, other: Operand) -> Any:
+    """log(exp(input) + exp(other)), without overflow.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.logaddexp(torch.tensor([-300.0, 0.0]), torch.tensor([-300.0, 1.0]))
+        tensor([-299.3069,    1.3133])
+    """
+    return np.logaddexp(input, other)
+
+
+@logaddexp.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    by_input = grad / (exp(other - input) + 1) if needs[0] else None
+    return by_input, grad / (exp(input - other) + 1) if needs[1] else None
+
+
+@pointwise(
+    dtype=floating_only, cuda="add_logarithms_2(input, other)", samples=_floating_pairs, errors=_no_logarithms,
+    dtypes=dtypes.FLOATING_TYPES, inplace=False, cost=20.0,
+)  # fmt: skip
+def logaddexp2(input: Operand, other: Operand) -> Any:
+    """log2(2^input + 2^other), without overflow.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.logaddexp2(torch.tensor([-300.0, 0.0]), torch.tensor([-300.0, 1.0]))
+        tensor([-299.0000,    1.5850])
+    """
+    return np.logaddexp2(input, other)
+
+
+@logaddexp2.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    by_input = grad / (exp2(other - input) + 1) if needs[0] else None
+    return by_input, grad / (exp2(input - other) + 1) if needs[1] else None
 
 
 # rounding
@@ -234,6 +321,28 @@ def trunc(input: Operand) -> Any:
         tensor([-1.,  0.,  2.])
     """
     return np.trunc(input)
+
+
+@pointwise(
+    dtype=floating_only, cuda="input - trunc(input)", samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES
+)
+def frac(input: Operand) -> Any:
+    """x - trunc(x), the part after the point, with the sign of x.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.frac(torch.tensor([1.0, 2.5, -3.25]))
+        tensor([ 0.0000,  0.5000, -0.2500])
+    """
+    array: Any = input
+    return array - np.trunc(array)
+
+
+@frac.derivative
+def _(grad: Any) -> Any:
+    return grad
 
 
 def _multiples() -> Iterator[Sample]:

@@ -254,7 +254,7 @@ def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
     return out
 
 
-@composite(samples=_classes, errors=_bad_classes, dtypes=(int64,), method=False, host="waits")
+@composite(samples=_classes, errors=_bad_classes, dtypes=(int64,), method=False, function=False, host="waits")
 def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
     """1 at each index, 0 elsewhere, along a new last dimension.
 

@@ -286,7 +286,7 @@ def _repeat_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), (2,)), ShapeError, r"1 counts, \[2\], .* 2 dimensions")
 
 
-@composite(samples=_repeat_samples, errors=_repeat_errors, dtypes=dtypes.ALL)
+@composite(samples=_repeat_samples, errors=_repeat_errors, dtypes=dtypes.ALL, function=False)
 def repeat(input: Operand, repeats: Any) -> Any:
     """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first.
 

@@ -479,7 +479,7 @@ def _bad_layers() -> Iterator[ErrorSample]:
     yield ErrorSample(mixed, DtypeError, "got float32 and float64")
 
 
-@operator(samples=_layers, errors=_bad_layers, dtypes=PRODUCT_TYPES, method=False, setting=allow_tf32)
+@operator(samples=_layers, errors=_bad_layers, dtypes=PRODUCT_TYPES, method=False, function=False, setting=allow_tf32)
 def linear(call: Any, input: Operand, weight: Operand, bias: Operand | None = None) -> Any:
     """input @ weight^T + bias.
 

@@ -155,7 +155,7 @@ def _warn_sizes(name: str, input: Any, target: Any) -> None:
         )
 
 
-@composite(samples=_weighted_differences, errors=_bad_differences, dtypes=FLOATING_TYPES, method=False)
+@composite(samples=_weighted_differences, errors=_bad_differences, dtypes=FLOATING_TYPES, method=False, function=False)
 def mse_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Operand | None = None,
@@ -175,7 +175,7 @@ def mse_loss(
     return _weighted("mse_loss", squared_difference(input, target), input, weight, reduction)
 
 
-@composite(samples=_weighted_differences, errors=_bad_differences, dtypes=FLOATING_TYPES, method=False)
+@composite(samples=_weighted_differences, errors=_bad_differences, dtypes=FLOATING_TYPES, method=False, function=False)
 def l1_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Operand | None = None,
@@ -200,7 +200,7 @@ def _bad_betas() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2,)), Array((2,))), ShapeError, "beta must not be negative, got -1", {"beta": -1})
 
 
-@composite(samples=_differences, errors=_bad_betas, dtypes=FLOATING_TYPES, method=False)
+@composite(samples=_differences, errors=_bad_betas, dtypes=FLOATING_TYPES, method=False, function=False)
 def smooth_l1_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     beta: float = 1.0,
@@ -232,7 +232,7 @@ SLOPE_FLOOR = 1e-12  # the least divisor in the gradient of such a logarithm
 # classes
 
 
-@composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False)
+@composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False, function=False)
 def nll_loss(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
     ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean",
@@ -270,7 +270,7 @@ def _entropy_errors() -> Iterator[ErrorSample]:
     yield from class_errors()
 
 
-@composite(samples=_entropy_samples, errors=_entropy_errors, dtypes=FLOATING_TYPES, method=False)
+@composite(samples=_entropy_samples, errors=_entropy_errors, dtypes=FLOATING_TYPES, method=False, function=False)
 def cross_entropy(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
     ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
@@ -422,7 +422,7 @@ def _bad_binaries() -> Iterator[ErrorSample]:
     )
 
 
-@composite(samples=_probabilities, errors=_bad_binaries, dtypes=FLOATING_TYPES, method=False)
+@composite(samples=_probabilities, errors=_bad_binaries, dtypes=FLOATING_TYPES, method=False, function=False)
 def binary_cross_entropy(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",

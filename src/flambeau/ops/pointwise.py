@@ -234,15 +234,17 @@ def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 class Pointwise(Operator):
     """An operator whose result at an index depends only on its inputs at that index.
 
+    Parameters that take no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
     exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
+    source: the name of a file of ops/kernels with functions that the expression calls, beside math.cu.
     """
 
     casts = False  # whether out= may have any type
 
     def __init__(
         self, body: Callable[..., Any], rule: DtypeRule, cuda: str, cost: float, *, exact: bool = False,
-        factor: str = "", **options: Any,
+        factor: str = "", source: str = "", **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(body, POINTWISE, **options)
         self.rule = rule
@@ -250,6 +252,8 @@ class Pointwise(Operator):
         self.cost = cost
         self.exact = exact
         self.factor = self.index_of[factor] if factor else -1
+        self.source = source
+        self.weak = [not each.is_tensor or each.name == factor for each in self.parameters]  # not promoted as numbers
         self.kernels: dict[Any, Kernel] = {}
 
     def lower(self, call: Any, *operands: Any) -> Any:
@@ -257,7 +261,7 @@ class Pointwise(Operator):
         out = call.given
         tensors = [operand for operand in operands if is_tensor(operand)]
         types = [type_of(operand) for operand in operands]
-        promoting = [operand for at, operand in enumerate(operands) if at != self.factor or is_tensor(operand)]
+        promoting = [operand for operand, weak in zip(operands, self.weak) if not weak or is_tensor(operand)]
         computes, dtype = self.rule(self.name, types, common_type(promoting))
         shape = st.Size(st.broadcast([tensor.shape for tensor in tensors], self.name))
         if out is not None:
@@ -278,10 +282,11 @@ class Pointwise(Operator):
 
     def strides_of(self, shape: st.Shape, operands: Sequence[Any]) -> st.Shape:
         """The strides of a new result.  A number that is an operand counts as a zero-dimensional tensor."""
-        laid = [(operand.shape, operand.strides) if is_tensor(operand) else ((), ()) for operand in operands]
-        if self.exact or self.factor >= 0:
-            laid = [operand_layout for operand_layout, operand in zip(laid, operands) if is_tensor(operand)]
-        return st.elementwise(shape, laid)
+        are_left_out = self.exact or self.factor >= 0
+        return st.elementwise(shape, [
+            (operand.shape, operand.strides) if is_tensor(operand) else ((), ())
+            for operand, weak in zip(operands, self.weak) if is_tensor(operand) or not (weak or are_left_out)
+        ])  # fmt: skip
 
     def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
         """Convert a number for the kernel: an argument is checked, an operand wraps in the kernel."""
@@ -313,7 +318,8 @@ class Pointwise(Operator):
         params.append(Strided("layout", ("out", *tensors, RECIPROCALS)))
         tags = [stored.name if stored else f"n{compute.name}" for stored, compute in zip(inputs, computes)]
         entry = "_".join([self.name, out.name, *tags])
-        source = POINTWISE_SOURCE + kernel_source(entry, out, list(zip(names, inputs, computes)), self.cuda)
+        functions = POINTWISE_SOURCE + (source_text(self.source) if self.source else "")
+        source = functions + kernel_source(entry, out, list(zip(names, inputs, computes)), self.cuda)
         kernel = Kernel(entry, source, params, _reference(self.body, computes), self.cost)
         if all(stored in (None, compute) and compute.wide is compute for stored, compute in zip(inputs, computes)):
             kernel.body, kernel.computes = self.body, tuple(computes)
@@ -415,7 +421,7 @@ def pointwise(
 
     cuda: the same computation, as a CUDA C++ expression of the parameter names.
     cost: arithmetic operations per element.
-    exact, factor: see Pointwise.
+    exact, factor, source: see Pointwise.
     """
     options.setdefault("inplace", True)
     return lambda body: Pointwise(body, dtype, cuda, cost, **options)

@@ -65,6 +65,11 @@ def one_bool() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "bool operands are not supported")
 
 
+def no_floats() -> Iterator[ErrorSample]:
+    """Integers, for operators that take floating point alone."""
+    yield ErrorSample((Array((3,), dtype="int64"),), DtypeError, "operands must be floating point, got int64")
+
+
 # reductions and dimensions
 
 

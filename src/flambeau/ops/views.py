@@ -40,7 +40,7 @@ def _view_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((4, 3), layout="transposed"), (12,)), ShapeError, r"reshape")
 
 
-@view(samples=_view_samples, errors=_view_errors, dtypes=dtypes.ALL, name="view")
+@view(samples=_view_samples, errors=_view_errors, dtypes=dtypes.ALL, function=False, name="view")
 def view_(input: Operand, size: Any) -> Any:
     """A view with another shape; one size may be -1, which is then inferred.
 
@@ -465,7 +465,7 @@ def _expand_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), (-1, 3)), ShapeError, r"-1 .* leading")
 
 
-@view(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL)
+@view(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL, function=False)
 def expand(input: Operand, size: Any) -> Any:
     """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size.
 

@@ -16,11 +16,91 @@ from ..memory_formats import contiguous_format
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
 from . import checks
-from .operators import ALIASES
+from .operators import ALIASES, inplace_function
+from .tensor import Tensor
+
+# PyTorch's functions that write their first argument: of these, the methods of tensors, or operators that are none
+IN_PLACE = """
+abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
+celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_
+fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
+reciprocal_ relu_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_
+trunc_ xlogy_
+"""
+
+
+def _writing(name: str) -> Any:
+    """The function `name`, which writes its first argument; None if there is none."""
+    operator = REGISTRY.get(name[:-1])
+    if operator is not None and not operator.method:
+        return inplace_function(operator.in_place())
+    return getattr(Tensor, name, None)
+
 
 _FUNCTIONS: dict[str, Any] = {name: operator for name, operator in REGISTRY.items() if operator.function}
 _FUNCTIONS |= {alias: REGISTRY[name].called_as(alias) for alias, name in ALIASES.items()}
+_FUNCTIONS |= {name: function for name in IN_PLACE.split() if (function := _writing(name)) is not None}
 globals().update(_FUNCTIONS)
+
+
+def clone(input: Any, *, memory_format: Any = None) -> Any:
+    """The method `Tensor.clone`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.clone(torch.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+    """
+    checks.tensor("clone", "input", input)
+    return input.clone() if memory_format is None else input.clone(memory_format=memory_format)
+
+
+def detach(input: Any) -> Any:
+    """The method `Tensor.detach`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.detach(torch.tensor([1.0, 2.0], requires_grad=True))
+        tensor([1., 2.])
+    """
+    checks.tensor("detach", "input", input)
+    return input.detach()
+
+
+def detach_(input: Any) -> Any:
+    """The method `Tensor.detach_`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.detach_(torch.tensor([1.0], requires_grad=True) * 2)
+        tensor([2.])
+    """
+    checks.tensor("detach_", "input", input)
+    return input.detach_()
+
+
+def fill_(input: Any, value: Any) -> Any:
+    """The method `Tensor.fill_`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.fill_(torch.zeros(2), 3.0)
+        tensor([3., 3.])
+    """
+    checks.tensor("fill_", "input", input)
+    return input.fill_(value)
+
+
+def zero_(input: Any) -> Any:
+    """The method `Tensor.zero_`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.zero_(torch.ones(2))
+        tensor([0., 0.])
+    """
+    checks.tensor("zero_", "input", input)
+    return input.zero_()
 
 
 def embedding(
@@ -97,6 +177,29 @@ def detach_copy(input: Any) -> Any:
     return input.detach().clone(memory_format=contiguous_format)
 
 
+def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
+    """The n-th derivative of digamma.
+
+    Host:   returns at once.
+    Raises: ValueRangeError for a negative n.
+    Example:
+        >>> torch.polygamma(1, torch.tensor([1.0, 0.5]))
+        tensor([1.6449, 4.9348])
+    """
+    return REGISTRY["polygamma"](input, n, out=out)
+
+
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+    """The method `Tensor.norm`, with out=.
+
+    Host: returns at once.
+    Example:
+        >>> torch.norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
+    return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
+
+
 def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """The method `Tensor.as_strided_`.
 
@@ -119,15 +222,7 @@ def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> A
     return input.resize_as_(the_template, memory_format=memory_format)
 
 
-def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
-    """The method `Tensor.norm`, with out=.
-
-    Host: returns at once.
-    Example:
-        >>> torch.norm(torch.tensor([3.0, 4.0]))
-        tensor(5.)
-    """
-    return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
-
-
-__all__ = ["as_strided_", "detach_copy", "fill", "resize_as_", *_FUNCTIONS]
+__all__ = [
+    "as_strided_", "clone", "detach", "detach_", "detach_copy", "fill", "fill_", "polygamma", "resize_as_", "zero_",
+    *_FUNCTIONS,
+]  # fmt: skip

@@ -12,12 +12,24 @@ from ..core.factories import resolve, sizes
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, FlambeauError, name_error, naming, shown
-from ..ops import compare, join, views
+from ..ops import compare, join, special, views
 from ..ops.indexing import index_put_
 from ..ops.operator import Operator
 from ..runtime import device as devices
 from ..runtime.device import CPU_INDEX, cuda_index
-from . import checks, host_loops, indexing, inplace_views, interop, legacy, like_factories, pickling, queries, storages
+from . import (
+    checks,
+    host_loops,
+    indexing,
+    inplace_views,
+    interop,
+    legacy,
+    like_factories,
+    pickling,
+    queries,
+    reals,
+    storages,
+)
 from .operators import put
 
 FLAGS = ("non_blocking", "copy")
@@ -246,6 +258,17 @@ def _never(self: Any) -> bool:
     return False
 
 
+def polygamma(self: Any, n: int) -> Any:
+    """The n-th derivative of digamma.
+
+    Host: returns at once.
+    Example:
+        >>> torch.tensor([1.0, 0.5]).polygamma(1)
+        tensor([1.6449, 4.9348])
+    """
+    return special.polygamma(self, n)
+
+
 def install(cls: Any) -> None:
     """Add these methods to a tensor class."""
     for name, element_type in CONVERSIONS.items():
@@ -254,11 +277,13 @@ def install(cls: Any) -> None:
         join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
     ):  # fmt: skip
         put(cls, operator.name, _several(operator))
-    others = host_loops, inplace_views, queries, storages
-    for method in (new, where, *like_factories.NEW_METHODS, *[method for each in others for method in each.METHODS]):
+    groups = like_factories.NEW_METHODS, host_loops.METHODS, inplace_views.METHODS, queries.METHODS, reals.METHODS
+    for method in (new, polygamma, where, *[each for group in (*groups, storages.METHODS) for each in group]):
         setattr(cls, method.__name__, method)
     for kind in queries.KINDS:
         setattr(cls, f"is_{kind}", property(_never, doc=f"False: there are no tensors of the kind {kind}."))
+    for name, found in reals.PROPERTIES.items():
+        setattr(cls, name, found)
     put(cls, "__getitem__", core_views.getter(indexing.get))
     put(cls, "__setitem__", indexing.put)
     put(cls, "__delitem__", indexing.delete)

@@ -14,8 +14,10 @@ from ..ops.operator import REGISTRY, Operator
 from . import interop
 
 ALIASES = {
-    "absolute": "abs", "clip": "clamp", "divide": "div", "moveaxis": "movedim", "multiply": "mul", "negative": "neg",
-    "subtract": "sub", "true_divide": "div",
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
+    "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc", "greater": "gt",
+    "greater_equal": "ge", "less": "lt", "less_equal": "le", "moveaxis": "movedim", "multiply": "mul",
+    "negative": "neg", "not_equal": "ne", "sgn": "sign", "subtract": "sub", "true_divide": "div",
 }  # fmt: skip
 BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
@@ -34,12 +36,12 @@ def install(cls: Any) -> None:
         if operator.method and operator.name not in own:
             put(cls, operator.name, _method(operator))
         if operator.inplace and f"{operator.name}_" not in own:
-            put(cls, f"{operator.name}_", _inplace_method(operator.in_place()))
+            put(cls, f"{operator.name}_", inplace_function(operator.in_place()))
     for alias, name in ALIASES.items():
         operator = REGISTRY[name].called_as(alias)
         put(cls, alias, _method(operator))
         if operator.inplace:
-            put(cls, f"{alias}_", _inplace_method(operator.in_place()))
+            put(cls, f"{alias}_", inplace_function(operator.in_place()))
     put(cls, "view", _view_method(REGISTRY["view"], REGISTRY["view_dtype"]))
     _install_symbols(cls)
 
@@ -82,9 +84,11 @@ def _method(operator: Operator) -> Any:
     return method
 
 
-def _inplace_method(operator: Operator) -> Any:
+def inplace_function(operator: Operator) -> Any:
+    """Make the function, or method, that writes the operator's result into its first argument."""
     method = calls.inplace_method_of(operator)
     method.__name__, method.__doc__ = operator.called, _inplace_text(operator)
+    method.__qualname__, method.__module__ = operator.called, "flambeau.nn.functional"  # unless it becomes a method
     method.__wrapped__ = operator  # the method has its signature
     return method
 

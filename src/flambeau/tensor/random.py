@@ -145,7 +145,7 @@ def fork_rng(
     Raises: DeviceNameError for a device_type other than "cuda" and None.
     Example:
         >>> _ = torch.manual_seed(0)
-        >>> with torch.fork_rng(devices=[]):
+        >>> with torch.random.fork_rng(devices=[]):
         ...     inside = torch.rand(2)
         >>> torch.equal(inside, torch.rand(2))
         True

@@ -16,7 +16,7 @@ from ..runtime.device import device as _device
 from ..runtime.generator import Generator
 from ..runtime.stream import Stream
 from ..strides import Size
-from .storages import UntypedStorage
+from .storages import TypedStorage, UntypedStorage
 
 Number: TypeAlias = _bool | _int | _float
 Device: TypeAlias = _device | str | _int | None
@@ -33,6 +33,9 @@ class Tensor:
     """An array of one type on one device, which records how it was computed where a gradient is wanted."""
     def __init__(self, *args: Any, device: Device = ...) -> None: ...
     def __init_subclass__(cls, *, overrides: _bool = ...) -> None: ...
+    @property
+    def H(self) -> Tensor:
+        """A matrix transposed; a tensor without dimensions is returned."""
     @property
     def T(self) -> Tensor:
         """A view with the dimensions in reverse order."""
@@ -106,6 +109,14 @@ class Tensor:
         """Absolute value."""
     def absolute_(self) -> Self:
         """Absolute value."""
+    def acos(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+    def acos_(self) -> Self:
+        """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+    def acosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the hyperbolic cosine; NaN below 1."""
+    def acosh_(self) -> Self:
+        """Inverse of the hyperbolic cosine; NaN below 1."""
     def add(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
         """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
@@ -120,6 +131,8 @@ class Tensor:
         """`input + value * tensor1 * tensor2`."""
     def addmm(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
+    def adjoint(self, *, out: Tensor | None = ...) -> Tensor:
+        """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
@@ -128,8 +141,40 @@ class Tensor:
         """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
+    def angle(self, *, out: Tensor | None = ...) -> Tensor:
+        """The angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Test whether any element is nonzero; NaN is nonzero.  False without elements."""
+    def apply_(self, callable: Callable[[Any], Any]) -> Self:
+        """Replace every element of a CPU tensor by a Python function of it.  Slow: operators compute whole tensors."""
+    def arccos(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+    def arccos_(self) -> Self:
+        """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+    def arccosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the hyperbolic cosine; NaN below 1."""
+    def arccosh_(self) -> Self:
+        """Inverse of the hyperbolic cosine; NaN below 1."""
+    def arcsin(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+    def arcsin_(self) -> Self:
+        """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+    def arcsinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the hyperbolic sine."""
+    def arcsinh_(self) -> Self:
+        """Inverse of the hyperbolic sine."""
+    def arctan(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the tangent, in [-pi/2, pi/2]."""
+    def arctan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+    def arctan2_(self, other: Tensor) -> Self:
+        """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+    def arctan_(self) -> Self:
+        """Inverse of the tangent, in [-pi/2, pi/2]."""
+    def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+    def arctanh_(self) -> Self:
+        """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Index of the largest value along a dimension, or in the flattened input."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -138,8 +183,32 @@ class Tensor:
         """The indices that sort a dimension."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
         """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
+    def as_strided_(self, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Self:
+        """Give this tensor itself any sizes and strides within its storage, and return it."""
+    def as_strided_scatter(self, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A contiguous copy of the input with `src` in the part of these sizes and strides."""
     def as_subclass(self, cls: _type) -> Tensor:
         """Return an alias of this tensor as a tensor of a subclass; gradients flow through it."""
+    def asin(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+    def asin_(self) -> Self:
+        """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+    def asinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the hyperbolic sine."""
+    def asinh_(self) -> Self:
+        """Inverse of the hyperbolic sine."""
+    def atan(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the tangent, in [-pi/2, pi/2]."""
+    def atan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+    def atan2_(self, other: Tensor) -> Self:
+        """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+    def atan_(self) -> Self:
+        """Inverse of the tangent, in [-pi/2, pi/2]."""
+    def atanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+    def atanh_(self) -> Self:
+        """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from."""
     def bernoulli(self, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -210,14 +279,28 @@ class Tensor:
         """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
+    def conj(self) -> Tensor:
+        """The tensor itself: a real number is its own conjugate."""
+    def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
+        """The tensor itself, or `out` with its values: a real number is its own conjugate."""
+    def conj_physical_(self) -> Self:
+        """The tensor itself, unchanged: a real number is its own conjugate."""
     def contiguous(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """The tensor itself if it lies in that format, contiguous_format by default, else a copy that does."""
     def copy_(self, other: Tensor | Number, non_blocking: _bool = ...) -> Self:
         """Overwrite this tensor with `other`, broadcast and converted."""
+    def copysign(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """The magnitude of `input` with the sign of `other`; integers give float32."""
+    def copysign_(self, other: Tensor | Number) -> Self:
+        """The magnitude of `input` with the sign of `other`; integers give float32."""
     def cos(self, *, out: Tensor | None = ...) -> Tensor:
         """Cosine."""
     def cos_(self) -> Self:
         """Cosine."""
+    def cosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Hyperbolic cosine."""
+    def cosh_(self) -> Self:
+        """Hyperbolic cosine."""
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on the CPU."""
     def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
@@ -231,16 +314,34 @@ class Tensor:
     def data(self, value: Tensor) -> None: ...
     def data_ptr(self) -> _int:
         """The address of the first element, 0 if there is none."""
+    def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
+        """An angle in degrees converted to radians; integers give float32."""
+    def deg2rad_(self) -> Self:
+        """An angle in degrees converted to radians; integers give float32."""
     def detach(self) -> Tensor:
         """The same memory, outside any graph."""
     def detach_(self) -> Self:
         """Detach this tensor from its graph.  Raises AutogradError for a view."""
     @property
     def device(self) -> _device: ...
+    def diag(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal."""
+    def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Matrices of zeros with the rows of the input, its last dimension, as diagonals of dimensions dim1 and dim2."""
+    def diagflat(self, offset: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A matrix with all elements of the input, in row-major order, as a diagonal."""
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
         """A view of a diagonal of two dimensions, which becomes the last dimension."""
+    def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A copy of the input with `src` as a diagonal of two dimensions."""
+    def digamma(self, *, out: Tensor | None = ...) -> Tensor:
+        """Derivative of the logarithm of the gamma function."""
+    def digamma_(self) -> Self:
+        """Derivative of the logarithm of the gamma function."""
     def dim(self) -> _int:
         """The number of dimensions."""
+    def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
+        """Return the dimensions in the order of memory, slowest first."""
     def div(self, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def div_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
@@ -253,6 +354,8 @@ class Tensor:
         """Inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as float64; itself if it is."""
+    def dsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+        """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
     @property
     def dtype(self) -> _dtype: ...
     def element_size(self) -> _int:
@@ -267,8 +370,20 @@ class Tensor:
         """Error function."""
     def erf_(self) -> Self:
         """Error function."""
+    def erfc(self, *, out: Tensor | None = ...) -> Tensor:
+        """1 - erf(x), accurate where that is near 0."""
+    def erfc_(self) -> Self:
+        """1 - erf(x), accurate where that is near 0."""
+    def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the error function; NaN outside [-1, 1]."""
+    def erfinv_(self) -> Self:
+        """Inverse of the error function; NaN outside [-1, 1]."""
     def exp(self, *, out: Tensor | None = ...) -> Tensor:
         """e to the power x."""
+    def exp2(self, *, out: Tensor | None = ...) -> Tensor:
+        """2 to the power x."""
+    def exp2_(self) -> Self:
+        """2 to the power x."""
     def exp_(self) -> Self:
         """e to the power x."""
     @overload
@@ -285,6 +400,12 @@ class Tensor:
         """exp(x) - 1, accurate near 0."""
     def fill_(self, value: Tensor | Number) -> Self:
         """Set every element to a number, or to the value of a tensor of one element."""
+    def fill_diagonal_(self, fill_value: Number, wrap: _bool = ...) -> Self:
+        """Set the main diagonal of this tensor, and return it; of more than two dimensions, which must be equal in size."""
+    def fix(self, *, out: Tensor | None = ...) -> Tensor:
+        """Round toward 0 to an integer; integers are unchanged."""
+    def fix_(self) -> Self:
+        """Round toward 0 to an integer; integers are unchanged."""
     def flatten(self, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """Merge the dimensions start_dim to end_dim, both included."""
     @overload
@@ -293,8 +414,16 @@ class Tensor:
     @overload
     def flip(self, *dims: _int) -> Tensor:
         """A copy with the order of some dimensions reversed."""
+    def fliplr(self, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with the order of dimension 1 reversed."""
+    def flipud(self, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with the order of dimension 0 reversed."""
     def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as float32; itself if it is."""
+    def float_power(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """`input` to the power `exponent`, computed and returned in float64."""
+    def float_power_(self, exponent: Tensor | Number) -> Self:
+        """`input` to the power `exponent`, computed and returned in float64."""
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
         """Round down to an integer; integers are unchanged."""
     def floor_(self) -> Self:
@@ -303,8 +432,26 @@ class Tensor:
         """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
     def floor_divide_(self, other: Tensor | Number) -> Self:
         """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
+    def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The larger of two values; the other one if one is NaN."""
+    def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The smaller of two values; the other one if one is NaN."""
+    def fmod(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0."""
+    def fmod_(self, other: Tensor | Number) -> Self:
+        """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0."""
+    def frac(self, *, out: Tensor | None = ...) -> Tensor:
+        """x - trunc(x), the part after the point, with the sign of x."""
+    def frac_(self) -> Self:
+        """x - trunc(x), the part after the point, with the sign of x."""
+    def frexp(self, *, out: Tensor | None = ...) -> Tensor:
+        """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
         """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
+    def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
+    def gcd_(self, other: Tensor) -> Self:
+        """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
     def ge(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """input >= other, as bool."""
     def ge_(self, other: Tensor | Number) -> Self:
@@ -321,12 +468,47 @@ class Tensor:
     @property
     def grad_fn(self) -> Any:
         """The node that computed this tensor, None for a leaf."""
+    def greater(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """input > other, as bool."""
+    def greater_(self, other: Tensor | Number) -> Self:
+        """input > other, as bool."""
+    def greater_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """input >= other, as bool."""
+    def greater_equal_(self, other: Tensor | Number) -> Self:
+        """input >= other, as bool."""
     def gt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """input > other, as bool."""
     def gt_(self, other: Tensor | Number) -> Self:
         """input > other, as bool."""
     def half(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as float16; itself if it is."""
+    def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+        """0 from -lambd to lambd, else x."""
+    def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
+    def heaviside_(self, values: Tensor) -> Self:
+        """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
+    def hsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+        """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
+    def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Square root of `input * input + other * other`, without overflow in between."""
+    def hypot_(self, other: Tensor) -> Self:
+        """Square root of `input * input + other * other`, without overflow in between."""
+    def i0(self, *, out: Tensor | None = ...) -> Tensor:
+        """Modified Bessel function of the first kind of order 0."""
+    def i0_(self) -> Self:
+        """Modified Bessel function of the first kind of order 0."""
+    def igamma(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
+    def igamma_(self, other: Tensor) -> Self:
+        """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
+    def igammac(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """1 - igamma(input, other), accurate where that is near 0."""
+    def igammac_(self, other: Tensor) -> Self:
+        """1 - igamma(input, other), accurate where that is near 0."""
+    @property
+    def imag(self) -> Tensor:
+        """Raise DtypeError: only complex tensors have imaginary parts, and there are none."""
     def index_add(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Self:
@@ -347,21 +529,79 @@ class Tensor:
         """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int32; itself if it is."""
+    def is_complex(self) -> _bool:
+        """Return False, as no tensor is complex."""
+    def is_conj(self) -> _bool:
+        """Return False: no tensor has a conjugation that is still to be made."""
     def is_contiguous(self, memory_format: _memory_format | None = ...) -> _bool:
         """Return whether the elements lie without gaps in row-major order, or in another memory format."""
     @property
+    def is_cpu(self) -> _bool:
+        """Whether it is on the CPU."""
+    @property
     def is_cuda(self) -> _bool: ...
+    def is_distributed(self) -> _bool:
+        """Return False: a tensor lies on one device."""
     def is_floating_point(self) -> _bool:
         """Whether the type is a floating point type."""
     def is_inference(self) -> _bool:
         """Return whether it was made in inference mode, so that autograd cannot save it."""
     @property
+    def is_ipu(self) -> _bool:
+        """False: there are no tensors of the kind ipu."""
+    @property
     def is_leaf(self) -> _bool:
         """Whether no recorded operation computed it."""
+    @property
+    def is_maia(self) -> _bool:
+        """False: there are no tensors of the kind maia."""
+    @property
+    def is_meta(self) -> _bool:
+        """False: there are no tensors of the kind meta."""
+    @property
+    def is_mkldnn(self) -> _bool:
+        """False: there are no tensors of the kind mkldnn."""
+    @property
+    def is_mps(self) -> _bool:
+        """False: there are no tensors of the kind mps."""
+    @property
+    def is_mtia(self) -> _bool:
+        """False: there are no tensors of the kind mtia."""
+    def is_neg(self) -> _bool:
+        """Return False: no tensor has a negation that is still to be made."""
+    @property
+    def is_nested(self) -> _bool:
+        """False: there are no tensors of the kind nested."""
+    def is_nonzero(self) -> _bool:
+        """Return whether the value of a tensor of one element is not 0."""
     def is_pinned(self, device: Device = ...) -> _bool:
         """Return whether it lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA."""
+    @property
+    def is_quantized(self) -> _bool:
+        """False: there are no tensors of the kind quantized."""
+    def is_same_size(self, other: Tensor) -> _bool:
+        """Return whether two tensors have the same shape."""
+    def is_set_to(self, tensor: Any) -> _bool:
+        """Return whether this tensor has the storage, offset, shape and strides of another one."""
     def is_shared(self) -> _bool:
         """Return whether other processes can open this tensor's memory: always on a GPU, on the CPU once it was shared."""
+    def is_signed(self) -> _bool:
+        """Return whether a tensor's type holds negative numbers."""
+    @property
+    def is_sparse(self) -> _bool:
+        """False: there are no tensors of the kind sparse."""
+    @property
+    def is_sparse_csr(self) -> _bool:
+        """False: there are no tensors of the kind sparse_csr."""
+    @property
+    def is_vulkan(self) -> _bool:
+        """False: there are no tensors of the kind vulkan."""
+    @property
+    def is_xla(self) -> _bool:
+        """False: there are no tensors of the kind xla."""
+    @property
+    def is_xpu(self) -> _bool:
+        """False: there are no tensors of the kind xpu."""
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
         """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
     def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
@@ -370,6 +610,12 @@ class Tensor:
         """Test each element for infinity."""
     def isnan(self, *, out: Tensor | None = ...) -> Tensor:
         """Test each element for NaN."""
+    def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
+        """Test each element for negative infinity."""
+    def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
+        """Test each element for positive infinity."""
+    def isreal(self, *, out: Tensor | None = ...) -> Tensor:
+        """Test each element for being real, which all are."""
     def item(self) -> _bool | _int | _float:
         """The value of a tensor of one element, as a Python number."""
     @property
@@ -378,6 +624,14 @@ class Tensor:
     @property
     def layout(self) -> _layout:
         """`torch.strided`: elements lie in memory at fixed steps along each dimension."""
+    def lcm(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Least common multiple, which is not negative; 0 where an operand is 0."""
+    def lcm_(self, other: Tensor) -> Self:
+        """Least common multiple, which is not negative; 0 where an operand is 0."""
+    def ldexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """`input * 2 ** other`; integers give float32."""
+    def ldexp_(self, other: Tensor) -> Self:
+        """`input * 2 ** other`; integers give float32."""
     def le(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """input <= other, as bool."""
     def le_(self, other: Tensor | Number) -> Self:
@@ -386,16 +640,40 @@ class Tensor:
         """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self:
         """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
+    def less(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """input < other, as bool."""
+    def less_(self, other: Tensor | Number) -> Self:
+        """input < other, as bool."""
+    def less_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """input <= other, as bool."""
+    def less_equal_(self, other: Tensor | Number) -> Self:
+        """input <= other, as bool."""
+    def lgamma(self, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the absolute value of the gamma function."""
+    def lgamma_(self) -> Self:
+        """Logarithm of the absolute value of the gamma function."""
     def log(self, *, out: Tensor | None = ...) -> Tensor:
         """Natural logarithm."""
+    def log10(self, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm to base 10."""
+    def log10_(self) -> Self:
+        """Logarithm to base 10."""
     def log1p(self, *, out: Tensor | None = ...) -> Tensor:
         """log(1 + x), accurate near 0."""
     def log1p_(self) -> Self:
         """log(1 + x), accurate near 0."""
+    def log2(self, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm to base 2."""
+    def log2_(self) -> Self:
+        """Logarithm to base 2."""
     def log_(self) -> Self:
         """Natural logarithm."""
     def log_softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of `softmax`, accurate where softmax underflows."""
+    def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """log(exp(input) + exp(other)), without overflow."""
+    def logaddexp2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """log2(2^input + 2^other), without overflow."""
     def logical_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Logical and: True where both values are nonzero; NaN is nonzero."""
     def logical_and_(self, other: Tensor | Number) -> Self:
@@ -412,6 +690,10 @@ class Tensor:
         """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
     def logical_xor_(self, other: Tensor | Number) -> Self:
         """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
+    def logit(self, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
+    def logit_(self, eps: _float | None = ...) -> Self:
+        """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int64; itself if it is."""
     def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -419,8 +701,15 @@ class Tensor:
     def lt_(self, other: Tensor | Number) -> Self:
         """input < other, as bool."""
     @property
+    def mH(self) -> Tensor:
+        """A view with the last two dimensions swapped."""
+    @property
     def mT(self) -> Tensor:
         """A view with the last two dimensions swapped."""
+    def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Self:
+        """As `map_`, with two other tensors."""
+    def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Self:
+        """Replace every element of a CPU tensor by a Python function of it and of another tensor's element."""
     def masked_fill(self, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
@@ -455,6 +744,10 @@ class Tensor:
         """The smaller of two values; NaN if either is.  Equal values share the gradient."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of two matrices."""
+    def module_load(self, other: Tensor | Number, assign: _bool = ...) -> Tensor:
+        """The tensor that `load_state_dict` puts in this one's place: `other` if assign, else a copy in this memory."""
+    def moveaxis(self, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
+        """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def movedim(self, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
         """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def mul(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -467,8 +760,20 @@ class Tensor:
         """Product of two tensors, or of a tensor and a number."""
     def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of a matrix and a vector."""
+    def mvlgamma(self, p: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the multivariate gamma function with dimension p."""
+    def mvlgamma_(self, p: _int) -> Self:
+        """Logarithm of the multivariate gamma function with dimension p."""
+    @property
+    def name(self) -> str | None: ...
+    def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
+    def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Self:
+        """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
     def narrow(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
         """A view of `length` indexes of a dimension from `start` on."""
+    def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
+        """As `narrow`, but the result is a contiguous copy."""
     @property
     def nbytes(self) -> _int:
         """The bytes of all elements, without gaps between them."""
@@ -494,6 +799,8 @@ class Tensor:
         """A tensor of this one's type and device: unset values for sizes, or a copy of data."""
     def new_empty(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """As `empty`, with this tensor's type and device unless others are named."""
+    def new_empty_strided(self, size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+        """As `empty_strided`, with this tensor's type and device unless others are named."""
     def new_full(self, size: Sizes, fill_value: Number, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
         """As `full`, with this tensor's type and device unless others are named."""
     def new_ones(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -502,6 +809,10 @@ class Tensor:
         """A copy of `data` with this tensor's type and device unless others are named."""
     def new_zeros(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
         """As `zeros`, with this tensor's type and device unless others are named."""
+    def nextafter(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
+    def nextafter_(self, other: Tensor) -> Self:
+        """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
     @overload
     def nonzero(self, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor:
         """The indexes of all nonzero elements, in row-major order."""
@@ -512,6 +823,10 @@ class Tensor:
         """p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements."""
     def normal_(self, mean: _float = ..., std: _float = ..., generator: Generator | None = ...) -> Self:
         """A tensor like `input` with values from the normal distribution with this mean and standard deviation."""
+    def not_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """input != other, as bool; True for NaN."""
+    def not_equal_(self, other: Tensor | Number) -> Self:
+        """input != other, as bool; True for NaN."""
     def numel(self) -> _int:
         """The number of elements."""
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
@@ -529,16 +844,31 @@ class Tensor:
         """A view with the dimensions in another order."""
     def pin_memory(self, device: Device = ...) -> Tensor:
         """A copy in pinned memory; itself if it is there.  device: any CUDA device: pinned memory serves all."""
+    def polygamma(self, n: _int) -> Tensor:
+        """The n-th derivative of digamma."""
+    def polygamma_(self, n: _int) -> Self:
+        """The n-th derivative of digamma."""
+    def positive(self) -> Tensor:
+        """The tensor itself, `+input`.  Raises DtypeError for bool."""
     def pow(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """`input` to the power `exponent`, element by element."""
     def pow_(self, exponent: Tensor | Number) -> Self:
         """`input` to the power `exponent`, element by element."""
+    def prelu(self, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
     def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Product over some dimensions, or all of them.  The second derivative is wrong where a factor is 0."""
+    def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
+        """An angle in radians converted to degrees; integers give float32."""
+    def rad2deg_(self) -> Self:
+        """An angle in radians converted to degrees; integers give float32."""
     def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
         """A tensor like `input` with integers from the uniform distribution over low to high - 1."""
     def ravel(self, *, out: Tensor | None = ...) -> Tensor:
         """Flatten to one dimension: a view of a contiguous input, else a copy."""
+    @property
+    def real(self) -> Tensor:
+        """The tensor itself, which is real."""
     def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
         """1 / x; integers give float32."""
     def reciprocal_(self) -> Self:
@@ -580,12 +910,22 @@ class Tensor:
         """A view with another shape where the strides allow it, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """`reshape` to the shape of another tensor."""
+    def resize_(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., memory_format: _memory_format | None = ...) -> Self:
+        """Give this tensor itself another shape, and return it.  The storage grows if it is too small."""
+    def resize_as_(self, the_template: Any, *, memory_format: _memory_format | None = ...) -> Self:
+        """As `resize_`, to the shape of another tensor; preserve_format takes its memory format too."""
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself, which is no lazy conjugate."""
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself, which is no lazy negative."""
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `grad` during backward, after its hooks."""
     @property
     def retains_grad(self) -> _bool: ...
     def roll(self, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened."""
+    def rot90(self, k: _int = ..., dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
     def round(self, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
         """Round to the nearest integer, halves to the even one; integers are unchanged."""
     def round_(self, *, decimals: _int = ...) -> Self:
@@ -604,6 +944,14 @@ class Tensor:
         """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """A view of one index of a dimension, without that dimension."""
+    def select_scatter(self, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
+        """A copy of the input with `src` at one index of a dimension."""
+    def set_(self, source: Sizes = ..., storage_offset: _int = ..., size: Sizes | None = ..., stride: Sequence[_int] = ...) -> Self:
+        """Put this tensor itself over other memory, and return it."""
+    def sgn(self, *, out: Tensor | None = ...) -> Tensor:
+        """Sign of each value: -1, 0 or 1; 0 for NaN."""
+    def sgn_(self) -> Self:
+        """Sign of each value: -1, 0 or 1; 0 for NaN."""
     @property
     def shape(self) -> Size: ...
     def share_memory_(self) -> Self:
@@ -618,22 +966,36 @@ class Tensor:
         """Sign of each value: -1, 0 or 1; 0 for NaN."""
     def sign_(self) -> Self:
         """Sign of each value: -1, 0 or 1; 0 for NaN."""
+    def signbit(self, *, out: Tensor | None = ...) -> Tensor:
+        """Test each element for a set sign bit; -0.0 has one."""
     def sin(self, *, out: Tensor | None = ...) -> Tensor:
         """Sine."""
     def sin_(self) -> Self:
         """Sine."""
+    def sinc(self, *, out: Tensor | None = ...) -> Tensor:
+        """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
+    def sinc_(self) -> Self:
+        """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
+    def sinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Hyperbolic sine."""
+    def sinh_(self) -> Self:
+        """Hyperbolic sine."""
     @overload
     def size(self, dim: None = ...) -> Size:
         """The shape, or one dimension of it."""
     @overload
     def size(self, dim: _int) -> _int:
         """The shape, or one dimension of it."""
+    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A copy of the input with `src` at every `step`-th index of a dimension from start up to end, excluded."""
     def softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """exp(input) divided by its sum along `dim`."""
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
         """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
     def split(self, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
+    def split_with_sizes(self, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Views of consecutive pieces of a dimension, of the listed sizes."""
     def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """Square root; integers give float32."""
     def sqrt_(self) -> Self:
@@ -644,10 +1006,16 @@ class Tensor:
         """x * x; bool gives int64."""
     def squeeze(self, dim: Sizes | None = ...) -> Tensor:
         """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
+    def squeeze_(self, dim: Sizes | None = ...) -> Self:
+        """Drop dimensions of size 1 of this tensor itself, all or those in `dim`, and return it."""
     def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0."""
+    def storage(self) -> TypedStorage:
+        """The memory of this tensor as elements of its type; all of it, also for a view."""
     def storage_offset(self) -> _int:
         """How many elements of the storage come before the first element."""
+    def storage_type(self) -> Tensor:
+        """The class of the storages of this tensor's type."""
     @overload
     def stride(self, dim: None = ...) -> tuple[_int, ...]:
         """Steps between neighbours, in elements; of one dimension if given."""
@@ -668,16 +1036,28 @@ class Tensor:
         """Sum over the dimensions that broadcasting the sizes to this shape repeats."""
     def swapaxes(self, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
         """Alias of `transpose`."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
+        """Alias of `transpose_`."""
     def swapdims(self, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
         """Alias of `transpose`."""
+    def swapdims_(self, dim0: _int, dim1: _int) -> Self:
+        """Alias of `transpose_`."""
     def t(self, *, out: Tensor | None = ...) -> Tensor:
         """Transpose a matrix; a tensor with fewer dimensions is returned as it is."""
+    def t_(self) -> Self:
+        """Transpose this matrix itself, and return it; the memory stays as it is."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
+    def tan(self, *, out: Tensor | None = ...) -> Tensor:
+        """Tangent."""
+    def tan_(self) -> Self:
+        """Tangent."""
     def tanh(self, *, out: Tensor | None = ...) -> Tensor:
         """Hyperbolic tangent."""
     def tanh_(self) -> Self:
         """Hyperbolic tangent."""
+    def tensor_split(self, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
         """As `repeat`; missing leading counts are 1."""
@@ -701,6 +1081,8 @@ class Tensor:
         """Sum of the diagonal of a matrix; integers give int64."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """A view with two dimensions swapped."""
+    def transpose_(self, dim0: _int, dim1: _int) -> Self:
+        """Exchange two dimensions of this tensor itself, and return it; the memory stays as it is."""
     def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
     def tril_(self, diagonal: _int = ...) -> Self:
@@ -733,8 +1115,16 @@ class Tensor:
         """A view of all windows of `size` along a dimension, at distance `step`."""
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
         """A tensor like `input` with values from the uniform distribution over [low, high)."""
+    def unsafe_chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """As `chunk`, for pieces that may be written in place in a graph."""
+    def unsafe_split(self, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """As `split`, for pieces that may be written in place in a graph."""
+    def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """As `split_with_sizes`, for pieces that may be written in place in a graph."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a dimension of size 1 inserted at `dim`."""
+    def unsqueeze_(self, dim: _int) -> Self:
+        """Insert a dimension of size 1 into this tensor itself, and return it."""
     def untyped_storage(self) -> UntypedStorage:
         """The memory of this tensor as bytes."""
     def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -750,10 +1140,16 @@ class Tensor:
         """A view with another shape; one size may be -1, which is then inferred."""
     def view_as(self, other: Tensor) -> Tensor:
         """`view` with the shape of another tensor."""
+    def vsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+        """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
     def wait(self) -> Tensor:
         """Wait for the non_blocking copies into this tensor, and return it.  Does nothing for a tensor on a GPU."""
     def where(self, condition: Tensor, other: Tensor | Number) -> Tensor:
         """This tensor where the condition holds, else `other`."""
+    def xlogy(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
+    def xlogy_(self, other: Tensor | Number) -> Self:
+        """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
     def zero_(self) -> Self:
         """Set every element to 0."""
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]

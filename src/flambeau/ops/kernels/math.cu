@@ -49,6 +49,38 @@ template <class T> inline T shifted_right(T x, T places) {
     return (T)(x >> places);
 }
 
+// ---- parts of numbers ----
+
+template <class T> inline bool is_negative(T x) {  // the sign bit
+    if constexpr (IS_FLOATING<T>) return copysign((T)1, x) < 0;
+    else return x < 0;
+}
+
+template <class T> inline T mantissa_of(T x) {
+    int exponent;
+    return frexp(x, &exponent);
+}
+
+template <class T> inline int exponent_of(T x) {
+    int exponent;
+    frexp(x, &exponent);
+    return exponent;
+}
+
+// NaN loses against any number.
+template <class T> inline T larger_number(T a, T b) { return is_nan(b) || a >= b ? a : b; }
+template <class T> inline T smaller_number(T a, T b) { return is_nan(b) || a <= b ? a : b; }
+
+template <class T> inline T add_logarithms(T a, T b) {  // log(exp(a) + exp(b))
+    if (a == b && is_infinite(a)) return a;
+    return (a > b ? a : b) + log1p(exp(-fabs(a - b)));
+}
+
+template <class T> inline T add_logarithms_2(T a, T b) {
+    if (a == b && is_infinite(a)) return a;
+    return (a > b ? a : b) + log1p(exp2(-fabs(a - b))) * (T)1.4426950408889634;
+}
+
 // ---- whole numbers ----
 
 template <class T> inline T floor_of(T x) {
@@ -89,6 +121,32 @@ template <class T> inline T remains(T a, T b) {
     }
 }
 
+template <class T> inline T remains_in_c(T a, T b) {  // with the sign of the dividend
+    if constexpr (IS_FLOATING<T>) {
+        return fmod(a, b);
+    } else {
+        if (b == 0) return 0;
+        if constexpr (IS_SIGNED<T>) {
+            if (b == -1) return 0;
+        }
+        return (T)(a % b);
+    }
+}
+
+template <class T> inline T divisor_of(T a, T b) {  // the greatest common one, by Euclid
+    a = absolute(a), b = absolute(b);
+    while (b != 0) {
+        const T rest = remains_in_c(a, b);
+        a = b, b = rest;
+    }
+    return a;
+}
+
+template <class T> inline T multiple_of(T a, T b) {  // the least common one
+    const T divisor = divisor_of(a, b);
+    return divisor == 0 ? (T)0 : (T)absolute(a / divisor * b);
+}
+
 template <class T> inline T floored(T a, T b) {
     if constexpr (IS_FLOATING<T>) {
         if (b == 0) return a / b;
@@ -125,13 +183,25 @@ template <class T> inline T power(T base, T exponent) {
     }
 }
 
+template <class T> inline T sinc_of(T x) {
+    const T angle = x * (T)3.141592653589793;
+    return angle == 0 ? (T)1 : sin(angle) / angle;
+}
+
 // ---- activations, and their slopes ----
 
 template <class T> inline T sigmoid_of(T x) { return 1 / (1 + exp(-x)); }
 
+template <class T> inline T logit_of(T x) { return log(x / (1 - x)); }
+
 template <class T> inline T silu_slope(T x) {
     const T gate = sigmoid_of(x);
     return gate * (1 + x * (1 - gate));
+}
+
+template <class T> inline T mish_slope(T x) {
+    const T bend = tanh(log1p(exp(x)));
+    return bend + x * (1 - bend * bend) * sigmoid_of(x);
 }
 
 template <class T> inline T normal_cumulative(T x) { return (T)0.5 * (1 + erf(x * (T)0.7071067811865476)); }

@@ -1,0 +1,533 @@
+"""Activations as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ArgumentError, ShapeError, naming
+from ..tensor import checks, factories
+from ..tensor.tensor import Tensor
+from . import functional as F
+from . import init as initial
+from .module import Layer
+from .parameter import Parameter
+
+
+class ReLU(Layer):
+    """max(x, 0), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class Hardtanh(Layer):
+    """x limited to [min_val, max_val], elementwise; inplace: overwrite the input.
+
+    min_value, max_value: former names of the bounds.
+    Raises: ArgumentError unless min_val is below max_val.
+    Example:
+        >>> torch.nn.Hardtanh()(torch.tensor([-2.0, 0.5]))
+        tensor([-1.0000,  0.5000])
+    """
+
+    def __init__(
+        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.min_val = min_val if min_value is None else min_value
+        self.max_val = max_val if max_value is None else max_value
+        self.inplace = inplace
+        if not self.max_val > self.min_val:
+            raise ArgumentError(
+                f"min_val must be below max_val, got {self.min_val} and {self.max_val}",
+                hint="exchange them",
+                operator=self._get_name(),
+            )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
+
+
+class ReLU6(Hardtanh):
+    """x limited to [0, 6], elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.ReLU6()(torch.tensor([-1.0, 2.0, 8.0]))
+        tensor([0., 2., 6.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class LeakyReLU(Layer):
+    """x where it is positive, else x * negative_slope, elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
+        tensor([-0.1000,  2.0000])
+    """
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
+
+
+class PReLU(Layer):
+    """x where it is positive, else x * weight, with learned weights: one for all, or one for each channel.
+
+    Shapes: input [*] or [n, num_parameters, *]; result the same; weight [num_parameters], which starts at `init`.
+    Example:
+        >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
+        tensor([-0.2500,  2.0000])
+    """
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        checks.count("PReLU", "num_parameters", num_parameters)
+        self.num_parameters = num_parameters
+        self.init = init
+        with naming("PReLU"):
+            self.weight = Parameter(factories.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set every weight to its starting value."""
+        initial.constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class RReLU(Layer):
+    """x where it is positive, else x times a slope: random in [lower, upper) in training, else their mean.
+
+    inplace: overwrite the input.
+    Example:
+        >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.5000,  2.0000])
+    """
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
+
+
+class ELU(Layer):
+    """x where it is positive, else alpha * (exp(x) - 1), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class CELU(Layer):
+    """x where it is positive, else alpha * (exp(x / alpha) - 1), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.CELU(0.5)(torch.tensor([-1.0, 2.0]))
+        tensor([-0.4323,  2.0000])
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.celu(input, self.alpha, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class SELU(Layer):
+    """1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.SELU()(torch.tensor([-1.0, 2.0]))
+        tensor([-1.1113,  2.1014])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.selu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class Threshold(Layer):
+    """x where it exceeds the threshold, else `value`, elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.Threshold(0.5, 7.0)(torch.tensor([-1.0, 2.0]))
+        tensor([7., 2.])
+    """
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.threshold(input, self.threshold, self.value, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"threshold={self.threshold}, value={self.value}" + (", inplace=True" if self.inplace else "")
+
+
+class Hardshrink(Layer):
+    """0 from -lambd to lambd, else x, elementwise.
+
+    Example:
+        >>> torch.nn.Hardshrink()(torch.tensor([-1.0, 0.25]))
+        tensor([-1.,  0.])
+    """
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return f"{self.lambd}"
+
+
+class Softshrink(Layer):
+    """x moved towards 0 by lambd, and 0 from -lambd to lambd, elementwise.
+
+    Example:
+        >>> torch.nn.Softshrink()(torch.tensor([-1.0, 0.25]))
+        tensor([-0.5000,  0.0000])
+    """
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return f"{self.lambd}"
+
+
+class Tanhshrink(Layer):
+    """x - tanh(x), elementwise.
+
+    Example:
+        >>> torch.nn.Tanhshrink()(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.2384])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
+
+
+class Hardsigmoid(Layer):
+    """(x + 3) / 6 limited to [0, 1], elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.Hardsigmoid()(torch.tensor([-4.0, 0.0]))
+        tensor([0.0000, 0.5000])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
+
+
+class Hardswish(Layer):
+    """x * hardsigmoid(x), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.Hardswish()(torch.tensor([-1.0, 1.0]))
+        tensor([-0.3333,  0.6667])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardswish(input, self.inplace)
+
+
+class SiLU(Layer):
+    """x * sigmoid(x), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.SiLU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2689,  1.7616])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class Mish(Layer):
+    """x * tanh(softplus(x)), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.Mish()(torch.tensor([-1.0, 1.0]))
+        tensor([-0.3034,  0.8651])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class GELU(Layer):
+    """x times the cumulative distribution function of the standard normal distribution, elementwise.
+
+    approximate: "none", or "tanh" for a faster approximation.
+    Example:
+        >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.1587,  1.9545])
+    """
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class Tanh(Layer):
+    """Hyperbolic tangent, elementwise.
+
+    Example:
+        >>> torch.nn.Tanh()(torch.tensor([-1.0, 0.0]))
+        tensor([-0.7616,  0.0000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanh(input)
+
+
+class Sigmoid(Layer):
+    """1 / (1 + exp(-x)), elementwise.
+
+    Example:
+        >>> torch.nn.Sigmoid()(torch.tensor([-1.0, 0.0]))
+        tensor([0.2689, 0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.sigmoid(input)
+
+
+class LogSigmoid(Layer):
+    """Logarithm of 1 / (1 + exp(-x)), elementwise.
+
+    Example:
+        >>> torch.nn.LogSigmoid()(torch.tensor([-1.0, 0.0]))
+        tensor([-1.3133, -0.6931])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+class Softplus(Layer):
+    """log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold, elementwise.
+
+    Example:
+        >>> torch.nn.Softplus()(torch.tensor([-1.0, 30.0]))
+        tensor([ 0.3133, 30.0000])
+    """
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Softsign(Layer):
+    """x / (1 + |x|), elementwise.
+
+    Example:
+        >>> torch.nn.Softsign()(torch.tensor([-3.0, 1.0]))
+        tensor([-0.7500,  0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class GLU(Layer):
+    """The first half along `dim` times the sigmoid of the second half.
+
+    Example:
+        >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 100.0]))
+        tensor([0.5000, 2.0000])
+    """
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax(Layer):
+    """exp(x) divided by its sum along `dim`.
+
+    Example:
+        >>> torch.nn.Softmax(dim=0)(torch.tensor([0.0, 0.0, 1.0]))
+        tensor([0.2119, 0.2119, 0.5761])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Layer):
+    """Logarithm of the softmax along `dim`.
+
+    Example:
+        >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0, 1.0]))
+        tensor([-1.5514, -1.5514, -0.5514])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmin(Layer):
+    """The softmax of -x along `dim`.
+
+    Example:
+        >>> torch.nn.Softmin(dim=0)(torch.tensor([0.0, 0.0, -1.0]))
+        tensor([0.2119, 0.2119, 0.5761])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax2d(Layer):
+    """Softmax over the channels of images, [n, c, h, w] or [c, h, w].
+
+    Raises: ShapeError for another number of dimensions.
+    Example:
+        >>> torch.nn.Softmax2d()(torch.tensor([[[0.0]], [[0.0]]])).flatten()
+        tensor([0.5000, 0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in (3, 4):
+            raise ShapeError(
+                f"expected input to be 3D or 4D, got shape {list(input.shape)}",
+                hint="its shape is [n, c, h, w] or [c, h, w]",
+                operator="Softmax2d",
+            )
+        return F.softmax(input, -3)

@@ -1,0 +1,462 @@
+"""Special functions: gamma and zeta functions, products with logarithms, the normal distribution.
+
+On the host they are SciPy's; on GPUs those of CUDA's math library and of kernels/special.cu.  Operators that PyTorch
+has in `torch.special` alone are called special_...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log as log_of_number
+from math import pi
+from math import sqrt as root
+from typing import Any
+
+from .. import dtypes
+from ..errors import AutogradError, DtypeError, ValueRangeError
+from ..host import np, special
+from .compare import le, logical_and, masked_fill, where
+from .elementary import TWO_OVER_ROOT_PI, exp, floating_function, log, log1p
+from .operator import Array, ErrorSample, Operand, Sample, Value, composite
+from .pointwise import Pointwise, floating_only, pointwise, to_float
+from .samples import positives, singles, unbroadcastable
+
+SOURCE = "special.cu"
+ROOT_2, ROOT_2_PI = root(2), root(2 * pi)
+
+
+def special_function(called: str, cuda: str, samples: Any = singles, **options: Any) -> Any:
+    """Make an operator of torch.special; `cuda` is a function on doubles."""
+    return floating_function(
+        f"(decltype(input)){cuda}((double)input)" if cuda.isidentifier() else cuda, samples, 40.0, source=SOURCE,
+        called=called, inplace=False, method=False, function=False, **options,
+    )  # fmt: skip
+
+
+def _underived(name: str, parameter: str) -> AutogradError:
+    return AutogradError(f"the derivative by {parameter} is not implemented", hint=f"detach {parameter}", operator=name)
+
+
+# gamma functions and zeta functions
+
+
+@floating_function("lgamma(input)", singles, 40.0)
+def lgamma(input: Operand) -> Any:
+    """Logarithm of the absolute value of the gamma function.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.lgamma(torch.tensor([0.5, 1.0, 5.0]))
+        tensor([0.5724, 0.0000, 3.1781])
+    """
+    return np.where(np.isneginf(input), np.inf, special.gammaln(input))  # SciPy: negative infinity there
+
+
+@lgamma.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * digamma(input)
+
+
+@floating_function("(decltype(input))digamma_of((double)input)", positives, 40.0, source=SOURCE)
+def digamma(input: Operand) -> Any:
+    """Derivative of the logarithm of the gamma function.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.digamma(torch.tensor([0.5, 1.0, 5.0]))
+        tensor([-1.9635, -0.5772,  1.5061])
+    """
+    return special.psi(input)
+
+
+@digamma.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * polygamma(input, 1)
+
+
+def _orders() -> Iterator[Sample]:
+    for order in (0, 1, 3):
+        for sample in positives():
+            yield Sample((*sample.args, order))
+
+
+def _wrong_orders() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), -1), ValueRangeError, "does not support negative n, got n=-1")
+
+
+class Polygamma(Pointwise):
+    """polygamma, which checks its order."""
+
+    def lower(self, call: Any, input: Any, n: Any) -> Any:
+        if n < 0:
+            raise ValueRangeError(
+                f"polygamma(n, x) does not support negative n, got n={n}", hint="n is 0 or more", operator="polygamma"
+            )
+        return super().lower(call, input, n)
+
+
+def _polygamma(input: Operand, n: int) -> Any:
+    """The n-th derivative of digamma.
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: ValueRangeError for a negative n.
+    Example:
+        >>> torch.tensor([1.0, 0.5]).polygamma_(1)
+        tensor([1.6449, 4.9348])
+    """
+    return special.polygamma(n, input)
+
+
+polygamma = Polygamma(  # of other positions: tensor/functions.py
+    _polygamma, to_float, "(decltype(input))polygamma_of((double)n, (double)input)", 40.0, source=SOURCE,
+    samples=_orders, errors=_wrong_orders, dtypes=dtypes.ALL, inplace=True, method=False, function=False,
+    name="polygamma",
+)  # fmt: skip
+
+
+@polygamma.derivative
+def _(grad: Any, input: Any, n: Any) -> Any:
+    return grad * polygamma(input, n + 1)
+
+
+def _dimensions() -> Iterator[Sample]:
+    for sample in positives():
+        yield Sample((sample.args[0]._replace(low=2.0, high=5.0), 3))
+
+
+def _no_dimensions() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), 0), ValueRangeError, "p has to be greater than or equal to 1, got 0")
+
+
+@composite(samples=_dimensions, errors=_no_dimensions, dtypes=dtypes.ALL, inplace=True)
+def mvlgamma(input: Operand, p: int) -> Any:
+    """Logarithm of the multivariate gamma function with dimension p.
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: ValueRangeError for p below 1.
+    Example:
+        >>> torch.mvlgamma(torch.tensor([2.0, 3.0]), 2)
+        tensor([0.4516, 1.5502])
+    """
+    if p < 1:
+        raise ValueRangeError(
+            f"p has to be greater than or equal to 1, got {p}", hint="it is a dimension", operator="mvlgamma"
+        )
+    total = lgamma(input)
+    for step in range(1, p):
+        total = total + lgamma(input + -step / 2)
+    return total + p * (p - 1) / 4 * log_of_number(pi)
+
+
+def _gamma_pairs() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), 0.5, 4.0, grad=False), Array((3, 4), 0.5, 4.0, seed=1)))
+    yield Sample((Array((3, 1), 0.5, 4.0, grad=False), Array((4,), 0.5, 4.0, seed=1)))
+    shape = Array((4, 3), 0.5, 4.0, grad=False, layout="transposed")
+    yield Sample((shape, Array((4, 3), 0.5, 4.0, seed=1, layout="strided")))
+    yield Sample((Array((0, 3)), Array((3,), 0.5, 4.0, seed=1)))
+
+
+def _no_gammas() -> Iterator[ErrorSample]:
+    yield from unbroadcastable()
+    yield ErrorSample(
+        (Array((3,), dtype="int64"), Array((3,), dtype="int64")), DtypeError, "must be floating point, got int64"
+    )
+
+
+def _incomplete(cuda: str) -> Any:
+    return pointwise(
+        dtype=floating_only, cuda=f"(decltype(input)){cuda}((double)input, (double)other)", source=SOURCE,
+        samples=_gamma_pairs, errors=_no_gammas, dtypes=dtypes.FLOATING_TYPES, cost=200.0,
+    )  # fmt: skip
+
+
+def _density(input: Any, other: Any) -> Any:
+    return exp((input - 1) * log(other) - other - lgamma(input))
+
+
+@_incomplete("igamma_of")
+def igamma(input: Operand, other: Operand) -> Any:
+    """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for integers; in backward AutogradError if `input` requires a gradient.
+    Example:
+        >>> torch.igamma(torch.tensor([4.0]), torch.tensor([3.0, 4.0]))
+        tensor([0.3528, 0.5665])
+    """
+    return special.gammainc(input, other)
+
+
+@igamma.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    if needs[0]:
+        raise _underived("igamma", "input")
+    return None, grad * _density(input, other)
+
+
+@_incomplete("igammac_of")
+def igammac(input: Operand, other: Operand) -> Any:
+    """1 - igamma(input, other), accurate where that is near 0.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for integers; in backward AutogradError if `input` requires a gradient.
+    Example:
+        >>> torch.igammac(torch.tensor([4.0]), torch.tensor([3.0, 4.0]))
+        tensor([0.6472, 0.4335])
+    """
+    return special.gammaincc(input, other)
+
+
+@igammac.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    if needs[0]:
+        raise _underived("igammac", "input")
+    return None, -grad * _density(input, other)
+
+
+def _zetas() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), 1.5, 4.0, grad=False), Array((3, 4), 0.5, 3.0, seed=1)))
+    yield Sample((Array((3, 1), 1.5, 4.0, grad=False), Array((4,), 0.5, 3.0, seed=1)))
+    yield Sample((2.0, Array((4, 3), 0.5, 3.0, seed=1, layout="transposed")))
+    yield Sample((Array((2, 3), 1.5, 4.0, grad=False, layout="strided"), 2))
+
+
+@pointwise(
+    dtype=to_float, cuda="(decltype(input))zeta_of((double)input, (double)other)", source=SOURCE, samples=_zetas,
+    errors=unbroadcastable, dtypes=dtypes.ALL, cost=100.0, called="zeta", inplace=False, method=False, function=False,
+)  # fmt: skip
+def special_zeta(input: Value, other: Value) -> Any:
+    """Hurwitz's zeta function: the sum of (other + k)^-input over k = 0, 1, ...
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: in backward AutogradError if `input` requires a gradient.
+    Example:
+        >>> torch.special.zeta(torch.tensor([2.0, 4.0]), 1)
+        tensor([1.6449, 1.0823])
+    """
+    return special.zeta(input, other)
+
+
+@special_zeta.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    if needs[0]:
+        raise _underived("zeta", "input")
+    return None, grad * -input * special_zeta(input + 1, other)
+
+
+# products with logarithms
+
+
+def _logarithms() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), 0.5, 3.0), Array((3, 4), 0.5, 3.0, seed=1)))
+    yield Sample((Array((3, 1), 0.5, 3.0), Array((4,), 0.5, 3.0, seed=1)))
+    yield Sample((Array((4, 3), 0.5, 3.0, layout="transposed"), Array((4, 3), 0.5, 3.0, seed=1, layout="strided")))
+    yield Sample((Array((2, 3), 0.5, 3.0), 2))
+    yield Sample((Array((0, 3)), Array((3,), seed=1)))
+
+
+@pointwise(
+    dtype=to_float, cuda="is_nan(other) ? other : input == 0 ? 0 : input * log(other)", samples=_logarithms,
+    errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0,
+)  # fmt: skip
+def xlogy(input: Value, other: Value) -> Any:
+    """input * log(other), and 0 where `input` is 0 and `other` is not NaN.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 3.0]))
+        tensor([0.0000, 2.1972])
+    """
+    return special.xlogy(input, other)
+
+
+@xlogy.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    by_input = None
+    if needs[0]:
+        slope = log(other) if hasattr(other, "shape") else log_of_number(other)
+        by_input = (
+            grad * slope
+            if not hasattr(other, "shape")
+            else grad * masked_fill(slope, logical_and(input == 0, le(other, 0)), 0)
+        )
+    return by_input, grad * input / other if needs[1] else None
+
+
+@pointwise(
+    dtype=to_float, cuda="is_nan(other) ? other : input == 0 ? 0 : input * log1p(other)", samples=_logarithms,
+    errors=unbroadcastable, dtypes=dtypes.ALL, cost=10.0, called="xlog1py", inplace=False, method=False, function=False,
+)  # fmt: skip
+def special_xlog1py(input: Value, other: Value) -> Any:
+    """input * log(1 + other), and 0 where `input` is 0 and `other` is not NaN.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 3.0]))
+        tensor([0.0000, 2.7726])
+    """
+    return special.xlog1py(input, other)
+
+
+@special_xlog1py.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    by_input = None
+    if needs[0]:
+        tensor = other if hasattr(other, "shape") else input * 0 + other
+        by_input = grad * masked_fill(log1p(tensor), logical_and(input == 0, le(tensor, -1)), 0)
+    return by_input, grad * input / (other + 1) if needs[1] else None
+
+
+@special_function(
+    "entr",
+    "is_nan(input) ? input : input > 0 ? -input * log(input) : input == 0 ? 0 : (decltype(input))-INFINITY",
+    positives,
+)
+def special_entr(input: Operand) -> Any:
+    """-x log(x); 0 at 0 and negative infinity below.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.special.entr(torch.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.3466, -0.0000])
+    """
+    return special.entr(input)
+
+
+@special_entr.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * (-log(input) - 1)
+
+
+class Logit(Pointwise):
+    """logit, with or without bounds."""
+
+    def lower(self, call: Any, input: Any, eps: Any = None) -> Any:
+        return super().lower(call, input, -1.0 if eps is None else float(eps))
+
+
+def _shares() -> Iterator[Sample]:
+    for sample in singles():
+        share = sample.args[0]._replace(low=0.1, high=0.9)
+        yield Sample((share,))
+        yield Sample((share, 0.25))
+
+
+def _no_share() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), "x"), TypeError, "argument 'eps' must be a number or None")
+
+
+def _logit(input: Operand, eps: float | None = None) -> Any:
+    """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1].
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Example:
+        >>> torch.logit(torch.tensor([0.25, 0.5, 1.0]))
+        tensor([-1.0986,  0.0000,     inf])
+    """
+    array: Any = input
+    share = array if eps is None or eps < 0 else np.minimum(np.maximum(array, eps), 1 - eps)
+    return np.log(share / (1 - share))
+
+
+logit = Logit(
+    _logit, to_float, "logit_of(eps < 0 ? input : smaller(larger(input, eps), 1 - eps))", 12.0, samples=_shares,
+    errors=_no_share, dtypes=dtypes.ALL, inplace=True, name="logit",
+)  # fmt: skip
+
+
+@logit.derivative
+def _(grad: Any, input: Any, eps: Any) -> Any:
+    low = 0.0 if eps is None or eps < 0 else eps
+    inside = logical_and(input >= low, input <= 1 - low)
+    return where(inside, grad / (input * (1 - input)), float("nan") if eps is None or eps < 0 else 0.0)
+
+
+# the normal distribution
+
+
+@special_function("erfcx", "erfcx(input)")
+def special_erfcx(input: Operand) -> Any:
+    """exp(x^2) erfc(x), which does not underflow.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.special.erfcx(torch.tensor([0.0, 1.0, 30.0]))
+        tensor([1.0000, 0.4276, 0.0188])
+    """
+    return special.erfcx(input)
+
+
+@special_erfcx.derivative
+def _(grad: Any, input: Any, out: Any) -> Any:
+    return grad * (input * out * 2 - TWO_OVER_ROOT_PI)
+
+
+@special_function("ndtr", "normcdf(input)")
+def special_ndtr(input: Operand) -> Any:
+    """Cumulative distribution function of the normal distribution.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.special.ndtr(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([0.1587, 0.5000, 0.8413])
+    """
+    return special.ndtr(input)
+
+
+@special_ndtr.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * exp(input * input * -0.5) / ROOT_2_PI
+
+
+def _probabilities() -> Iterator[Sample]:
+    return (Sample((sample.args[0]._replace(low=0.1, high=0.9),)) for sample in singles())
+
+
+@special_function("ndtri", "normcdfinv(input)", _probabilities)
+def special_ndtri(input: Operand) -> Any:
+    """Quantile of the normal distribution, the inverse of `ndtr`; NaN outside [0, 1].
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.special.ndtri(torch.tensor([0.025, 0.5, 0.975]))
+        tensor([-1.9600,  0.0000,  1.9600])
+    """
+    return special.ndtri(input)
+
+
+@special_ndtri.derivative
+def _(grad: Any, out: Any) -> Any:
+    return grad * exp(out * out * 0.5) * ROOT_2_PI
+
+
+@special_function("log_ndtr", "log_normal_cumulative")
+def special_log_ndtr(input: Operand) -> Any:
+    """Logarithm of `ndtr`, accurate where that is near 0.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.special.log_ndtr(torch.tensor([-30.0, 0.0, 5.0]))
+        tensor([-4.5432e+02, -6.9315e-01, -2.8665e-07])
+    """
+    return special.log_ndtr(input)
+
+
+@special_log_ndtr.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad / special_erfcx(input * (-1 / ROOT_2)) * root(2 / pi)
