@@ -89,6 +89,7 @@ _SUBMODULES = (
     "parallel",
     "profiler",
     "random",
+    "return_types",
     "testing",
     "utils",
 )

@@ -24,5 +24,6 @@ from . import (  # noqa: F401
     slicing,
     softmax,
     sorting,
+    statistics,
     views,
 )

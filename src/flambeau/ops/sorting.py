@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import dtypes
 from .. import strides as st
@@ -15,28 +15,13 @@ from ..dtypes import dtype, int64
 from ..errors import IndexRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar
+from . import results
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, grid_over, source_text
 from .samples import bad_last
 from .views import permute, transpose
 
 TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same number
-
-
-class SortResult(NamedTuple):
-    values: Any
-    indices: Any
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.sort(\nvalues={self.values!r},\nindices={self.indices!r})"
-
-
-class TopkResult(NamedTuple):
-    values: Any
-    indices: Any
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.topk(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
 def _head(entry: str, threads: int, arguments: str, body: str) -> str:
@@ -137,7 +122,7 @@ def sort_rows(call: Call, input: Operand, descending: bool = False) -> Any:
     n = shape[-1] if shape else 1
     rows = input.numel() // n if n else 0
     sort_rows_of(call, call.contiguous(input), values, indices, (rows, n), descending)
-    return SortResult(values, indices)
+    return results.sort(values, indices)
 
 
 @sort_rows.derivative
@@ -171,9 +156,9 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
     last = len(input.shape) - 1
     strides = st.preserved(input.shape, input.strides)
     if at == max(last, 0):
-        return SortResult(*(_laid_out(tensor, strides) for tensor in sort_rows(input, descending)))
+        return results.sort(*(_laid_out(tensor, strides) for tensor in sort_rows(input, descending)))
     ordered = sort_rows(transpose(input, at, last), descending)
-    return SortResult(*(_laid_out(transpose(tensor, at, last), strides) for tensor in ordered))
+    return results.sort(*(_laid_out(transpose(tensor, at, last), strides) for tensor in ordered))
 
 
 def _laid_out(result: Any, strides: Sequence[int]) -> Any:
@@ -231,6 +216,6 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
         )
     values, indices = sort(input, at, largest)
     if not input.shape:
-        return TopkResult(values, indices)
+        return results.topk(values, indices)
     indices = indices.narrow(at, 0, k).contiguous()
-    return TopkResult(REGISTRY["gather"](input, at, indices), indices)  # whose derivative saves the returned indices
+    return results.topk(REGISTRY["gather"](input, at, indices), indices)  # whose derivative saves the returned indices
