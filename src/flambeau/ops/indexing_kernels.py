@@ -221,7 +221,7 @@ def accumulate_rows(
     entries = copy_if_same(call, as_operand(call, source, out.dtype), out)
     layout = strided_layout(wanted, st.expand(entries.shape, entries.strides, wanted))
     ordered, places = call.scratch((count,), int64), call.scratch((count,), int64)
-    sort_rows_of(call, index, ordered, places, (1, count), False)
+    sort_rows_of(call, index, ordered, places, (1, count), False, max(size - 1, 0).bit_length())
     call.launch(
         _accumulate_kernel(out.dtype), grid_over(outer * inner * count),
         out, ordered, places, entries, layout, outer, size, inner, count, converted(call.called, out.dtype, scale),
