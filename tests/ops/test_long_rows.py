@@ -90,3 +90,17 @@ def test_long_rows_are_reduced_in_logarithms(dtype):
     x = torch.tensor(np.random.default_rng(2).normal(size=SHAPES[0]) * 20).to(dtype).cuda()
     exact = np.logaddexp.reduce(x.cpu().numpy().astype(np.float64), axis=1)
     np.testing.assert_allclose(x.logsumexp(1).cpu().numpy(), exact, rtol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", dtypes.ALL, ids=lambda dtype: dtype.name)
+def test_long_rows_have_their_unique_elements(dtype):
+    values = rows(dtype, SHAPES[0], 3).reshape(-1)
+    values = np.where(values != values, np.zeros_like(values), values)
+    wide = values.astype(np.float64) if dtype.is_floating_point else values
+    found = on_gpu(values, dtype).unique(return_inverse=True, return_counts=True)
+    expected = np.unique(wide, return_inverse=True, return_counts=True)
+    for one, other in zip(found, expected, strict=True):
+        assert np.array_equal(one.cpu().numpy().astype(other.dtype), other)
+    alone = on_gpu(values, dtype).unique()
+    assert np.array_equal(alone.cpu().numpy().astype(wide.dtype), expected[0])

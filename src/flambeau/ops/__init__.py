@@ -21,6 +21,7 @@ from . import (  # noqa: F401
     random,
     reductions,
     scans,
+    searching,
     slicing,
     softmax,
     sorting,

@@ -29,7 +29,7 @@ template <class Op> inline void scan_rows(const Op& op, const Parts& work) {
         const long long row = divide(at, work.chunks, part), start = part * work.chunk;
         const long long stop = start + work.chunk < work.size ? start + work.chunk : work.size;
         const Line<Op::OPERANDS> to(op.layout, 0, row), from(op.layout, 1, row);
-        S before = part > 0 ? op.total_before(at) : op.begin();
+        S before = part > 0 && !op.is_total() ? op.total_before(at) : op.begin();
         for (long long base = start; base < stop; base += BLOCK * ITEMS) {
             const long long first = base + warp * (WARP * ITEMS) + lane;
             S mine[ITEMS];
@@ -73,7 +73,7 @@ template <class Op> inline void scan_across(const Op& op, const Parts& work) {
         const long long part = divide(at, work.rows, row), start = part * work.chunk;
         const long long stop = start + work.chunk < work.size ? start + work.chunk : work.size;
         const Line<Op::OPERANDS> to(op.layout, 0, row), from(op.layout, 1, row);
-        S sum = part > 0 ? op.total_before(row * work.chunks + part) : op.begin();
+        S sum = part > 0 && !op.is_total() ? op.total_before(row * work.chunks + part) : op.begin();
 #pragma unroll 4
         for (long long i = start; i < stop; ++i) {
             const long long place = work.reverse ? work.size - 1 - i : i;
