@@ -13,7 +13,7 @@ from ..errors import ArgumentError, DtypeError, IndexRangeError, ModeError, Shap
 from . import results
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
 from .reduction_kernels import require_values
-from .samples import bad_dims
+from .samples import NUMERIC_TYPES, bad_dims
 from .scans import running_extreme
 from .sorting import sort
 from .views import reshape, squeeze, unsqueeze
@@ -72,9 +72,6 @@ def _lowest(dtype: dtype) -> int:
     return 0 if dtype.itemsize == 1 else -(2 ** (8 * dtype.itemsize - 1))
 
 
-NUMBERS = tuple(each for each in dtypes.ALL if each is not dtypes.bool_)
-
-
 def _rows_or_all() -> Iterator[Sample]:
     yield Sample((Array((3, 4)),))
     yield Sample((Array((3, 5)), 0))
@@ -88,7 +85,7 @@ def _row_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "bool tensors have no order")
 
 
-@composite(samples=_rows_or_all, errors=_row_errors, dtypes=NUMBERS)
+@composite(samples=_rows_or_all, errors=_row_errors, dtypes=NUMERIC_TYPES)
 def median(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices).
 
@@ -105,7 +102,7 @@ def median(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     return _median("median", results.median, input, dim, keepdim, False)
 
 
-@composite(samples=_rows_or_all, errors=_row_errors, dtypes=NUMBERS)
+@composite(samples=_rows_or_all, errors=_row_errors, dtypes=NUMERIC_TYPES)
 def nanmedian(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     """As `median`, of the elements that are not NaN; NaN if there is no other.
 
@@ -134,7 +131,7 @@ def _kth_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), 4), IndexRangeError, r"k 4 .* dimension 1 with size 3")
 
 
-@composite(samples=_kth_samples, errors=_kth_errors, dtypes=NUMBERS)
+@composite(samples=_kth_samples, errors=_kth_errors, dtypes=NUMERIC_TYPES)
 def kthvalue(input: Operand, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest.
 

@@ -12,6 +12,7 @@ from .. import (
     ops,  # noqa: F401  (registers the operators)
 )
 from ..errors import ArgumentError, shown
+from ..ops.indexing import index_put_
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
 from . import checks
@@ -19,6 +20,7 @@ from .operators import ALIASES
 
 _FUNCTIONS: dict[str, Any] = {name: operator for name, operator in REGISTRY.items() if operator.function}
 _FUNCTIONS |= {alias: REGISTRY[name].called_as(alias) for alias, name in ALIASES.items()}
+_FUNCTIONS["index_put_"] = index_put_
 globals().update(_FUNCTIONS)
 
 
