@@ -717,7 +717,7 @@ def _strided_samples() -> Iterator[Sample]:
 
 
 def _strided_errors() -> Iterator[ErrorSample]:
-    wrong = (Array((3, 4)), Array((4,)), (3,), (1,))
+    wrong: tuple[Any, ...] = (Array((3, 4)), Array((4,)), (3,), (1,))
     yield ErrorSample(wrong, ShapeError, r"shape \[4\], the part of the input \[3\]")
     wrong = (Array((3,)), Array((4,)), (4,), (1,))
     yield ErrorSample(wrong, ShapeError, "need 4 elements, the input has 3")

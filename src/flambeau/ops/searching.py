@@ -149,12 +149,12 @@ def unique(
         keys = _row_ranks(rows)
         shape = tuple(keys.shape)
     if not return_inverse and dim is None:
-        ordered, order = sort_values(keys), None
+        ordered = order = sort_values(keys)
     else:
         ordered, order = sort_rows(keys)
     is_new = _differs(ordered)
     starts = _starts(is_new)
-    first = starts if dim is None else order.index_select(0, starts)
+    first: Any = starts if dim is None else order.index_select(0, starts)
     found = (ordered if dim is None else source).index_select(at, first)
     inverse = keys.new_zeros(keys.shape, dtype=int64).scatter(0, order, _groups(is_new)) if return_inverse else None
     counts = _counts(starts, keys.shape[0]) if return_counts else None
@@ -394,7 +394,10 @@ def _member_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((1, 2), ArgumentError, "at least one of them must be a tensor")
 
 
-@composite(samples=_member_samples, errors=_member_errors, dtypes=dtypes.ALL, method=False, differentiable=False)
+@composite(
+    samples=_member_samples, errors=_member_errors, dtypes=dtypes.ALL, method=False, differentiable=False,
+    other_names={"element": "elements", "test_element": "test_elements"},
+)  # fmt: skip
 def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element equals one of the test elements.  NaN equals none.
 
@@ -407,7 +410,8 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
         tensor([[False,  True],
                 [ True, False]])
     """
-    values, members = elements, test_elements
+    values: Any = elements
+    members: Any = test_elements
     if not hasattr(values, "strides") and not hasattr(members, "strides"):
         raise ArgumentError(
             f"at least one of them must be a tensor, got {shown(values)} and {shown(members)}",
@@ -654,7 +658,8 @@ def histogram(
     if hasattr(bins, "strides"):
         edges, count = bins, bins.shape[0] - 1
     else:
-        low, high = _bounds(flat, *(range or (0, 0)), 0.5)
+        low, high = range or (0, 0)
+        low, high = _bounds(flat, low, high, 0.5)
         count = bins
         share = REGISTRY["arange"](flat.new_empty((count + 1,), dtype=float64)) / count
         edges = ((high - low) * share + low).to(input.dtype)
