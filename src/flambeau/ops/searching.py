@@ -483,7 +483,7 @@ def _bins_samples() -> Iterator[Sample]:
 
 
 @operator(samples=_bins_samples, dtypes=(int64,), method=False, function=False, differentiable=False)
-def count_bins(call: Call, index: Operand, bins: int) -> Any:
+def tally(call: Call, index: Operand, bins: int) -> Any:
     """The number of times that 0 to bins - 1 occur in a vector of int64; other elements count nowhere."""
     out = call.output((bins,), int64)
     if bins:
@@ -554,7 +554,7 @@ def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0)
             )
         bins = max(minlength, greatest + 1)
     if weights is None or not input.shape[0]:
-        return count_bins(index, bins)
+        return tally(index, bins)
     given: Any = weights if weights.dtype is float32 else weights.to(float64)
     return given.new_zeros((bins,)).index_add(0, index, given)
 
@@ -600,7 +600,7 @@ def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> An
     flat: Any = reshape(input, (-1,))
     low, high = _bounds(flat, min, max, 1)
     places = _places_in(flat, low, high, bins)
-    return count_bins(places, bins).to(input.dtype)
+    return tally(places, bins).to(input.dtype)
 
 
 def _bounds(flat: Any, low: Any, high: Any, margin: float) -> tuple[Any, Any]:
@@ -669,7 +669,7 @@ def histogram(
     outside = REGISTRY["isnan"](flat) | REGISTRY["gt"](flat, last)
     places = places.masked_fill(outside, -1)
     if weight is None:
-        found = count_bins(places, count).to(input.dtype)
+        found = tally(places, count).to(input.dtype)
     else:
         spare = places.masked_fill(places < 0, count)
         found = flat.new_zeros((count + 1,)).index_add(0, spare, reshape(weight, (-1,))).narrow(0, 0, count)
