@@ -8,6 +8,7 @@ from flambeau import dtypes
 from flambeau.errors import DtypeError, IndexRangeError, ShapeError
 from flambeau.ops import reductions, scans
 from flambeau.tensor.factories import tensor
+from flambeau.testing import gradcheck, gradgradcheck
 
 
 def leaf(values):
@@ -207,3 +208,11 @@ def test_distances_and_scaled_parts(device):
     assert x.renorm(2, 0, 1.0).tolist() == [pytest.approx([0.6, 0.8]), pytest.approx([0.3, 0.4])]
     assert x.renorm_(1, 0, 3.5) is x and x[0].tolist() == pytest.approx([1.5, 2.0])
     assert torch.count_nonzero(torch.tensor([[0, 2], [3, 4]], device=device), 1).tolist() == [1, 2]
+
+
+def test_products_have_two_derivatives_at_zeros():
+    x = leaf([[2.0, 0.0, 3.0], [0.0, 0.0, 4.0], [1.0, 2.0, 3.0]])
+    for dim in (0, 1, None, (0, 1)):
+        assert gradcheck(lambda each, dim=dim: each.prod(dim), [x])
+        assert gradgradcheck(lambda each, dim=dim: each.prod(dim), [x])
+    assert "LogsumexpBackward0" in repr(x.logsumexp(0))

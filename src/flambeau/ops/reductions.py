@@ -193,7 +193,7 @@ def _(grad: Any, dim: Any, keepdim: Any) -> Any:
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="prod")
 def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """Product over some dimensions, or all of them.  The second derivative is wrong where a factor is 0.
+    """Product over some dimensions, or all of them.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
     Shapes: the input's without the multiplied dimensions, or with size 1 there if keepdim.
@@ -207,12 +207,23 @@ def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dt
 
 
 @prod_.derivative
-def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
-    is_zero = input == 0
-    others = input.masked_fill(is_zero, 1)
-    of_only_zero = others.prod(dim, True) * (is_zero.sum(dim, True) == 1)
-    rest = REGISTRY["where"](is_zero, of_only_zero, restore_dims(out, input.shape, dim, keepdim) / others)
-    return restore_dims(grad, input.shape, dim, keepdim) * rest
+def _(grad: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+    return restore_dims(grad, input.shape, dim, keepdim) * _products_of_others(input, dim)
+
+
+def _products_of_others(input: Any, dim: Dims) -> Any:
+    """For each element the product of the others that it is multiplied with, without a division."""
+    shape, ndim = tuple(input.shape), len(input.shape)
+    dims = dims_of("prod", dim, ndim)
+    order = [*(axis for axis in range(ndim) if axis not in dims), *dims]
+    lead = [shape[axis] for axis in order[: ndim - len(dims)]]
+    count = reduced_count(shape, dims)
+    rows = input.permute(order).reshape([*lead, count])
+    one, product = input.new_ones([*lead, min(count, 1)]), REGISTRY["running_product"]
+    before = product(REGISTRY["cat"]([one, rows.narrow(-1, 0, max(count - 1, 0))], -1), -1)
+    after = product(REGISTRY["cat"]([rows.narrow(-1, min(count, 1), max(count - 1, 0)), one], -1), -1, True)
+    others = (before * after).reshape([shape[axis] for axis in order])
+    return others.permute([order.index(axis) for axis in range(ndim)])
 
 
 def _floating(name: str, input: Any, wanted: dtype | None = None) -> dtype:
@@ -496,6 +507,9 @@ def log_sum_exp(call: Any, input: Operand, dim: Dims, keepdim: bool = False) -> 
         kernel = logsumexp_kernel(wide, out.dtype, last.work.across)
         call.launch(kernel, last.work.grid(last.outputs), out, pieces, last.layout, *last.numbers())
     return out
+
+
+log_sum_exp.node_name = "LogsumexpBackward0"
 
 
 @log_sum_exp.derivative

@@ -206,8 +206,26 @@ def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
     return running_sum(input, dim, dtype)
 
 
-@operator(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, inplace=True)
-def cumprod(call: Call, input: Operand, dim: int, *, dtype: Any = None) -> Any:
+@operator(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
+def running_product(call: Call, input: Operand, dim: int, reverse: bool = False, dtype: Any = None) -> Any:
+    """The operator of `cumprod`.  reverse: multiply from each element to the end."""
+    return _scanned(call, PROD, input, dim, dtype, reverse)
+
+
+running_product.node_name = "CumprodBackward0"
+
+
+@running_product.derivative
+def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
+    is_zero = input == 0
+    first = is_zero & (running_sum(is_zero, dim, None, reverse) == 1)
+    rest = running_sum(grad * running_product(input.masked_fill(first, 1), dim, reverse), dim, None, not reverse)
+    others = running_sum(grad * out, dim, None, not reverse) / input.masked_fill(is_zero, 1)
+    return REGISTRY["where"](first, rest, others.masked_fill(is_zero, 0))
+
+
+@composite(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, inplace=True)
+def cumprod(input: Operand, dim: int, *, dtype: Any = None) -> Any:
     """Cumulative product along `dim`: element i is the product of elements 0 to i.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
@@ -220,22 +238,16 @@ def cumprod(call: Call, input: Operand, dim: int, *, dtype: Any = None) -> Any:
         tensor([[  1,   2,   6],
                 [  4,  20, 120]])
     """
-    return _scanned(call, PROD, input, dim, dtype, False)
-
-
-@cumprod.derivative
-def _(grad: Any, out: Any, input: Any, dim: int) -> Any:
-    is_zero = input == 0
-    first = is_zero & (running_sum(is_zero, dim) == 1)
-    rest = running_sum(grad * cumprod(input.masked_fill(first, 1), dim), dim, None, True)
-    others = running_sum(grad * out, dim, None, True) / input.masked_fill(is_zero, 1)
-    return REGISTRY["where"](first, rest, others.masked_fill(is_zero, 0))
+    return running_product(input, dim, False, dtype)
 
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=FLOATING_TYPES, method=False, function=False)
 def running_log_sum(call: Call, input: Operand, dim: int, reverse: bool = False) -> Any:
     """The operator of `logcumsumexp`.  reverse: from each element to the end."""
     return _scanned(call, LOG, input, dim, None, reverse)
+
+
+running_log_sum.node_name = "LogcumsumexpBackward0"
 
 
 @running_log_sum.derivative
@@ -344,6 +356,9 @@ def running_extreme(call: Call, input: Operand, dim: int, largest: bool = True) 
     values, indexes = call.output(input.shape, input.dtype), call.scratch(input.shape, int64)
     _run_extreme(call, largest, input, None, at, values, indexes)
     return (results.cummax if largest else results.cummin)(values, indexes)
+
+
+running_extreme.node_name = "CummaxBackward0"
 
 
 @running_extreme.derivative

@@ -236,6 +236,10 @@ def _search_kernel(dtype: dtype, out: dtype) -> Kernel:
         result: Any, sequence: Any, values: Any, sorter: Any, numel: int, lines: int, n: int, columns: int, right: int
     ) -> None:
         wide = dtype.wide.numpy
+        if lines == 1 and sorter is None and n and sequence[0, -1] == sequence[0, -1]:
+            side = "right" if right else "left"
+            result[...] = np.searchsorted(sequence[0].astype(wide), values.astype(wide), side)
+            return
         low, high = np.zeros(numel, np.int64), np.full(numel, n, np.int64)
         row = np.arange(numel) // columns if lines > 1 else np.zeros(numel, np.int64)
         value = values.astype(wide)
