@@ -64,8 +64,8 @@ RETURNS = {  # of functions that do not return one tensor
     "unbind": "tuple[Tensor, ...]", "sort": PAIR, "topk": PAIR, "item": "bool | int | float", "tolist": "Any",
     "is_contiguous": "bool", "numel": "int", "numpy": "NDArray[Any]", "get_rng_state": "Tensor",
     "kthvalue": PAIR, "mode": PAIR, "cummax": PAIR, "cummin": PAIR, "gradient": "tuple[Tensor, ...]",
-    **dict.fromkeys(("var_mean", "std_mean", "aminmax", "histogram"), "tuple[Tensor, Tensor]"),
-    "unique": "Any", "unique_consecutive": "Any",
+    **dict.fromkeys(("var_mean", "std_mean"), "tuple[Tensor, Tensor]"),
+    **dict.fromkeys(("aminmax", "histogram", "unique", "unique_consecutive"), "Any"),
 }  # fmt: skip
 PLACING = "non_blocking: bool = ..., copy: bool = ..., *, memory_format: memory_format | None = ..."
 OVERLOADS = {  # names with several forms; `self` stands for the first tensor

@@ -470,7 +470,7 @@ def _put_errors() -> Iterator[ErrorSample]:
     yield ErrorSample(wrong, DtypeError, "the input is float32, but the source is int64")
 
 
-@composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, inplace=True)
+@composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, inplace=True, takes_out=False)
 def put(input: Operand, index: Operand, source: Operand, accumulate: bool = False) -> Any:
     """Write `source` to the elements of the flattened input at the given indexes, or add it there.
 
@@ -505,7 +505,7 @@ def _masked_errors() -> Iterator[ErrorSample]:
     yield ErrorSample(wrong, DtypeError, "the input is float32, but the source is int64")
 
 
-@composite(samples=_masked_samples, errors=_masked_errors, dtypes=dtypes.ALL, inplace=True)
+@composite(samples=_masked_samples, errors=_masked_errors, dtypes=dtypes.ALL, inplace=True, takes_out=False)
 def masked_scatter(input: Operand, mask: Operand, source: Operand) -> Any:
     """Write the elements of `source`, in row-major order, to the elements where the mask is true.
 
@@ -645,7 +645,7 @@ def _select_samples() -> Iterator[Sample]:
     yield Sample((Array((4, 3), layout="transposed"), Array((4,), seed=1), 1, -1))
 
 
-@composite(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL)
+@composite(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL, takes_out=False)
 def select_scatter(input: Operand, src: Operand, dim: int, index: int) -> Any:
     """A copy of the input with `src` at one index of a dimension.
 
@@ -696,7 +696,7 @@ def _diagonal_errors() -> Iterator[ErrorSample]:
     yield ErrorSample(wrong, ShapeError, r"shape \[4\], the part of the input \[3\]")
 
 
-@composite(samples=_diagonal_samples, errors=_diagonal_errors, dtypes=dtypes.ALL)
+@composite(samples=_diagonal_samples, errors=_diagonal_errors, dtypes=dtypes.ALL, takes_out=False)
 def diagonal_scatter(input: Operand, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """A copy of the input with `src` in a diagonal.
 
@@ -725,7 +725,7 @@ def _strided_errors() -> Iterator[ErrorSample]:
     yield ErrorSample(wrong, ShapeError, "overlap")
 
 
-@composite(samples=_strided_samples, errors=_strided_errors, dtypes=dtypes.ALL)
+@composite(samples=_strided_samples, errors=_strided_errors, dtypes=dtypes.ALL, takes_out=False)
 def as_strided_scatter(input: Operand, src: Operand, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap.
 

@@ -353,7 +353,7 @@ def _pair_samples() -> Iterator[Sample]:
     yield Sample((Array((4, 3), layout="transposed"), 1), {"correction": 0})
 
 
-@composite(samples=_pair_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False)
+@composite(samples=_pair_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, takes_out=False)
 def var_mean(
     input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Any:
@@ -370,7 +370,7 @@ def var_mean(
     return variance(input, dim, keepdim, correction), mean(input, dim, keepdim)
 
 
-@composite(samples=_pair_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False)
+@composite(samples=_pair_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, takes_out=False)
 def std_mean(
     input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Any:
@@ -437,7 +437,7 @@ def _count_samples() -> Iterator[Sample]:
     yield Sample((Array((0, 3)), 0))
 
 
-@composite(samples=_count_samples, errors=bad_lists, dtypes=dtypes.ALL, differentiable=False)
+@composite(samples=_count_samples, errors=bad_lists, dtypes=dtypes.ALL, differentiable=False, takes_out=False)
 def count_nonzero(input: Operand, dim: Dims = None) -> Any:
     """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero.
 
@@ -685,7 +685,7 @@ def _dist_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), Array((2,))), ShapeError, r"shapes \[3\] and \[2\] do not broadcast")
 
 
-@composite(samples=_dist_samples, errors=_dist_errors, dtypes=FLOATING_TYPES)
+@composite(samples=_dist_samples, errors=_dist_errors, dtypes=FLOATING_TYPES, takes_out=False)
 def dist(input: Operand, other: Operand, p: Any = 2) -> Any:
     """The p-norm of `input - other`.
 

@@ -343,7 +343,7 @@ def _cov_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3), dtype="bool"),), DtypeError, "bool tensors have no order")
 
 
-@composite(samples=_cov_samples, errors=_cov_errors, dtypes=FLOATING_TYPES)
+@composite(samples=_cov_samples, errors=_cov_errors, dtypes=FLOATING_TYPES, takes_out=False)
 def cov(
     input: Operand, *, correction: int = 1, fweights: Operand | None = None, aweights: Operand | None = None
 ) -> Any:
@@ -403,7 +403,7 @@ def _corrcoef_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3, 4)),), ShapeError, r"at most 2 dimensions, got shape \[2, 3, 4\]")
 
 
-@composite(samples=_corrcoef_samples, errors=_corrcoef_errors, dtypes=FLOATING_TYPES)
+@composite(samples=_corrcoef_samples, errors=_corrcoef_errors, dtypes=FLOATING_TYPES, takes_out=False)
 def corrcoef(input: Operand) -> Any:
     """The correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1].
 
