@@ -63,6 +63,18 @@ def test_index_reduce(device):
     assert x.index_reduce_(0, index, source, "amax") is x and x.tolist() == [[4, 5], [1, 1], [6, 7]]
 
 
+def test_segments(device):
+    x, nan, inf = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device=device), float("nan"), float("inf")
+    lengths = torch.tensor([1, 0, 2], device=device)
+    expected = {"sum": [1, 0, 8], "prod": [1, 1, 15], "max": [1, -inf, 5], "min": [1, inf, 3], "mean": [1, nan, 4]}
+    for reduce, values in expected.items():
+        found = torch.segment_reduce(x, reduce, lengths=lengths)[:, 0]
+        assert found.tolist() == pytest.approx(values, nan_ok=True)
+    assert torch.segment_reduce(x, "mean", lengths=lengths, initial=2.0)[:, 1].tolist() == [4.0, 2.0, 6.0]
+    offsets = torch.tensor([[0, 2], [0, 2], [0, 2]], device=device)
+    assert torch.segment_reduce(x, "sum", offsets=offsets, axis=1).tolist() == [[3], [7], [11]]
+
+
 def test_flat_indexes(device):
     x = torch.arange(6, device=device).reshape(2, 3)
     index = torch.tensor([[0, -1], [4, 0]], device=device)
