@@ -64,6 +64,7 @@ RETURNS = {  # of functions that do not return one tensor
     "unbind": "tuple[Tensor, ...]", "sort": PAIR, "topk": PAIR, "item": "bool | int | float", "tolist": "Any",
     "is_contiguous": "bool", "numel": "int", "numpy": "NDArray[Any]", "get_rng_state": "Tensor",
     "kthvalue": PAIR, "mode": PAIR, "cummax": PAIR, "cummin": PAIR, "gradient": "tuple[Tensor, ...]",
+    "unravel_index": "tuple[Tensor, ...]",
     **dict.fromkeys(("var_mean", "std_mean"), "tuple[Tensor, Tensor]"),
     **dict.fromkeys(("aminmax", "histogram", "unique", "unique_consecutive"), "Any"),
 }  # fmt: skip

@@ -107,6 +107,12 @@ def test_nonzero_elements_of_a_given_number(device):
     assert torch.nonzero_static(x, size=4, fill_value=9).tolist() == [[0, 1], [1, 0], [1, 1], [9, 9]]
 
 
+def test_indexes_of_each_dimension(device):
+    found = torch.unravel_index(torch.tensor([[1, 5], [23, 0]], device=device), (2, 3, 4))
+    expected = np.unravel_index([[1, 5], [23, 0]], (2, 3, 4))
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+
+
 def test_copies_with_a_part_written(device):
     x = torch.zeros(3, 4, device=device)
     assert torch.select_scatter(x, torch.ones(3, device=device), 1, -1).sum(0).tolist() == [0, 0, 0, 3]

@@ -724,3 +724,46 @@ def masked_select(input: Operand, mask: Operand) -> Any:
         )
     source, chosen = broadcast_tensors(input, mask)
     return reshape(source, (-1,)).index_select(0, nonzero(reshape(chosen, (-1,))).select(1, 0))
+
+
+def _unravel_samples() -> Iterator[Sample]:
+    yield Sample((index_array(2, 3, high=11), (3, 4)))
+    yield Sample((index_array(3, high=5), 6))
+
+
+def _unravel_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), (3, 4)), DtypeError, "must be of an integer type, got float32")
+    yield ErrorSample((index_array(3), (3, -4)), ValueRangeError, r"at least 0, got \[3, -4\]")
+
+
+@composite(
+    samples=_unravel_samples,
+    errors=_unravel_errors,
+    dtypes=(int64,),
+    differentiable=False,
+    method=False,
+    takes_out=False,
+)
+def unravel_index(indices: Operand, shape: Any) -> Any:
+    """The indexes in each dimension of a shape, from indexes of its elements in row-major order.
+
+    Shapes: one tensor of the indices' shape for each dimension.
+    Host:   returns at once.
+    Raises: DtypeError, ValueRangeError for a negative size.
+    Example:
+        >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+        (tensor([0, 1]), tensor([1, 2]))
+    """
+    if indices.dtype not in INDEX_TYPES:
+        raise DtypeError(
+            f"the indices must be of an integer type, got {indices.dtype.name}",
+            hint="convert with .long()",
+            operator="unravel_index",
+        )
+    sizes = [int(size) for size in st.as_ints(shape)]
+    if any(size < 0 for size in sizes):
+        raise ValueRangeError(
+            f"sizes must be at least 0, got {sizes}", hint="pass the sizes of an array", operator="unravel_index"
+        )
+    places: Any = indices
+    return tuple(places // step % size for step, size in zip(st.contiguous(sizes), sizes))

@@ -23,6 +23,7 @@ SCAN_TILE = 8 * THREADS  # elements that a block takes at once
 SHORT_ROW = 4 * SCAN_TILE  # up to so many elements, a row is one part
 SCAN_PARTS = 132 * 16  # parts that rows are cut into, about
 ACROSS_CHUNK = 256  # elements of a part that one thread makes, at least
+SERIAL_ROW = 64  # up to so many elements, a thread makes a row however it lies
 
 
 class Scan(NamedTuple):
@@ -60,7 +61,7 @@ class ScanPlan(NamedTuple):
 def plan_scan(shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int) -> ScanPlan:
     """Spread a scan along `dim` over threads.  operands: the strides of result and input."""
     layout, rows, size, is_inner = layout_along(shape, operands, dim)
-    across = not is_inner
+    across = not is_inner or size <= SERIAL_ROW
     least = ACROSS_CHUNK if across else SCAN_TILE
     wanted = SCAN_PARTS * THREADS if across else SCAN_PARTS
     if size <= (ACROSS_CHUNK if across else SHORT_ROW) or rows * 2 > wanted:
@@ -159,6 +160,7 @@ def _product_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 5)), 0))
     yield Sample((Array((5, 3), layout="transposed"), -1))
     yield Sample((Array((2, 4), low=0.5, high=2), 1))
+    yield Sample((Array((2, SERIAL_ROW + 1), low=1, high=1, grad=False), 1))
     yield Sample((Array((0, 3)), 0))
     yield Sample((Array(()), 0))
 

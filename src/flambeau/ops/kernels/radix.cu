@@ -6,6 +6,7 @@
 //    one digit into offsets, scatter_digits moves the elements.  Elements of one digit keep their order, so the sort is stable.
 //  - counts is [rows, digits, tiles] and totals is [rows, digits]; a row has fewer than 2^31 elements.
 //  - Atomics add integers only, so results are the same in every run.
+//  - A launch that reads what the one before has read takes the tiles backwards: the last ones are still in the cache.
 
 constexpr int RADIX_THREADS = 256, RADIX_WARPS = RADIX_THREADS / 32, RADIX_ITEMS = 16;
 constexpr int RADIX_TILE = RADIX_THREADS * RADIX_ITEMS, DIGITS = 256;
@@ -39,6 +40,9 @@ template <class T, int KIND, unsigned long long INFINITE> struct Key {
     }
     int digit(T value, int shift) const { return (int)((unsigned long long)of(value) >> shift) & (DIGITS - 1); }
 };
+
+// The tile that step `at` of a loop over tiles takes.
+inline long long tile_at(long long at, long long tiles, bool backwards) { return backwards ? tiles - 1 - at : at; }
 
 inline unsigned int lanes_below() { return (1u << (threadIdx.x & 31)) - 1; }
 
@@ -138,7 +142,7 @@ inline void scatter_digits(T* out, int* places, long long* indexes, const T* key
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, first = warp * (32 * RADIX_ITEMS) + lane;
     for (long long at = blockIdx.x; at < rows * tiles; at += gridDim.x) {
         long long tile;
-        const long long row = divide(at, tiles, tile), start = tile * RADIX_TILE, begin = row * n;
+        const long long row = divide(tile_at(at, rows * tiles, true), tiles, tile), start = tile * RADIX_TILE, begin = row * n;
         const int held = (int)(n - start < RADIX_TILE ? n - start : RADIX_TILE);
         for (int w = 0; w < RADIX_WARPS; ++w) ranks[w][threadIdx.x] = 0;
         __syncthreads();
@@ -224,7 +228,7 @@ inline void count_chosen(int* histogram, const T* input, const Chosen* chosen, l
     const K key(flip);
     for (long long at = blockIdx.x; at < rows * tiles; at += gridDim.x) {
         long long tile;
-        const long long row = divide(at, tiles, tile), start = tile * RADIX_TILE;
+        const long long row = divide(tile_at(at, rows * tiles, shift >> 3 & 1), tiles, tile), start = tile * RADIX_TILE;
         const bool is_first = shift + 8 == 8 * (int)sizeof(T);
         const unsigned long long prefix = is_first ? 0 : chosen[row].prefix;
         own[threadIdx.x] = 0;
@@ -267,7 +271,7 @@ inline void count_selected(int* counts, const T* input, const Chosen* chosen, lo
     const K key(flip);
     for (long long at = blockIdx.x; at < rows * tiles; at += gridDim.x) {
         long long tile;
-        const long long row = divide(at, tiles, tile), start = tile * RADIX_TILE;
+        const long long row = divide(tile_at(at, rows * tiles, true), tiles, tile), start = tile * RADIX_TILE;
         const unsigned long long last = chosen[row].prefix;
         int less = 0, equal = 0;
 #pragma unroll

@@ -3,7 +3,8 @@
 //  - A row is cut into parts of `chunk` elements.  A row of one part takes one launch.  Longer ones take three: the totals
 //    of the parts, a scan of the totals, and the parts again, each joined to the total before it.
 //  - scan_rows: a block makes a part.  A warp loads ITEMS neighbouring runs of WARP elements and scans each by shuffles.
-//  - scan_across: a thread makes a part.  Neighbouring threads make neighbouring rows, which lie next to each other.
+//  - scan_across: a thread makes a part.  Neighbouring threads make neighbouring rows, which are short or lie side by side.
+//  - The third launch takes the parts backwards: the input that the first has read last is still in the cache.
 //  - The order in which values are joined depends on sizes only, so results are the same in every run.
 
 constexpr int ITEMS = 8;
@@ -24,12 +25,13 @@ template <class Op> inline void scan_rows(const Op& op, const Parts& work) {
     typedef typename Op::State S;
     __shared__ S of_warps[WARPS];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    for (long long at = blockIdx.x; at < work.rows * work.chunks; at += gridDim.x) {
+    for (long long step = blockIdx.x; step < work.rows * work.chunks; step += gridDim.x) {
+        const long long at = op.has_before() ? work.rows * work.chunks - 1 - step : step;
         long long part;
         const long long row = divide(at, work.chunks, part), start = part * work.chunk;
         const long long stop = start + work.chunk < work.size ? start + work.chunk : work.size;
         const Line<Op::OPERANDS> to(op.layout, 0, row), from(op.layout, 1, row);
-        S before = part > 0 && !op.is_total() ? op.total_before(at) : op.begin();
+        S before = part > 0 && op.has_before() ? op.total_before(at) : op.begin();
         for (long long base = start; base < stop; base += BLOCK * ITEMS) {
             const long long first = base + warp * (WARP * ITEMS) + lane;
             S mine[ITEMS];
@@ -40,9 +42,9 @@ template <class Op> inline void scan_rows(const Op& op, const Parts& work) {
             }
 #pragma unroll
             for (int k = 0; k < ITEMS; ++k) {
-                for (int step = 1; step < WARP; step *= 2) {
-                    const S left = from_lane_below(mine[k], step);
-                    if (lane >= step) mine[k] = op.join(left, mine[k]);
+                for (int reach = 1; reach < WARP; reach *= 2) {
+                    const S left = from_lane_below(mine[k], reach);
+                    if (lane >= reach) mine[k] = op.join(left, mine[k]);
                 }
                 if (k > 0) mine[k] = op.join(from_last_lane(mine[k > 0 ? k - 1 : 0]), mine[k]);
             }
@@ -73,7 +75,7 @@ template <class Op> inline void scan_across(const Op& op, const Parts& work) {
         const long long part = divide(at, work.rows, row), start = part * work.chunk;
         const long long stop = start + work.chunk < work.size ? start + work.chunk : work.size;
         const Line<Op::OPERANDS> to(op.layout, 0, row), from(op.layout, 1, row);
-        S sum = part > 0 && !op.is_total() ? op.total_before(row * work.chunks + part) : op.begin();
+        S sum = part > 0 && op.has_before() ? op.total_before(row * work.chunks + part) : op.begin();
 #pragma unroll 4
         for (long long i = start; i < stop; ++i) {
             const long long place = work.reverse ? work.size - 1 - i : i;
@@ -103,6 +105,7 @@ template <class Meaning, class C, class T, class Out> struct Scan {
     C get(long long at, long long) const { return load<C>(input[at]); }
     void put(long long at, C value) const { out[at] = store<Out>(value); }
     bool is_total() const { return totals != nullptr; }
+    bool has_before() const { return before != nullptr; }
     void put_total(long long at, C value) const { totals[at] = value; }
     C total_before(long long at) const { return before[at - 1]; }
 };
@@ -133,6 +136,7 @@ template <bool LARGEST, class C, class T> struct ScanExtreme {
         indexes[at] = found.index;
     }
     bool is_total() const { return totals != nullptr; }
+    bool has_before() const { return before != nullptr; }
     void put_total(long long at, State found) const {
         totals[at] = store<T>(found.value);
         total_numbers[at] = found.index;
