@@ -131,6 +131,29 @@ def _index_select(library: Any, sizes: Sizes) -> Work:
     return Work(lambda: library.index_select(table, 0, index), error, _terabytes(2 * sizes.elements))
 
 
+def _sorted(make: Any, of: str, exact: Any) -> Any:
+    """Work that makes `make(library, a, sizes)` of random numbers; all of it is compared with `exact(array, sizes)`.
+
+    of: "randn", or "randint" for int64, whose values float32 holds.
+    """
+
+    def work(library: Any, sizes: Sizes) -> Work:
+        count, size = sizes.sorted, 4 if of == "randn" else 8
+        a = _numbers(library, count) if of == "randn" else library.randint(0, count, (count,), device="cuda")
+
+        def error() -> float:
+            found, wanted = check.host(make(library, a, sizes)), exact(check.host(a), sizes)
+            return check.error(found, wanted) if found.shape == wanted.shape else float("inf")
+
+        return Work(lambda: make(library, a, sizes), error, size * count / 1e12)
+
+    return work
+
+
+def _greatest(array: Any, sizes: Sizes) -> Any:
+    return np.sort(array)[::-1][: sizes.chosen]
+
+
 def _cross_entropy(library: Any, sizes: Sizes) -> Work:
     """Forward and backward: the logits are read twice and their gradient is written.  Rows repeat for a cheap check."""
     rows, classes = sizes.classes
@@ -209,6 +232,30 @@ ROWS = (
     row("randn, 1 Gi", make=_randn, goals=(at_least(3.0, ""),), tolerance=1e-2),
     row("cat of 4, 1 Gi", make=_cat, goals=OF_TORCH, tolerance=0.0),
     row("index_select of rows of 4096", make=_index_select, goals=OF_TORCH, tolerance=0.0),
+    row(
+        "sort, 16 Mi", make=_sorted(lambda _, a, __: a.sort().values, "randn", lambda a, _: np.sort(a)), goals=OF_TORCH
+    ),
+    row(
+        "argsort of int64, 16 Mi",
+        make=_sorted(lambda _, a, __: a.argsort(stable=True), "randint", lambda a, _: np.argsort(a, kind="stable")),
+        goals=OF_TORCH,
+    ),
+    row(
+        "topk, 64 of 16 Mi",
+        make=_sorted(lambda _, a, size: a.topk(size.chosen).values, "randn", _greatest),
+        goals=OF_TORCH,
+    ),
+    row(
+        "unique of int64, 16 Mi",
+        make=_sorted(lambda _, a, __: a.unique(), "randint", lambda a, _: np.unique(a)),
+        goals=OF_TORCH,
+    ),
+    row(
+        "cumsum, 16 Mi",
+        make=_sorted(lambda _, a, __: a.cumsum(0), "randn", lambda a, _: np.cumsum(a, dtype=np.float64)),
+        goals=OF_TORCH,
+        tolerance=1e-4,
+    ),
     row("cross entropy 4096x32768 and backward", make=_cross_entropy, goals=OF_TORCH),
     row("AdamW step, 64 tensors of 4 Mi", make=_adamw, goals=OF_TORCH),
     copy("copy pinned to cuda", make=_copy(True), raw=raw.to_device),

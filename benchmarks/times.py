@@ -51,6 +51,8 @@ class Sizes(NamedTuple):
     classes: tuple[int, int] = (4096, 32768)
     parameters: tuple[int, int] = (64, 4 << 20)
     copied_bytes: int = 256 << 20
+    sorted: int = 16 << 20
+    chosen: int = 64
 
 
 class Work(NamedTuple):

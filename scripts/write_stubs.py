@@ -64,6 +64,10 @@ RETURNS = {  # of functions that do not return one tensor
     "broadcast_tensors": "tuple[Tensor, ...]", "chunk": "tuple[Tensor, ...]", "split": "tuple[Tensor, ...]",
     "unbind": "tuple[Tensor, ...]", "sort": PAIR, "topk": PAIR, "item": "bool | int | float", "tolist": "Any",
     "is_contiguous": "bool", "numel": "int", "numpy": "NDArray[Any]", "get_rng_state": "Tensor",
+    "kthvalue": PAIR, "mode": PAIR, "cummax": PAIR, "cummin": PAIR, "gradient": "tuple[Tensor, ...]",
+    "unravel_index": "tuple[Tensor, ...]",
+    **dict.fromkeys(("var_mean", "std_mean"), "tuple[Tensor, Tensor]"),
+    **dict.fromkeys(("aminmax", "histogram", "unique", "unique_consecutive"), "Any"),
 }  # fmt: skip
 PLACING = "non_blocking: bool = ..., copy: bool = ..., *, memory_format: memory_format | None = ..."
 OVERLOADS = {  # names with several forms; `self` stands for the first tensor
@@ -89,6 +93,7 @@ OVERLOADS = {  # names with several forms; `self` stands for the first tensor
     ],
 }  # fmt: skip
 OVERLOADS["min"] = OVERLOADS["max"]
+OVERLOADS["median"] = OVERLOADS["nanmedian"] = OVERLOADS["max"][:2]
 METHOD_OVERLOADS = {
     "view": [
         "(self, dtype: Dtype) -> Tensor", "(self, size: Sequence[int]) -> Tensor", "(self, *size: int) -> Tensor",

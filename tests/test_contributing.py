@@ -95,7 +95,7 @@ MEANINGS = {
     "unit_rows": _unit_rows,
     "patches": _patches,
     "cosine_similarity": _cosine,
-    "take": lambda x, index: x.reshape(-1)[index],
+    "pick": lambda x, index: x.reshape(-1)[index],
     "add_at": _add_at,
     "average_many": lambda averages, params, decay: tuple(
         decay * average + (1 - decay) * param for average, param in zip(averages, params)
@@ -238,7 +238,7 @@ def test_samples_are_of_every_type_and_layout(registered):
 
 
 TWICE = (
-    "hypotenuse", "root_mean_square", "unit_rows", "patches", "cosine_similarity", "take", "gram", "z_loss", "z_terms",
+    "hypotenuse", "root_mean_square", "unit_rows", "patches", "cosine_similarity", "pick", "gram", "z_loss", "z_terms",
 )  # fmt: skip
 
 

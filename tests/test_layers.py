@@ -43,6 +43,7 @@ LAYERS = (
         "distributed",
         "profiler",
         "random",
+        "return_types",
         "signal",
         "special",
         "mps",

@@ -121,6 +121,7 @@ _SUBMODULES = (
     "parallel",
     "profiler",
     "random",
+    "return_types",
     "signal",
     "special",
     "testing",

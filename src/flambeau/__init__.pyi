@@ -64,6 +64,7 @@ from .tools.profiler import profile as profile
 from . import profiler as profiler
 from .dtypes import promote_types as promote_types
 from . import random as random
+from . import return_types as return_types
 from .nn.functional import rrelu_ as rrelu_
 from .serialization.files import save as save
 from .runtime.generator import seed as seed
@@ -216,6 +217,8 @@ def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool 
     """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
+def aminmax(input: Tensor, *, dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Any:
+    """(min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one."""
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -258,6 +261,8 @@ def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: 
     """Index of the smallest value along a dimension, or in the flattened input."""
 def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The indices that sort a dimension."""
+def argwhere(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
 def as_strided_(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
@@ -265,7 +270,7 @@ def as_strided_(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offs
 def as_strided_copy(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `as_strided`, but the result is a contiguous copy."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A contiguous copy of the input with `src` in the part of these sizes and strides."""
+    """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
     """`data` as a tensor: itself, or one that shares a NumPy array's memory, if type and device allow it; else a copy."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
@@ -300,6 +305,8 @@ def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generat
     """A tensor like `input` in which each element is 1 with probability p, else 0."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
     """As in `nn.functional`, but without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise and; for bool, logical and."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -324,6 +331,8 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Expand all tensors to the shape to which they broadcast."""
 def broadcast_to(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `expand`."""
+def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i."""
 def can_cast(from_: _dtype, to: _dtype) -> _bool:
     """Return whether a result of one type may be written into a tensor of another: never to a lower category."""
 def cartesian_prod(*tensors: Tensor) -> Tensor:
@@ -374,6 +383,8 @@ def conj_physical_(input: Tensor) -> Tensor:
     """The tensor itself, unchanged: a real number is its own conjugate."""
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The magnitude of `input` with the sign of `other`; integers give float32."""
+def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1]."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Cosine."""
 def cos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -382,8 +393,20 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic cosine."""
 def cosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `cosh`: overwrites this tensor with the result, and returns it."""
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
+def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
+    """The covariance matrix of variables, which are rows, over observations, which are columns."""
+def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+    """(values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
+def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+    """(values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays."""
+def cumprod(input: Tensor, dim: _int, *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Cumulative product along `dim`: element i is the product of elements 0 to i."""
 def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """Cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`)."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """An angle in degrees converted to radians; integers give float32."""
 def deg2rad_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -405,9 +428,13 @@ def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = .
 def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `diagonal`, but the result is a contiguous copy."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A copy of the input with `src` as a diagonal of two dimensions."""
+    """A copy of the input with `src` in a diagonal."""
+def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i]."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Derivative of the logarithm of the gamma function."""
+def dist(input: Tensor, other: Tensor, p: _float | str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The p-norm of `input - other`."""
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Quotient of two tensors, or of a tensor and a number; integers give float32."""
 def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -522,6 +549,8 @@ def get_device(input: Tensor) -> _int:
     """Return the index of a tensor's CUDA device, -1 on the CPU."""
 def get_rng_state(device: Device = ...) -> Tensor:
     """Return the state of a CUDA device's generator, or for None of the CPU's: a uint8 tensor of 16 bytes on the CPU."""
+def gradient(input: Tensor, *, spacing: Any = ..., dim: Sizes | None = ..., edge_order: _int = ..., out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    """Estimates of the partial derivatives by central differences, one tensor for each of the dimensions `dim`."""
 def greater(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input > other, as bool."""
 def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -536,6 +565,10 @@ def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) 
     """0 from -lambd to lambd, else x."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
+def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
+def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
+    """(hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
 def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
     """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
@@ -562,6 +595,8 @@ def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
     """Write or add `values` to the elements that index tensors select (see `index`)."""
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
     """`index_put` in place; a method of tensors."""
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
 def is_complex(input: Tensor) -> _bool:
@@ -590,6 +625,8 @@ def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ...
     """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for being finite: neither infinite nor NaN."""
+def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Whether each element equals one of the test elements.  NaN equals none."""
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for infinity."""
 def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -602,6 +639,8 @@ def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for being real, which all are."""
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
+def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+    """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
     """As in `nn.functional`.  cudnn_enable has no effect."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -646,6 +685,8 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tens
     """log(exp(input) + exp(other)), without overflow."""
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log2(2^input + 2^other), without overflow."""
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
 def logical_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Logical and: True where both values are nonzero; NaN is nonzero."""
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -660,10 +701,14 @@ def logit_(input: Tensor, eps: Any = ..., *, out: Tensor | None = ...) -> Tensor
     """In-place version of `logit`: overwrites this tensor with the result, and returns it."""
 def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Powers of `base` whose exponents are evenly spaced from start to end, both included."""
+def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input < other, as bool."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Write the elements of `source`, in row-major order, to the elements where the mask is true."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Select the elements where the mask is true, in row-major order."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -681,6 +726,12 @@ def maximum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
     """The larger of two values; NaN if either is.  Equal values share the gradient."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Mean over some dimensions, or all of them; NaN where there are no elements."""
+@overload
+def median(input: Tensor) -> Tensor:
+    """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices)."""
+@overload
+def median(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
+    """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices)."""
 def meshgrid(*tensors: Tensor, indexing: str | None = ...) -> tuple[Any, ...]:
     """Views of vectors, expanded to a grid with one dimension for each."""
 @overload
@@ -696,10 +747,14 @@ def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
     """The smaller of two values; NaN if either is.  Equal values share the gradient."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Product of two matrices."""
+def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+    """(values, indices) of the most frequent element along a dimension: the least of several, at its last place."""
 def moveaxis(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
 def movedim(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
+def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The elements in order along the first dimension."""
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Product of two tensors, or of a tensor and a number."""
 def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -712,6 +767,18 @@ def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = 
     """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
 def nan_to_num_(input: Tensor, nan: Any = ..., posinf: Any = ..., neginf: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `nan_to_num`: overwrites this tensor with the result, and returns it."""
+def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
+@overload
+def nanmedian(input: Tensor) -> Tensor:
+    """As `median`, of the elements that are not NaN; NaN if there is no other."""
+@overload
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
+    """As `median`, of the elements that are not NaN; NaN if there is no other."""
+def nanquantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
+    """As `quantile`, of the elements that are not NaN; NaN if there is no other."""
+def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Sum over some dimensions, or all of them, with NaN counted as 0."""
 def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """A view of `length` indexes of a dimension from `start` on."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -734,6 +801,8 @@ def nonzero(input: Tensor, as_tuple: Literal[False] = ..., *, out: Tensor | None
 @overload
 def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
     """The indexes of all nonzero elements, in row-major order."""
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """The method `Tensor.norm`, with out=."""
 def not_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -763,7 +832,11 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
 def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Product over some dimensions, or all of them.  The second derivative is wrong where a factor is 0."""
+    """Product over some dimensions, or all of them."""
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
+def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
+    """The values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """An angle in radians converted to degrees; integers give float32."""
 def rad2deg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -802,6 +875,8 @@ def relu_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `relu`: overwrites this tensor with the result, and returns it."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
+def renorm(input: Tensor, p: _float | str | None, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
+    """The input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ..., out: Tensor | None = ...) -> Tensor:
     """Repeat each element, or each index of a dimension, several times in a row."""
 def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
@@ -838,6 +913,12 @@ def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Number, *, re
     """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme."""
+def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: _bool = ..., right: _bool = ..., side: Any = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
+    """The places where values can be put into a sorted sequence so that it stays sorted: the first such place."""
+def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _float | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Reduce neighbouring segments along a dimension: "sum", "mean", "prod", "max" or "min" of each."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """A view of one index of a dimension, without that dimension."""
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -879,7 +960,7 @@ def sinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `slice`, but the result is a contiguous copy."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A copy of the input with `src` at every `step`-th index of a dimension from start up to end, excluded."""
+    """A copy of the input with `src` in a slice of a dimension."""
 def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """exp(input) divided by its sum along `dim`."""
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -908,6 +989,8 @@ def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ..
     """Join tensors of one shape along a new dimension."""
 def std(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0."""
+def std_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
+    """(standard deviation, mean) over some dimensions, or all of them: the results of `std` and `mean`."""
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
@@ -922,6 +1005,8 @@ def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Transpose a matrix; a tensor with fewer dimensions is returned as it is."""
 def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """As `t`, but the result is a contiguous copy."""
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The elements of the flattened input at the given indexes; negative ones count from the end."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -948,6 +1033,10 @@ def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """A view with two dimensions swapped."""
 def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `transpose`, but the result is a contiguous copy."""
+def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """Integral of y along `dim` by the trapezoidal rule."""
+def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """The same as `trapezoid`."""
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -972,8 +1061,12 @@ def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | 
     """Split one dimension into several; one size may be -1."""
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `unfold`, but the result is a contiguous copy."""
-def unravel_index(indices: Sequence[Tensor | None], shape: Sizes) -> tuple[Any, ...]:
-    """The coordinates of flat indices into a tensor of `shape`: one tensor of int64 for each dimension."""
+def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
+    """The distinct elements in order, or with dim the distinct slices.  No NaN equals another."""
+def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
+    """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
+def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    """The indexes in each dimension of a shape, from indexes of its elements in row-major order."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `chunk`, for pieces that may be written in place in a graph."""
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -988,6 +1081,8 @@ def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ..., *, out: Ten
     """The Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True."""
 def var(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
+def var_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
+    """(variance, mean) over some dimensions, or all of them: the results of `var` and `mean`."""
 def view_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """As `view`, but the result is a contiguous copy."""
 def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:

@@ -68,15 +68,20 @@ def test_scatter_of_a_value_and_by_adding(device, gpus):
     assert source.grad.tolist() == [[2.0, 2.0], [4.0, 3.0]] and base.grad.tolist() == weight.tolist()
 
 
-def test_ways_of_scattering_that_do_not_exist():
-    x, index = torch.zeros(3), torch.tensor([0])
-    with pytest.raises(NotSupportedError, match="scatter: .*'multiply'"):
-        x.scatter(0, index, 2.0, reduce="multiply")
+def test_scatter_by_multiplying_and_ways_that_do_not_exist():
+    x, index = torch.ones(3, requires_grad=True), torch.tensor([0, 0])
+    product = x.scatter(0, index, 2.0, reduce="multiply")
+    assert product.tolist() == [4.0, 1.0, 1.0]
+    with pytest.raises(NotSupportedError, match="scatter: reduce='multiply' has no derivative"):
+        product.sum().backward()
     with pytest.raises(RuntimeError, match="scatter: .*'mean'"):
         x.scatter(0, index, 2.0, reduce="mean")
-    with pytest.raises(NotSupportedError, match="gather: sparse_grad"):
-        torch.gather(x, 0, index, sparse_grad=True)
-    assert torch.gather(x, 0, index, sparse_grad=False).tolist() == [0.0]
+
+
+def test_gradients_of_gather_are_dense():
+    x = torch.ones(3, requires_grad=True)
+    torch.gather(x, 0, torch.tensor([1]), sparse_grad=True).sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0, 0.0]
 
 
 def test_names_that_another_parameter_has_here():

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import DtypeError, IndexRangeError, ShapeError
 from flambeau.ops import reductions, scans
 from flambeau.tensor.factories import tensor
+from flambeau.testing import gradcheck, gradgradcheck
 
 
 def leaf(values):
@@ -167,3 +169,50 @@ def test_errors_of_choices_name_every_value():
         reductions.max_(tensor(np.zeros((0, 3))))
     with pytest.raises(IndexRangeError, match="amax: expected reduction dim 0 to have non-zero size"):
         reductions.amax(tensor(np.zeros((0, 3))), 0)
+
+
+def test_logarithms_of_sums_of_exponentials(device):
+    inf = float("inf")
+    x = torch.tensor([[1000.0, 1000.0], [-inf, -inf], [inf, 0.0], [-inf, 2.0]], device=device, requires_grad=True)
+    found = x.logsumexp(1)
+    assert found.tolist() == pytest.approx([1000.6931, -inf, inf, 2.0])
+    found[3].backward()
+    assert x.grad[3].tolist() == [0.0, 1.0]
+    assert torch.logsumexp(torch.tensor([1.0, float("nan")], device=device), 0).isnan().item()
+    assert torch.logsumexp(torch.zeros(0, 2, device=device), 0).tolist() == [-inf, -inf]
+    long = torch.zeros(3, 100_000, device=device, dtype=torch.float64)
+    assert long.logsumexp(1).tolist() == pytest.approx([np.log(100_000)] * 3)
+    assert torch.logsumexp(torch.tensor([0, 0], device=device), 0).dtype is torch.float32
+
+
+def test_sums_and_means_without_nan(device):
+    x = torch.tensor([[1.0, float("nan")], [float("nan"), float("nan")]], device=device, requires_grad=True)
+    assert x.nansum(1).tolist() == [1.0, 0.0]
+    assert torch.nanmean(x, 1)[0].item() == 1.0 and torch.nanmean(x, 1)[1].isnan().item()
+    x.nansum().backward()
+    assert x.grad.tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
+def test_pairs_of_results(device):
+    x = torch.tensor([[1.0, 3.0], [5.0, 9.0]], device=device)
+    assert [each.tolist() for each in torch.var_mean(x, 1, correction=0)] == [[1.0, 4.0], [2.0, 7.0]]
+    assert [each.item() for each in torch.std_mean(x, False)] == pytest.approx([8.75**0.5, 4.5])
+    found = x.aminmax(dim=0)
+    assert (found.min.tolist(), found.max.tolist()) == ([1.0, 3.0], [5.0, 9.0])
+    assert repr(torch.aminmax(torch.tensor(1))) == "torch.return_types.aminmax(\nmin=tensor(1),\nmax=tensor(1))"
+
+
+def test_distances_and_scaled_parts(device):
+    x = torch.tensor([[3.0, 4.0], [0.3, 0.4]], device=device)
+    assert torch.dist(x, torch.zeros(2, device=device), float("inf")).item() == 4.0
+    assert x.renorm(2, 0, 1.0).tolist() == [pytest.approx([0.6, 0.8]), pytest.approx([0.3, 0.4])]
+    assert x.renorm_(1, 0, 3.5) is x and x[0].tolist() == pytest.approx([1.5, 2.0])
+    assert torch.count_nonzero(torch.tensor([[0, 2], [3, 4]], device=device), 1).tolist() == [1, 2]
+
+
+def test_products_have_two_derivatives_at_zeros():
+    x = leaf([[2.0, 0.0, 3.0], [0.0, 0.0, 4.0], [1.0, 2.0, 3.0]])
+    for dim in (0, 1, None, (0, 1)):
+        assert gradcheck(lambda each, dim=dim: each.prod(dim), [x])
+        assert gradgradcheck(lambda each, dim=dim: each.prod(dim), [x])
+    assert "LogsumexpBackward0" in repr(x.logsumexp(0))

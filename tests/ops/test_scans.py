@@ -1,5 +1,9 @@
-"""Running sums: both directions, and derivatives."""
+"""Scans: sums in both directions, long rows, NaN, and derivatives."""
 
+import numpy as np
+import pytest
+
+import flambeau as torch
 from flambeau import dtypes
 from flambeau.ops import scans
 from flambeau.tensor.factories import tensor
@@ -18,3 +22,60 @@ def test_running_sums_from_both_ends():
     scans.cumsum(ones, 0).sum().backward()
     assert ones.grad.tolist() == [3, 2, 1]
     assert gradcheck(lambda each: scans.cumsum(each, -1), [leaf([[0.5, 1.0], [2.0, 3.0]])])
+
+
+LENGTHS = (1, 7, 2048, 2 * 2048 + 5, scans.SHORT_ROW + 1, 5 * scans.SHORT_ROW + 3)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_scans_of_long_rows_are_numpys(device, length, dim):
+    rng = np.random.default_rng(length)
+    shape = (length, 3) if dim == 0 else (3, length)
+    values = rng.integers(-9, 9, shape)
+    x = torch.tensor(values, device=device)
+    assert np.array_equal(x.cumsum(dim).cpu().numpy(), values.cumsum(dim))
+    assert np.array_equal(x.cumprod(dim).cpu().numpy(), values.cumprod(dim))
+    reverse = scans.running_sum(x, dim, None, True).cpu().numpy()
+    assert np.array_equal(reverse, np.flip(np.flip(values, dim).cumsum(dim), dim))
+    floats = rng.normal(size=shape).round(1)
+    y = torch.tensor(floats, device=device)
+    np.testing.assert_allclose(
+        y.logcumsumexp(dim).cpu().numpy(), np.logaddexp.accumulate(floats, dim), rtol=1e-12, atol=1e-12
+    )
+    for scan, pick in ((torch.cummax, np.maximum), (torch.cummin, np.minimum)):
+        best, places = scan(y, dim)
+        expected = pick.accumulate(floats, dim)
+        assert np.array_equal(best.cpu().numpy(), expected)
+        rows = np.arange(length).reshape((-1, 1) if dim == 0 else (1, -1))
+        last = np.maximum.accumulate(np.where(floats == expected, rows, 0), dim)
+        assert np.array_equal(places.cpu().numpy(), last)
+
+
+def test_extremes_so_far_keep_nan_at_its_last_place(device):
+    x = torch.tensor([1.0, float("nan"), 5.0, float("nan"), 0.0], device=device)
+    for scan in (torch.cummax, torch.cummin):
+        values, places = scan(x, 0)
+        assert values.isnan().tolist() == [False, True, True, True, True] and places.tolist() == [0, 1, 1, 3, 3]
+
+
+def test_cumulative_products_have_derivatives_at_zeros():
+    x = leaf([[2.0, 0.0, 3.0, 0.0, 4.0], [0.0, 1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0, 0.0]])
+    assert gradcheck(lambda each: torch.cumprod(each, 1), [x])
+
+
+def test_in_place_scans_keep_the_type():
+    x = torch.tensor([100, 100, 100], dtype=torch.int8)
+    assert x.cumsum_(0) is x and x.tolist() == [100, -56, 44]
+    assert torch.tensor([2, 3], dtype=torch.int32).cumprod_(0).tolist() == [2, 6]
+
+
+def test_integrals_and_slopes_are_numpys():
+    y, x = np.array([[1.0, 2.0, 4.0, 9.0], [0.0, 1.0, -1.0, 2.0]]), np.array([0.0, 1.0, 3.0, 4.0])
+    values, points = torch.tensor(y), torch.tensor(x)
+    assert torch.trapezoid(values, points).tolist() == [14.0, 1.0]
+    assert torch.cumulative_trapezoid(values, dx=2).tolist() == [[3.0, 9.0, 22.0], [1.0, 1.0, 2.0]]
+    for order in (1, 2):
+        found = torch.gradient(values, spacing=[points], dim=1, edge_order=order)
+        np.testing.assert_allclose(found[0].numpy(), np.gradient(y, x, axis=1, edge_order=order))
+    assert torch.diff(points, 2, prepend=torch.tensor([-1.0], dtype=torch.float64)).tolist() == [0.0, 1.0, -1.0]

@@ -7,10 +7,18 @@ from hypothesis import strategies as some
 
 import flambeau as torch
 from flambeau.errors import IndexRangeError
-from flambeau.ops.sorting import TILE, stable_order
+from flambeau.ops.sorting import LONG_ROW, TILE
 from flambeau.testing import machine
 
-LENGTHS = (0, 1, 2, 1000, TILE, TILE + 1, 2 * TILE, 3 * TILE - 7, 5 * TILE + 3)
+LENGTHS = (0, 1, 2, 1000, TILE, TILE + 1, 2 * TILE, 3 * TILE - 7, 5 * TILE + 3, LONG_ROW + 1, LONG_ROW + 5000)
+
+
+def stable_order(keys, descending):
+    """The indexes that sort each row of a NumPy array, along its last axis."""
+    if not descending:
+        return np.argsort(keys, axis=-1, kind="stable")
+    backward = np.argsort(keys[..., ::-1], axis=-1, kind="stable")
+    return keys.shape[-1] - 1 - backward[..., ::-1]
 
 
 @settings(deadline=None, max_examples=25)

@@ -28,11 +28,12 @@ from . import (  # noqa: F401
     rectifiers,
     reductions,
     scans,
-    scattered_views,
+    searching,
     slicing,
     softmax,
     sorting,
     special,
+    statistics,
     trigonometry,
     views,
 )

@@ -1,27 +1,48 @@
-"""gather, scatter, scatter_add and take_along_dim: one index per element."""
+"""gather, scatter, scatter_reduce, take, put and masked_scatter: one index per element; and writes to a part."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
+from math import inf, prod
 from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import dtype, int64
-from ..errors import DtypeError, IndexRangeError, ModeError, NotSupportedError, ShapeError, shown
+from ..dtypes import FLOATING_TYPES, dtype, int64
+from ..errors import (
+    ArgumentError,
+    DtypeError,
+    IndexRangeError,
+    ModeError,
+    NotSupportedError,
+    ShapeError,
+    ValueRangeError,
+    shown,
+)
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
 from ..scalars import converted
 from .arithmetic import remainder
 from .copies import C_TYPES_BY_SIZE, fill_kernel
-from .indexing import INDEX_TYPES, copied_input
-from .indexing_kernels import accumulate_rows, check_index, indexing_kernel, scalars, target_offsets, write_rows
-from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator, passed_as
+from .indexing import INDEX_TYPES, check_source, copied_input, nonzero, row_shape
+from .indexing_kernels import (
+    JOINS,
+    accumulate_rows,
+    check_index,
+    copy_if_same,
+    indexing_kernel,
+    scalars,
+    target_offsets,
+    write_rows,
+)
+from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator, passed_as
 from .pointwise import PYTHON, grid_over
-from .samples import index_array
-from .slicing import embed, sized
-from .views import expand, reshape
+from .samples import NUMERIC_TYPES, index_array
+from .scans import running_sum
+from .searching import search_rows
+from .slicing import Dense, embed, sized
+from .views import broadcast_tensors, expand, reshape
 
 INDEX_HINT = "add dimensions with unsqueeze(); index_select takes a vector of indexes for whole rows"
 
@@ -92,7 +113,7 @@ def _gather_errors() -> Iterator[ErrorSample]:
 def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad: bool = False) -> Any:
     """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j].
 
-    sparse_grad: must be False; gradients are dense.
+    sparse_grad: has no effect; gradients are dense.
     Shapes: the result has the shape of the index, which is at most that of the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
@@ -103,12 +124,6 @@ def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad:
                 [4, 3]])
     """
     at = _checked("gather", input, dim, index)
-    if sparse_grad:
-        raise NotSupportedError(
-            "sparse_grad=True: there are no sparse gradients",
-            hint="leave it out: the gradient is dense",
-            operator="gather",
-        )
     out = call.output(index.shape, input.dtype)
     numel = index.numel()
     if numel:
@@ -198,13 +213,11 @@ def _padded(part: Any, shape: Sequence[int] | None) -> Any:
 
 
 def _check_reduce(reduce: str) -> None:
-    if reduce == "multiply":
-        raise NotSupportedError(
-            "reduce='multiply' is not supported", hint="use reduce='add', or gather first", operator="scatter"
-        )
-    if reduce != "add":
+    if reduce not in ("add", "multiply"):
         raise ModeError(
-            f"reduce must be 'add' or 'multiply', got {shown(reduce)}", hint="use 'add'", operator="scatter"
+            f"reduce must be 'add' or 'multiply', got {shown(reduce)}",
+            hint="scatter_reduce() knows others",
+            operator="scatter",
         )
 
 
@@ -217,13 +230,21 @@ def _filled(call: Call, shape: Sequence[int], dtype: dtype, value: Any) -> Any:
     return made
 
 
+def _joined(call: Call, name: str, input: Any, dim: int, index: Any, src: Any, how: str, includes: bool) -> Any:
+    """The input with each `src` joined to the element that its index names (see JOINS of indexing_kernels)."""
+    out, places = _scattered(call, name, input, dim, index, src)
+    if places is not None:
+        accumulate_rows(call, out, places, src, (1, out.numel(), 1), index.shape, how=how, includes=includes)
+    return out
+
+
 @operator(
     samples=_scatter_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True, other_names={"value": "src"}
 )
 def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *, reduce: Any = None) -> Any:
     """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j].
 
-    reduce: None, or "add" to add to the input.
+    reduce: None, or "add" or "multiply" to join to the input; "multiply" has no derivative.
     Of several writes to one element the last in row-major order counts.  The gradient is that of single writes.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
@@ -237,7 +258,7 @@ def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *,
     if reduce is not None:
         _check_reduce(reduce)
         source = src if hasattr(src, "strides") else _filled(call, index.shape, input.dtype, src)
-        return scatter_add.lower(call, input, dim, index, source)
+        return _joined(call, "scatter", input, dim, index, source, "sum" if reduce == "add" else "prod", True)
     out, places = _scattered(call, "scatter", input, dim, index, src)
     if places is not None:
         is_number = not hasattr(src, "strides")
@@ -247,6 +268,10 @@ def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *,
 
 @scatter.derivative
 def _(grad: Any, dim: int, index: Any, src_shape: Any, reduce: Any, needs: Any) -> Any:
+    if reduce == "multiply":
+        raise NotSupportedError(
+            "reduce='multiply' has no derivative", hint="use scatter_reduce(..., reduce='prod')", operator="scatter"
+        )
     whole = None if not needs[0] else grad.scatter(dim, index, 0) if reduce is None else grad
     return whole, None, _padded(grad.gather(dim, index), src_shape) if needs[2] else None
 
@@ -262,15 +287,563 @@ def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Opera
         >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 2, 2]), torch.tensor([1.0, 5.0, 6.0]))
         tensor([ 1.,  0., 11.])
     """
-    out, places = _scattered(call, "scatter_add", input, dim, index, src)
-    if places is not None:
-        accumulate_rows(call, out, places, src, (1, out.numel(), 1), index.shape)
-    return out
+    return _joined(call, "scatter_add", input, dim, index, src, "sum", True)
 
 
 @scatter_add.derivative
 def _(grad: Any, dim: int, index: Any, src_shape: Any, needs: Any) -> Any:
     return grad, None, _padded(grad.gather(dim, index), src_shape) if needs[2] else None
+
+
+def _reduce_samples() -> Iterator[Sample]:
+    index = index_array(2, 4)
+    yield Sample((Array((3, 4)), 0, index, Array((2, 4), seed=1), "sum"))
+    yield Sample((Array((3, 4)), 0, index, Array((2, 4), seed=1), "mean"), {"include_self": False})
+    yield Sample((Array((3, 4)), 0, index, Array((2, 4), low=0.5, high=2, seed=1), "prod"))
+    yield Sample((Array((3, 4)), 0, index, Array((3, 4), low=0.5, high=2.2, seed=2), "amax"), {"include_self": False})
+    yield Sample((Array((4, 3), layout="transposed"), 1, index_array(2, 3), Array((2, 3), -1.7, 2.1, seed=1), "amin"))
+    yield Sample((Array((3,)), 0, index_array(0), Array((0,)), "mean"))
+
+
+def _reduce_errors() -> Iterator[ErrorSample]:
+    wrong = (Array((3, 4)), 0, index_array(2, 4), Array((2, 4)), "max")
+    yield ErrorSample(wrong, ModeError, "one of sum, prod, mean, amax, amin, got 'max'")
+    wrong = (Array((3,), dtype="bool"), 0, index_array(3), Array((3,), dtype="bool"), "mean")
+    yield ErrorSample(wrong, DtypeError, "bool tensors have no mean")
+    for sample in _scatter_errors():
+        yield ErrorSample((*sample.args, "sum"), sample.error, sample.match)
+
+
+def check_join(name: str, reduce: Any, allowed: Sequence[str]) -> None:
+    """Raise ModeError unless `reduce` is allowed."""
+    if reduce not in allowed:
+        raise ModeError(
+            f"reduce must be one of {', '.join(allowed)}, got {shown(reduce)}", hint="pass its name", operator=name
+        )
+
+
+@operator(samples=_reduce_samples, errors=_reduce_errors, dtypes=NUMERIC_TYPES, inplace=True)
+def scatter_reduce(
+    call: Call, input: Operand, dim: int, index: Operand, src: Operand, reduce: str, *, include_self: bool = True
+) -> Any:
+    """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme.
+
+    reduce: "sum", "prod", "mean", "amax" or "amin"; the mean of integers is rounded down.
+    include_self: whether the input's element is joined too; elements that no index names keep it anyway.
+    Shapes: the index is at most as large as the source, and as the input except along `dim`.
+    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
+    Example:
+        >>> index = torch.tensor([0, 2, 2])
+        >>> torch.scatter_reduce(torch.ones(3), 0, index, torch.tensor([2.0, 3.0, 5.0]), "prod")
+        tensor([ 2.,  1., 15.])
+    """
+    check_join("scatter_reduce", reduce, tuple(JOINS))
+    if reduce == "mean" and input.dtype is dtypes.bool_:
+        raise DtypeError("bool tensors have no mean", hint="convert with .float()", operator="scatter_reduce")
+    return _joined(call, "scatter_reduce", input, dim, index, src, reduce, include_self)
+
+
+@scatter_reduce.derivative
+def _(
+    grad: Any, out: Any, input: Any, dim: int, index: Any, src: Any, src_shape: Any, reduce: str, include_self: bool,
+    needs: Any,
+) -> Any:  # fmt: skip
+    if not index.shape or 0 in index.shape:
+        return grad, None, src.new_zeros(src_shape) if needs[2] else None
+    part = _first(src, index.shape)
+    whole, share = _join_gradients(grad, out, input, dim, index, part, reduce, include_self)
+    whole = whole if include_self else whole.scatter(dim, index, 0)
+    return whole if needs[0] else None, None, _padded(share, src_shape) if needs[2] else None
+
+
+def _first(source: Any, shape: Sequence[int]) -> Any:
+    """The first elements of a source along each dimension: those that an index of `shape` names."""
+    for dim, size in enumerate(shape):
+        source = source.narrow(dim, 0, size)
+    return source
+
+
+def _join_gradients(
+    grad: Any, out: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
+) -> tuple[Any, Any]:
+    """The gradients of the input, as if it were joined, and of the source."""
+    if reduce == "sum":
+        return grad, grad.gather(dim, index)
+    if reduce == "mean":
+        count = input.new_ones(input.shape) if include_self else input.new_zeros(input.shape)
+        count = count.scatter_add(dim, index, src.new_ones(src.shape))
+        count = count.masked_fill(count == 0, 1)
+        return grad / count, (grad / count).gather(dim, index)
+    if reduce == "prod":
+        return _product_gradients(grad, out, input, dim, index, src, include_self)
+    is_self, is_source = input == out, src == out.gather(dim, index)
+    ties = (is_self.to(grad.dtype) if include_self else grad.new_zeros(grad.shape)).scatter_add(
+        dim, index, is_source.to(grad.dtype)
+    )
+    shared = grad / ties.masked_fill(ties == 0, 1)
+    return is_self * (shared if include_self else grad), is_source * shared.gather(dim, index)
+
+
+def _product_gradients(
+    grad: Any, out: Any, input: Any, dim: int, index: Any, src: Any, include_self: bool
+) -> tuple[Any, Any]:
+    filled = input.masked_fill(input == 0, 1)
+    whole = grad * filled.scatter_reduce(dim, index, src, "prod", include_self=include_self) / filled
+    is_zero = src == 0
+    zeros = input.new_zeros(input.shape).scatter_add(dim, index, is_zero.to(input.dtype)).gather(dim, index)
+    is_only = is_zero & (zeros == 1)
+    others = input.scatter_reduce(dim, index, src.masked_fill(is_only, 1), "prod", include_self=include_self)
+    rest = (grad * out).gather(dim, index) / src.masked_fill(is_zero, 1)
+    return whole, REGISTRY["where"](is_only, (grad * others).gather(dim, index), rest)
+
+
+def _index_reduce_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0, index_array(5), Array((5, 4), low=0.5, high=2, seed=1), "prod"))
+    yield Sample((Array((3, 4)), 1, index_array(2), Array((3, 2), seed=1), "mean"), {"include_self": False})
+    yield Sample((Array((4, 3), layout="transposed"), 0, index_array(3), Array((3, 3), -1.7, 2.1, seed=1), "amax"))
+
+
+def _index_reduce_errors() -> Iterator[ErrorSample]:
+    wrong = (Array((3, 4)), 0, index_array(2), Array((2, 4)), "sum")
+    yield ErrorSample(wrong, ModeError, "one of prod, mean, amax, amin, got 'sum'")
+    wrong = (Array((3, 4)), 0, index_array(2, 2), Array((2, 4)), "mean")
+    yield ErrorSample(wrong, ShapeError, r"vector, got shape \[2, 2\]")
+    wrong = (Array((3, 4)), 0, index_array(2), Array((3, 4)), "mean")
+    yield ErrorSample(wrong, ShapeError, r"source .* \[2, 4\], got \[3, 4\]")
+
+
+@composite(samples=_index_reduce_samples, errors=_index_reduce_errors, dtypes=NUMERIC_TYPES, inplace=True)
+def index_reduce(
+    input: Operand, dim: int, index: Operand, source: Operand, reduce: str, *, include_self: bool = True
+) -> Any:
+    """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order.
+
+    reduce: "prod", "mean", "amax" or "amin".  include_self: as in `scatter_reduce`.
+    Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
+    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
+    Example:
+        >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]), "prod")
+        tensor([1., 6., 1.])
+    """
+    check_join("index_reduce", reduce, tuple(how for how in JOINS if how != "sum"))
+    _, at = row_shape("index_reduce", input, dim, index)
+    shape = tuple(input.shape)
+    check_source("index_reduce", input, (*shape[:at], index.numel(), *shape[at + 1 :]) if shape else (), source)
+    if not shape:
+        return scatter_reduce(input, 0, reshape(index, ()), source, reduce, include_self=include_self)
+    column = reshape(index, (-1,) + (1,) * (len(shape) - 1 - at))
+    return scatter_reduce(input, at, expand(column, source.shape), source, reduce, include_self=include_self)
+
+
+SEGMENTS = {"sum": ("sum", 0), "mean": ("sum", 0), "prod": ("prod", 1), "max": ("amax", -inf), "min": ("amin", inf)}
+
+
+def _segment_samples() -> Iterator[Sample]:
+    lengths = Array((3,), low=2, high=2, dtype="int64", grad=False)
+    for reduce in SEGMENTS:
+        yield Sample((Array((6, 2), low=0.5, high=2), reduce), {"lengths": lengths})
+    yield Sample((Array((6, 2)), "mean"), {"lengths": lengths, "initial": 2.0, "unsafe": True})
+
+
+def _segment_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), "sum"), ArgumentError, "either lengths or offsets")
+    lengths = {"lengths": Array((3,), low=2, high=2, dtype="int64")}
+    yield ErrorSample((Array((5, 2)), "sum"), ValueRangeError, "sum of 6 .* 5 elements along dimension 0", lengths)
+    yield ErrorSample((Array((6, 2)), "any"), ModeError, "one of sum, mean, prod, max, min, got 'any'", lengths)
+    wrong = {**lengths, "axis": 1}
+    yield ErrorSample((Array((6, 2)), "sum"), ShapeError, r"axis 1 .* lengths of shape \[3\]", wrong)
+
+
+@composite(
+    samples=_segment_samples, errors=_segment_errors, dtypes=FLOATING_TYPES, host="waits", method=False, takes_out=False
+)
+def segment_reduce(
+    data: Operand, reduce: str, *, lengths: Operand | None = None, indices: Operand | None = None,
+    offsets: Operand | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None,
+) -> Any:  # fmt: skip
+    """Reduce neighbouring segments along a dimension: "sum", "mean", "prod", "max" or "min" of each.
+
+    lengths: of the segments; or offsets, where each begins, and the end of the last.  Their last dimension is `axis`.
+    initial: joined to every segment; without it, an empty one has the sum 0, the product 1, and the mean NaN.
+    unsafe: whether the lengths are not checked.
+    Shapes: those of the data, with the number of segments along `axis`.
+    Host:   waits for the lengths unless unsafe.
+    Raises: ArgumentError, ModeError, ShapeError, ValueRangeError for lengths that do not fit.
+    Example:
+        >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([1, 2]))
+        tensor([1., 5.])
+    """
+    if (lengths is None) == (offsets is None) or indices is not None:
+        raise ArgumentError(
+            "expected either lengths or offsets, and no indices", hint="pass one of them", operator="segment_reduce"
+        )
+    check_join("segment_reduce", reduce, tuple(SEGMENTS))
+    bounds: Any = lengths if offsets is None else offsets
+    at = st.wrap_dim(axis, len(data.shape), "segment_reduce")
+    if len(bounds.shape) - 1 != at or tuple(bounds.shape[:at]) != tuple(data.shape[:at]):
+        raise ShapeError(
+            f"axis {at} of data of shape {list(data.shape)} is not the last dimension of lengths of shape "
+            f"{list(bounds.shape)}",
+            hint="give lengths for each row of the dimensions before the axis",
+            operator="segment_reduce",
+        )
+    size = data.shape[at]
+    ends = running_sum(bounds, at) if offsets is None else bounds.narrow(at, 1, bounds.shape[at] - 1).to(int64)
+    counts = bounds.to(int64) if offsets is None else REGISTRY["diff"](bounds.to(int64))
+    if not unsafe:
+        _check_segments(counts, size, at)
+    shape = tuple(data.shape)
+    places = REGISTRY["arange"](counts.new_empty((size,), dtype=int64)).expand(shape[: at + 1]).contiguous()
+    index = search_rows(ends.contiguous(), places, None, True)
+    index = expand(reshape(index, (*shape[: at + 1], *(1 for _ in shape[at + 1 :]))), shape)
+    how, identity = SEGMENTS[reduce]
+    like: Any = data
+    start = like.new_full((*shape[:at], counts.shape[at], *shape[at + 1 :]), identity if initial is None else initial)
+    found = scatter_reduce(start, at, index, data, how)
+    if reduce != "mean":
+        return found
+    counts = reshape(counts, (*counts.shape, *(1 for _ in shape[at + 1 :])))
+    return found / (counts if initial is None else counts.clamp(min=1)).to(data.dtype)
+
+
+def _check_segments(counts: Any, size: int, dim: int) -> None:
+    """Raise ValueRangeError for negative lengths, or lengths that do not make `size`."""
+    if not counts.numel():
+        return
+    least, total = counts.amin().item(), counts.sum(dim)
+    wrong = total.reshape(-1)[total.reshape(-1) != size].tolist()
+    if least < 0 or wrong:
+        raise ValueRangeError(
+            f"lengths with a least of {least} and a sum of {wrong[0] if wrong else size} do not cut {size} elements "
+            f"along dimension {dim}",
+            hint="no length may be negative, and their sum must be the size",
+            operator="segment_reduce",
+        )
+
+
+# one index per element of the flattened input
+
+
+def _take_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), index_array(2, 2, low=-4, high=9)))
+    yield Sample((Array((4, 3), layout="transposed"), index_array(5, high=9)))
+    yield Sample((Array(()), index_array(2, high=0)))
+    yield Sample((Array((3,)), index_array(0)))
+
+
+def _take_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), Array((2,), dtype="float32")), DtypeError, "integer type, got float32")
+    yield ErrorSample((Array((0,)), index_array(2)), IndexRangeError, "no elements to select")
+
+
+@composite(samples=_take_samples, errors=_take_errors, dtypes=dtypes.ALL)
+def take(input: Operand, index: Operand) -> Any:
+    """The elements of the flattened input at the given indexes; negative ones count from the end.
+
+    Shapes: the result has the shape of the index.
+    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Raises: IndexRangeError, DtypeError.
+    Example:
+        >>> torch.take(torch.tensor([[4, 3], [5, 6]]), torch.tensor([0, -1]))
+        tensor([4, 6])
+    """
+    flat = reshape(input, (-1,)).index_select(0, reshape(index, (-1,)), wrap=True)
+    return reshape(flat, tuple(index.shape))
+
+
+def _put_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), index_array(2, 2, low=-4, high=9), Array((4,), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), index_array(5, high=9), Array((5,), seed=1), True))
+    yield Sample((Array((3,)), index_array(0), Array((0,))))
+
+
+def _put_errors() -> Iterator[ErrorSample]:
+    wrong = (Array((3,)), index_array(2), Array((3,)))
+    yield ErrorSample(wrong, ShapeError, r"3 elements, and the index 2")
+    wrong = (Array((3,)), index_array(2), Array((2,), dtype="int64"))
+    yield ErrorSample(wrong, DtypeError, "the input is float32, but the source is int64")
+
+
+@composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, inplace=True, takes_out=False)
+def put(input: Operand, index: Operand, source: Operand, accumulate: bool = False) -> Any:
+    """Write `source` to the elements of the flattened input at the given indexes, or add it there.
+
+    Of several writes to one element the last counts.  Additions to one element are made in order.
+    Shapes: the source has as many elements as the index; the result has the input's shape.
+    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Raises: IndexRangeError, DtypeError, ShapeError.
+    Example:
+        >>> torch.put(torch.zeros(2, 2), torch.tensor([1, -1]), torch.tensor([5.0, 6.0]))
+        tensor([[0., 5.],
+                [0., 6.]])
+    """
+    if source.numel() != index.numel():
+        raise ShapeError(
+            f"the source has {source.numel()} elements, and the index {index.numel()}",
+            hint="pass one element for each index",
+            operator="put",
+        )
+    flat, places, values = reshape(input, (-1,)), reshape(index, (-1,)), reshape(source, (-1,))
+    written = flat.index_add if accumulate else flat.index_copy
+    return reshape(written(0, places, values, wrap=True), tuple(input.shape))
+
+
+def _masked_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), low=0, high=2, dtype="bool", seed=2), Array((12,), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), Array((3,), low=0, high=1, dtype="bool"), Array((4, 3), seed=1)))
+
+
+def _masked_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), Array((3,)), Array((3,))), DtypeError, "the mask must be bool, got float32")
+    wrong = (Array((3,)), Array((3,), dtype="bool"), Array((3,), dtype="int64"))
+    yield ErrorSample(wrong, DtypeError, "the input is float32, but the source is int64")
+
+
+@composite(samples=_masked_samples, errors=_masked_errors, dtypes=dtypes.ALL, inplace=True, takes_out=False)
+def masked_scatter(input: Operand, mask: Operand, source: Operand) -> Any:
+    """Write the elements of `source`, in row-major order, to the elements where the mask is true.
+
+    Shapes: input and mask broadcast; the source has at least as many elements as the mask has true ones.
+    Host:   returns at once; too short a source raises on the CPU and stops the device on a GPU.
+    Raises: DtypeError, ShapeError, IndexRangeError.
+    Example:
+        >>> x = torch.tensor([1, 2, 3])
+        >>> torch.masked_scatter(x, x > 1, torch.tensor([8, 9]))
+        tensor([1, 8, 9])
+    """
+    if mask.dtype is not dtypes.bool_:
+        raise DtypeError(
+            f"the mask must be bool, got {mask.dtype.name}",
+            hint="compare first, for example x > 0",
+            operator="masked_scatter",
+        )
+    if source.dtype is not input.dtype:
+        raise DtypeError(
+            f"the input is {input.dtype.name}, but the source is {source.dtype.name}",
+            hint=f"convert it with .to(torch.{input.dtype.name})",
+            operator="masked_scatter",
+        )
+    target, chosen = broadcast_tensors(input, mask)
+    if not source.numel():
+        return target.clone()
+    flat = reshape(chosen, (-1,))
+    places = (running_sum(flat, 0) - 1).masked_fill(REGISTRY["logical_not"](flat), 0)
+    values = reshape(source, (-1,)).index_select(0, places)
+    return REGISTRY["where"](chosen, reshape(values, tuple(target.shape)), target)
+
+
+# nonzero elements
+
+
+def _argwhere_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0, high=2),))
+    yield Sample((Array((0, 3)),))
+
+
+@composite(samples=_argwhere_samples, dtypes=dtypes.ALL, host="waits", differentiable=False, takes_out=False)
+def argwhere(input: Operand) -> Any:
+    """The indexes of all nonzero elements, in row-major order: the same as `nonzero`.
+
+    Shapes: [count, input dimensions], int64.
+    Host:   waits for the count.
+    Example:
+        >>> torch.argwhere(torch.tensor([[0, 3], [4, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
+    """
+    return nonzero(input)
+
+
+def _static_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0, high=2),), {"size": 5})
+    yield Sample((Array((4, 3), low=0, high=2, layout="transposed"),), {"size": 20, "fill_value": 7})
+    yield Sample((Array((0, 3)),), {"size": 2})
+
+
+def _static_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)),), ValueRangeError, "size must be at least 0, got -1", {"size": -1})
+
+
+@composite(samples=_static_samples, errors=_static_errors, dtypes=dtypes.ALL, differentiable=False)
+def nonzero_static(input: Operand, *, size: int, fill_value: int = -1) -> Any:
+    """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer.
+
+    Shapes: [size, input dimensions], int64.
+    Host:   returns at once.
+    Raises: ValueRangeError for a negative size.
+    Example:
+        >>> torch.nonzero_static(torch.tensor([[0, 3], [4, 0]]), size=3)
+        tensor([[ 0,  1],
+                [ 1,  0],
+                [-1, -1]])
+    """
+    if size < 0:
+        raise ValueRangeError(f"size must be at least 0, got {size}", hint="0 gives no row", operator="nonzero_static")
+    flat: Any = reshape(input, (-1,)).to(dtypes.bool_)
+    shape, numel = tuple(input.shape), flat.shape[0]
+    if not shape or not numel:
+        return flat.new_full((size, len(shape)), fill_value, dtype=int64)
+    rank = (running_sum(flat, 0) - 1).masked_fill(REGISTRY["logical_not"](flat), size).clamp(max=size)
+    places = REGISTRY["arange"](flat.new_empty((numel,), dtype=int64))
+    found = flat.new_full((size + 1,), -1, dtype=int64).scatter(0, rank, places).narrow(0, 0, size)
+    columns = [found // step % length for step, length in zip(st.contiguous(shape), shape)]
+    return REGISTRY["stack"](columns, 1).masked_fill((found < 0).unsqueeze(1), fill_value)
+
+
+# writes to a part of a tensor
+
+
+def _part_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 3)), Array((2, 2), seed=1), (2, 2), (3, 1), 1))
+    yield Sample((Array((4, 3), layout="transposed"), Array((3,), seed=1), (3,), (4,), 0))
+
+
+@operator(samples=_part_samples, dtypes=dtypes.ALL, method=False, function=False)
+def write_part(call: Call, input: Operand, src: Operand, size: Any, strides: Any, offset: int) -> Any:
+    """A contiguous copy of the input with `src` in its part (size, strides, offset), which has no overlap."""
+    out = copied_input(call, input)
+    if src.numel():
+        call.assign(call.part(out, size, strides, offset), copy_if_same(call, src, out))
+    return out
+
+
+@write_part.derivative
+def _(grad: Any, src_shape: Any, size: Any, strides: Any, offset: int, needs: Any) -> Any:
+    whole = grad.contiguous()
+    rest = write_part(whole, whole.new_zeros(src_shape), size, strides, offset) if needs[0] else None
+    return rest, whole.as_strided(size, strides, whole.storage_offset() + offset) if needs[1] else None
+
+
+def _write(name: str, part: Any, input: Any, src: Any, *attributes: Any) -> Any:
+    """The input with `src` in a part, which the view `part` describes."""
+    dense = Dense(tuple(input.shape), st.contiguous(input.shape))
+    size, strides, offset = part.body(dense, *attributes)
+    if tuple(src.shape) != tuple(size):
+        raise ShapeError(
+            f"the source has shape {list(src.shape)}, the part of the input {list(size)}",
+            hint="expand or reshape the source",
+            operator=name,
+        )
+    if src.dtype is not input.dtype:
+        src = src.to(input.dtype)
+    return write_part(input, src, tuple(size), tuple(strides), offset)
+
+
+def _select_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 4)), Array((3,)), 0, 1), ShapeError, r"shape \[3\], the part of the input \[4\]")
+    yield ErrorSample((Array((3, 4)), Array((4,)), 0, 3), IndexRangeError, "3")
+
+
+def _select_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((4,), seed=1), 0, 1))
+    yield Sample((Array((4, 3), layout="transposed"), Array((4,), seed=1), 1, -1))
+
+
+@composite(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL, takes_out=False)
+def select_scatter(input: Operand, src: Operand, dim: int, index: int) -> Any:
+    """A copy of the input with `src` at one index of a dimension.
+
+    Shapes: the source has the shape of `input.select(dim, index)`; the result has the input's.
+    Host:   returns at once.
+    Raises: IndexRangeError, ShapeError.
+    Example:
+        >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
+        tensor([[0., 0.],
+                [1., 1.]])
+    """
+    return _write("select_scatter", REGISTRY["select"], input, src, dim, index)
+
+
+def _slice_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((2, 4), seed=1), 0, 1))
+    yield Sample((Array((4, 5), layout="transposed"), Array((4, 2), seed=1), 1, 0, -1, 2))
+
+
+def _slice_errors() -> Iterator[ErrorSample]:
+    wrong = (Array((3, 4)), Array((3, 4)), 0, 1)
+    yield ErrorSample(wrong, ShapeError, r"shape \[3, 4\], the part of the input \[2, 4\]")
+
+
+@composite(samples=_slice_samples, errors=_slice_errors, dtypes=dtypes.ALL)
+def slice_scatter(
+    input: Operand, src: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
+    """A copy of the input with `src` in a slice of a dimension.
+
+    Shapes: the source has the shape of that slice; the result has the input's.
+    Host:   returns at once.
+    Raises: IndexRangeError, ShapeError, ValueRangeError.
+    Example:
+        >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, step=2)
+        tensor([0., 1., 0., 1.])
+    """
+    return _write("slice_scatter", REGISTRY["slice"], input, src, dim, start, end, step)
+
+
+def _diagonal_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3,), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), Array((2,), seed=1), 1))
+
+
+def _diagonal_errors() -> Iterator[ErrorSample]:
+    wrong = (Array((3, 4)), Array((4,)))
+    yield ErrorSample(wrong, ShapeError, r"shape \[4\], the part of the input \[3\]")
+
+
+@composite(samples=_diagonal_samples, errors=_diagonal_errors, dtypes=dtypes.ALL, takes_out=False)
+def diagonal_scatter(input: Operand, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A copy of the input with `src` in a diagonal.
+
+    Shapes: the source has the shape of `input.diagonal(offset, dim1, dim2)`; the result has the input's.
+    Host:   returns at once.
+    Raises: IndexRangeError, ShapeError.
+    Example:
+        >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.ones(2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    return _write("diagonal_scatter", REGISTRY["diagonal"], input, src, offset, dim1, dim2)
+
+
+def _strided_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 3)), Array((2, 2), seed=1), (2, 2), (3, 1), 1))
+    yield Sample((Array((6,)), Array((3,), seed=1), (3,), (2,)))
+
+
+def _strided_errors() -> Iterator[ErrorSample]:
+    wrong: tuple[Any, ...] = (Array((3, 4)), Array((4,)), (3,), (1,))
+    yield ErrorSample(wrong, ShapeError, r"shape \[4\], the part of the input \[3\]")
+    wrong = (Array((3,)), Array((4,)), (4,), (1,))
+    yield ErrorSample(wrong, ShapeError, "need 4 elements, the input has 3")
+    wrong = (Array((3,)), Array((2, 2)), (2, 2), (1, 1))
+    yield ErrorSample(wrong, ShapeError, "overlap")
+
+
+@composite(samples=_strided_samples, errors=_strided_errors, dtypes=dtypes.ALL, takes_out=False)
+def as_strided_scatter(input: Operand, src: Operand, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap.
+
+    storage_offset: of the first element in the copy; None is 0.
+    Shapes: the source has shape `size`; the result has the input's.
+    Host:   returns at once.
+    Raises: ShapeError if shapes differ, or the part exceeds the input or overlaps itself.
+    Example:
+        >>> torch.as_strided_scatter(torch.zeros(2, 2), torch.ones(2), (2,), (2,), 1)
+        tensor([[0., 1.],
+                [0., 1.]])
+    """
+    sizes, strides, offset = st.as_ints(size), st.as_ints(stride), storage_offset or 0
+    needed = offset + st.extent(sizes, strides)
+    if tuple(src.shape) != tuple(sizes) or needed > prod(input.shape) or st.overlaps_itself(sizes, strides):
+        wrong = f"the source has shape {list(src.shape)}, the part of the input {list(sizes)}"
+        if tuple(src.shape) == tuple(sizes):
+            wrong = f"sizes {list(sizes)}, strides {list(strides)} and offset {offset} "
+            wrong += "overlap" if needed <= prod(input.shape) else f"need {needed} elements, the input has "
+            wrong += "" if needed <= prod(input.shape) else str(prod(input.shape))
+        raise ShapeError(wrong, hint="the part must lie in the input", operator="as_strided_scatter")
+    return write_part(input, src.to(input.dtype), tuple(sizes), tuple(strides), offset)
 
 
 def _along_errors() -> Iterator[ErrorSample]:

@@ -560,33 +560,6 @@ def pixel_unshuffle(input: Operand, downscale_factor: int) -> Any:
 # places
 
 
-def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """The coordinates of flat indices into a tensor of `shape`: one tensor of int64 for each dimension.
-
-    Host:   returns at once.
-    Raises: ArgumentTypeError unless the indices are integers, ValueRangeError for a negative size.
-    Example:
-        >>> torch.unravel_index(torch.tensor([5, 7]), (2, 4))
-        (tensor([1, 1]), tensor([1, 3]))
-    """
-    check_tensors("unravel_index", [indices])
-    if indices.dtype not in dtypes.INTEGER_TYPES:
-        raise ArgumentTypeError(
-            f"expected 'indices' to be integer dtype, but got {indices.dtype.name}",
-            hint="call .long()",
-            operator="unravel_index",
-        )
-    sizes = st.as_ints(shape)
-    if any(size < 0 for size in sizes):
-        raise ValueRangeError(
-            f"'shape' cannot have negative values, but got {tuple(sizes)}",
-            hint="sizes are 0 or more",
-            operator="unravel_index",
-        )
-    steps = [prod(sizes[at + 1 :]) for at in range(len(sizes))]
-    return tuple([(indices.long() // step) % size for size, step in zip(sizes, steps)])
-
-
 def broadcast_shapes(*shapes: Any) -> st.Size:
     """The shape to which tensors of these shapes, tuples of ints or single ints, broadcast.
 

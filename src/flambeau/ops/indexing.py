@@ -14,7 +14,15 @@ from typing import Any, NamedTuple
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import bool_, dtype, int64, uint8
-from ..errors import DtypeError, FlambeauError, IndexRangeError, ShapeError, ValueRangeError, name_error
+from ..errors import (
+    ArgumentTypeError,
+    DtypeError,
+    FlambeauError,
+    IndexRangeError,
+    ShapeError,
+    ValueRangeError,
+    name_error,
+)
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from .copies import C_TYPES_BY_SIZE, plan_row_copy
@@ -175,7 +183,7 @@ def nonzero(input: Operand, as_tuple: bool = False) -> Any:
 INDEX_TYPES = dtypes.INTEGER_TYPES
 
 
-def _row_shape(name: str, input: Operand, dim: int, index: Operand) -> tuple[RowShape, int]:
+def row_shape(name: str, input: Operand, dim: int, index: Operand) -> tuple[RowShape, int]:
     """(shape of the rows along a dimension, the dimension counted from the front).  Checks the index."""
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
@@ -253,7 +261,7 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
         tensor([[5, 6],
                 [1, 2]])
     """
-    (outer, size, inner), at = _row_shape("index_select", input, dim, index)
+    (outer, size, inner), at = row_shape("index_select", input, dim, index)
     count = index.numel()
     if count and not size:
         raise IndexRangeError(
@@ -289,7 +297,7 @@ def _add_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3, 4)), 0, index_array(2), Array((2, 4), dtype="bool")), DtypeError, r"source is bool")
 
 
-def _check_source(name: str, input: Operand, shape: Sequence[int], source: Any) -> None:
+def check_source(name: str, input: Operand, shape: Sequence[int], source: Any) -> None:
     """Raise ShapeError or DtypeError unless `source` has the type of the input and the given shape."""
     if source.dtype is not input.dtype:
         raise DtypeError(
@@ -297,7 +305,7 @@ def _check_source(name: str, input: Operand, shape: Sequence[int], source: Any) 
             hint=f"convert it with .to(torch.{input.dtype.name})",
             operator=name,
         )
-    if tuple(source.shape) != tuple(shape):
+    if tuple(source.shape) != tuple(shape) and (shape or tuple(source.shape) != (1,)):
         raise ShapeError(
             f"the source must have shape {list(shape)}, got {list(source.shape)}",
             hint="it is the input's shape, with the number of indexes as the size of the indexed dimension",
@@ -318,8 +326,8 @@ def index_add(
         >>> torch.index_add(torch.zeros(3), 0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]))
         tensor([0., 5., 0.])
     """
-    rows, at = _row_shape("index_add", input, dim, index)
-    _check_source("index_add", input, _replaced(input.shape, at, index.numel()), source)
+    rows, at = row_shape("index_add", input, dim, index)
+    check_source("index_add", input, _replaced(input.shape, at, index.numel()), source)
     places = wrapped_index(call, index, rows[1], -rows[1] if wrap else 0, at)
     out = copied_input(call, input)
     accumulate_rows(call, out, places, source, rows, scale=alpha)
@@ -353,9 +361,9 @@ def index_copy(
         >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([7.0, 9.0]))
         tensor([9., 0., 7.])
     """
-    rows, at = _row_shape("index_copy", input, dim, index)
+    rows, at = row_shape("index_copy", input, dim, index)
     shape = _replaced(input.shape, at, index.numel())
-    _check_source("index_copy", input, shape, source)
+    check_source("index_copy", input, shape, source)
     places = call.contiguous(index, int64)
     out = copied_input(call, input)
     write_rows(call, out, places, source, rows, shape, lowest=-rows[1] if wrap else 0, dim=at, unique=unique)
@@ -392,7 +400,7 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any)
         >>> torch.index_fill(torch.tensor([1.0, 2.0, 3.0]), 0, torch.tensor([0, 2]), -1)
         tensor([-1.,  2., -1.])
     """
-    rows, at = _row_shape("index_fill", input, dim, index)
+    rows, at = row_shape("index_fill", input, dim, index)
     places = call.contiguous(index, int64)
     out = copied_input(call, input)
     shape = _replaced(input.shape or (1,), at, index.numel())
@@ -724,3 +732,46 @@ def masked_select(input: Operand, mask: Operand) -> Any:
         )
     source, chosen = broadcast_tensors(input, mask)
     return reshape(source, (-1,)).index_select(0, nonzero(reshape(chosen, (-1,))).select(1, 0))
+
+
+def _unravel_samples() -> Iterator[Sample]:
+    yield Sample((index_array(2, 3, high=11), (3, 4)))
+    yield Sample((index_array(3, high=5), 6))
+
+
+def _unravel_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), (3, 4)), DtypeError, "must be of an integer type, got float32")
+    yield ErrorSample((index_array(3), (3, -4)), ValueRangeError, r"at least 0, got \[3, -4\]")
+
+
+@composite(
+    samples=_unravel_samples,
+    errors=_unravel_errors,
+    dtypes=(int64,),
+    differentiable=False,
+    method=False,
+    takes_out=False,
+)
+def unravel_index(indices: Operand, shape: Any) -> Any:
+    """The indexes in each dimension of a shape, from indexes of its elements in row-major order.
+
+    Shapes: one tensor of the indices' shape for each dimension.
+    Host:   returns at once.
+    Raises: ArgumentTypeError unless the indices are integers, ValueRangeError for a negative size.
+    Example:
+        >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+        (tensor([0, 1]), tensor([1, 2]))
+    """
+    if indices.dtype not in INDEX_TYPES:
+        raise ArgumentTypeError(
+            f"the indices must be of an integer type, got {indices.dtype.name}",
+            hint="convert with .long()",
+            operator="unravel_index",
+        )
+    sizes = [int(size) for size in st.as_ints(shape)]
+    if any(size < 0 for size in sizes):
+        raise ValueRangeError(
+            f"sizes must be at least 0, got {sizes}", hint="pass the sizes of an array", operator="unravel_index"
+        )
+    places: Any = indices
+    return tuple(places // step % size for step, size in zip(st.contiguous(sizes), sizes))

@@ -173,17 +173,26 @@ def copy_if_same(call: Call, source: Any, out: Any) -> Any:
     return copied
 
 
+JOINS = {"sum": ("Sum", "add"), "prod": ("Product", "multiply"), "mean": ("Sum", "add")}
+JOINS |= {"amax": ("Largest", "maximum"), "amin": ("Smallest", "minimum")}
+
+
 @cache
-def _accumulate_kernel(dtype: dtype) -> Kernel:
+def _join_kernel(dtype: dtype, how: str) -> Kernel:
     number = "float64" if dtype.category == FLOATING else "int64"
     names = ("outer", "size", "inner", "count")
     arguments = (
         f"{dtype.cuda}* out, const long long* rows, const long long* entries, const {dtype.cuda}* source, "
         + "Layout<1> layout, "
         + ", ".join(f"long long {name}" for name in names)
-        + f", {C_NUMBERS[number]} scale"
+        + f", {C_NUMBERS[number]} scale, long long includes"
     )
-    call = f"accumulate_rows(out, rows, entries, source, layout, {', '.join(names)}, ({dtype.wide.cuda})scale)"
+    operation, ufunc = JOINS[how]
+    is_mean = how == "mean"
+    call = (
+        f"join_entries<{operation}>(out, rows, entries, source, layout, {', '.join(names)}, ({dtype.wide.cuda})scale, "
+    )
+    call += f"includes != 0, {str(is_mean).lower()})"
     params: list[Param] = [
         Pointer("out", dtype, "rw", ("outer", "size", "inner")),
         Pointer("rows", int64, "r", ("count",)),
@@ -192,26 +201,44 @@ def _accumulate_kernel(dtype: dtype) -> Kernel:
         Strided("layout", ("source",)),
         *scalars(*names),
         Scalar("scale", number),
+        Scalar("includes", "int64"),
     ]
     wide = dtype.wide
 
     def reference(
-        out: Any, rows: Any, entries: Any, source: Any, outer: int, size: int, inner: int, count: int, scale: Any
-    ) -> None:
+        out: Any, rows: Any, entries: Any, source: Any, outer: int, size: int, inner: int, count: int, scale: Any,
+        includes: int,
+    ) -> None:  # fmt: skip
         total = out.astype(wide.numpy)
-        added = source.reshape(outer, count, inner)[:, entries].astype(wide.numpy) * wide.numpy.type(scale)
-        np.add.at(total, (slice(None), rows), added)
+        added = source.reshape(outer, count, inner)
+        added = (added if entries is None else added[:, entries]).astype(wide.numpy) * wide.numpy.type(scale)
+        if is_mean or not includes:
+            found, starts, counts = np.unique(rows, return_index=True, return_counts=True)
+        if not includes:  # the first entry of a row takes the place of what was there
+            total[:, found] = added[:, starts]
+            is_later = np.ones(count, bool)
+            is_later[starts] = False
+            rows, added = rows[is_later], added[:, is_later]
+        if outer * inner == 1:  # NumPy is several times faster in one dimension
+            getattr(np, ufunc).at(total.reshape(-1), rows, added.reshape(-1))
+        else:
+            getattr(np, ufunc).at(total, (slice(None), rows), added)
+        if is_mean:
+            divide = np.divide if dtype.category == FLOATING else np.floor_divide
+            total[:, found] = divide(total[:, found], (counts + includes).astype(wide.numpy)[:, None])
         out[...] = total
 
-    return indexing_kernel(f"accumulate_rows_{dtype.name}", arguments, call, params, reference)
+    return indexing_kernel(f"join_{how}_{dtype.name}", arguments, call, params, reference)
 
 
 def accumulate_rows(
-    call: Call, out: Any, index: Any, source: Any, rows: RowShape, shape: Any = None, scale: Any = 1
-) -> None:
-    """Add the entries of `source` to the rows `index` of contiguous `out`; entries of one row in their order.
+    call: Call, out: Any, index: Any, source: Any, rows: RowShape, shape: Any = None, scale: Any = 1,
+    how: str = "sum", includes: bool = True,
+) -> None:  # fmt: skip
+    """Join the entries of `source` to the rows `index` of contiguous `out`; entries of one row in their order.
 
     index: int64, counted from the front and already checked.  shape: the shape to which `source` expands.
+    how: a key of JOINS.  includes: whether what is in `out` is joined too; rows that are not named keep it anyway.
     """
     outer, size, inner = rows
     count = index.numel()
@@ -220,11 +247,13 @@ def accumulate_rows(
     wanted = source.shape if shape is None else shape
     entries = copy_if_same(call, as_operand(call, source, out.dtype), out)
     layout = strided_layout(wanted, st.expand(entries.shape, entries.strides, wanted))
-    ordered, places = call.scratch((count,), int64), call.scratch((count,), int64)
-    sort_rows_of(call, index, ordered, places, (1, count), False)
+    ordered, places = index, None
+    if not call.is_on_host:  # NumPy joins in order anyway
+        ordered, places = call.scratch((count,), int64), call.scratch((count,), int64)
+        sort_rows_of(call, index, ordered, places, (1, count), False, max(size - 1, 0).bit_length())
     call.launch(
-        _accumulate_kernel(out.dtype), grid_over(outer * inner * count),
-        out, ordered, places, entries, layout, outer, size, inner, count, converted(call.called, out.dtype, scale),
+        _join_kernel(out.dtype, how), grid_over(outer * inner * count), out, ordered, places, entries, layout,
+        outer, size, inner, count, converted(call.called, out.dtype, scale), int(includes),
     )  # fmt: skip
 
 

@@ -52,6 +52,7 @@ class Operand(Protocol):
 
     # of tensors
     def contiguous(self) -> Any: ...
+    def detach(self) -> Any: ...
     def max(self) -> Any: ...
     def reshape(self, shape: Sequence[int]) -> Any: ...
     def to(self, dtype: Any) -> Any: ...
@@ -83,12 +84,13 @@ class Call(Protocol):
     """One call of an operator while it is lowered.
 
     name: the operator's name.  called: the name that the user called.
-    given: the tensor that takes the result, or None.
+    given: the tensor that takes the result, or None.  is_on_host: whether the call runs on the CPU.
     """
 
     name: str
     called: str
     given: Any
+    is_on_host: bool
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
         """A new result, contiguous unless `strides` is given; or the tensor of out= if it has that layout."""

@@ -1,17 +1,19 @@
-"""Reductions over dimensions: sum, prod, mean, var, std, norm, all, any, max, min, argmax and argmin."""
+"""Reductions over dimensions: sums, products, means, variances, norms, truth, and largest and smallest values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import dtypes
+from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, dtype, int64, uint8
-from ..errors import DtypeError, IndexRangeError
+from ..errors import DtypeError, IndexRangeError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
+from . import results
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, composite, operator, view
 from .pointwise import FULL_DEVICE_BLOCKS, THREADS
 from .reduction_kernels import (
@@ -25,6 +27,7 @@ from .reduction_kernels import (
     fold_dims,
     host_pieces,
     host_rows,
+    join_plan,
     reduced_count,
     reduced_shape,
     reduction_source,
@@ -190,7 +193,7 @@ def _(grad: Any, dim: Any, keepdim: Any) -> Any:
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="prod")
 def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """Product over some dimensions, or all of them.  The second derivative is wrong where a factor is 0.
+    """Product over some dimensions, or all of them.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
     Shapes: the input's without the multiplied dimensions, or with size 1 there if keepdim.
@@ -204,12 +207,23 @@ def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dt
 
 
 @prod_.derivative
-def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
-    is_zero = input == 0
-    others = input.masked_fill(is_zero, 1)
-    of_only_zero = others.prod(dim, True) * (is_zero.sum(dim, True) == 1)
-    rest = REGISTRY["where"](is_zero, of_only_zero, restore_dims(out, input.shape, dim, keepdim) / others)
-    return restore_dims(grad, input.shape, dim, keepdim) * rest
+def _(grad: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+    return restore_dims(grad, input.shape, dim, keepdim) * _products_of_others(input, dim)
+
+
+def _products_of_others(input: Any, dim: Dims) -> Any:
+    """For each element the product of the others that it is multiplied with, without a division."""
+    shape, ndim = tuple(input.shape), len(input.shape)
+    dims = dims_of("prod", dim, ndim)
+    order = [*(axis for axis in range(ndim) if axis not in dims), *dims]
+    lead = [shape[axis] for axis in order[: ndim - len(dims)]]
+    count = reduced_count(shape, dims)
+    rows = input.permute(order).reshape([*lead, count])
+    one, product = input.new_ones([*lead, min(count, 1)]), REGISTRY["running_product"]
+    before = product(REGISTRY["cat"]([one, rows.narrow(-1, 0, max(count - 1, 0))], -1), -1)
+    after = product(REGISTRY["cat"]([rows.narrow(-1, min(count, 1), max(count - 1, 0)), one], -1), -1, True)
+    others = (before * after).reshape([shape[axis] for axis in order])
+    return others.permute([order.index(axis) for axis in range(ndim)])
 
 
 def _floating(name: str, input: Any, wanted: dtype | None = None) -> dtype:
@@ -328,6 +342,195 @@ def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
     """
     dim, correction = _correction(dim, unbiased, correction)
     return deviation(input, dim, keepdim, correction)
+
+
+# pairs of results, and sums that leave elements out
+
+
+def _pair_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)),))
+    yield Sample((Array((2, 3, 4)), (0, -1), False, True))
+    yield Sample((Array((4, 3), layout="transposed"), 1), {"correction": 0})
+
+
+@composite(samples=_pair_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, takes_out=False)
+def var_mean(
+    input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
+) -> Any:
+    """(variance, mean) over some dimensions, or all of them: the results of `var` and `mean`.
+
+    Shapes: those of `var`.
+    Host:   returns at once.
+    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
+    dim, correction = _correction(dim, unbiased, correction)
+    return variance(input, dim, keepdim, correction), mean(input, dim, keepdim)
+
+
+@composite(samples=_pair_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, takes_out=False)
+def std_mean(
+    input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
+) -> Any:
+    """(standard deviation, mean) over some dimensions, or all of them: the results of `std` and `mean`.
+
+    Shapes: those of `std`.
+    Host:   returns at once.
+    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
+    dim, correction = _correction(dim, unbiased, correction)
+    return deviation(input, dim, keepdim, correction), mean(input, dim, keepdim)
+
+
+NAN_SUM = SUM._replace(name="nansum", map="x != x ? A(0) : x", mapped=lambda rows: np.where(rows != rows, 0, rows))
+
+
+@operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL)
+def nansum(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Sum over some dimensions, or all of them, with NaN counted as 0.
+
+    dtype: of the result; None keeps floating types and gives int64 for the others.
+    Shapes: the input's without the summed dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
+    Example:
+        >>> torch.nansum(torch.tensor([1.0, float("nan"), 3.0]))
+        tensor(4.)
+    """
+    return _total(call, NAN_SUM if input.dtype.is_floating_point else SUM, ANY, input, dim, keepdim, dtype)
+
+
+@nansum.derivative
+def _(grad: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+    return unreduce(grad, input.shape, dim, keepdim).masked_fill(REGISTRY["isnan"](input), 0)
+
+
+@composite(samples=reduction_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
+def nanmean(input: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none.
+
+    dtype: of the result; the mean of integers needs one.
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> torch.nanmean(torch.tensor([1.0, float("nan"), 3.0]))
+        tensor(2.)
+    """
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="nanmean"
+        )
+    count = REGISTRY["logical_not"](REGISTRY["isnan"](input)).sum(dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
+
+
+def _count_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=-1, high=1),))
+    yield Sample((Array((2, 3, 4), low=-1, high=1), (0, -1)))
+    yield Sample((Array((4, 3), low=-1, high=1, layout="transposed"), 1))
+    yield Sample((Array((0, 3)), 0))
+
+
+@composite(samples=_count_samples, errors=bad_lists, dtypes=dtypes.ALL, differentiable=False, takes_out=False)
+def count_nonzero(input: Operand, dim: Dims = None) -> Any:
+    """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero.
+
+    Shapes: the input's without the counted dimensions; int64.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
+    Example:
+        >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), dim=0)
+        tensor([1, 2])
+    """
+    return sum_(input.to(bool_), dim)
+
+
+# logarithms of sums of exponentials
+
+
+@cache
+def logsumexp_kernel(source: dtype, out: dtype, across: bool) -> Kernel:
+    """The kernel of `logsumexp`; a second launch joins the results of pieces in the same way."""
+    entry = f"logsumexp_{source.name}_{out.name}{'_across' if across else ''}"
+    op = f"LogSumExp<{source.wide.cuda}, {source.cuda}, {out.cuda}>{{out, input, layout}}"
+
+    def reference(result: Any, input: Any, outputs: int, count: int, parts: int, chunk: int, *_: int) -> None:
+        for part, piece in enumerate(host_pieces(host_rows(input, outputs, count, source.wide), parts, chunk)):
+            top = piece.max(axis=1, keepdims=True, initial=-inf)
+            top = np.where(np.isfinite(top), top, 0).astype(piece.dtype)
+            result[part] = np.log(np.exp(piece - top).sum(axis=1)) + top[:, 0]
+
+    params = [
+        Pointer("out", out, "w", ("parts", "outputs")),
+        Pointer("input", source, "r", "layout"),
+        Strided("layout", ("input",)),
+        *WORK_PARAMETERS,
+    ]
+    source_code = reduction_source(entry, f"{out.cuda}* out, const {source.cuda}* input", op, across)
+    return Kernel(entry, REDUCE_SOURCE + source_code, params, reference, 8.0)
+
+
+def _exponent_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0))
+    yield Sample((Array((2, 3, 4)), (0, -1), True))
+    yield Sample((Array((4, 3), layout="transposed"), -1))
+    yield Sample((Array((2, 6), layout="strided"), 1))
+    yield Sample((Array((3, 0)), 0))
+    yield Sample((Array(()), 0))
+    yield Sample((Array((2, 300)), 1))
+
+
+def _exponent_errors() -> Iterator[ErrorSample]:
+    yield from bad_lists()
+
+
+@operator(samples=_exponent_samples, errors=_exponent_errors, dtypes=FLOATING_TYPES, method=False, function=False)
+def log_sum_exp(call: Any, input: Operand, dim: Dims, keepdim: bool = False) -> Any:
+    """The operator of `logsumexp` for floating types."""
+    dims = dims_of(call.name, dim, len(input.shape))
+    out = call.output(reduced_shape(input.shape, dims, keepdim), input.dtype)
+    if not out.numel():
+        return out
+    plan = checked_plan(call, input, dims)
+    work, wide = plan.work, input.dtype.wide
+    pieces = out if work.parts == 1 else call.scratch((work.parts, plan.outputs), wide)
+    kernel = logsumexp_kernel(input.dtype, pieces.dtype, work.across)
+    call.launch(kernel, work.grid(plan.outputs), pieces, input, plan.layout, *plan.numbers())
+    if work.parts > 1:
+        last = join_plan(pieces)
+        kernel = logsumexp_kernel(wide, out.dtype, last.work.across)
+        call.launch(kernel, last.work.grid(last.outputs), out, pieces, last.layout, *last.numbers())
+    return out
+
+
+log_sum_exp.node_name = "LogsumexpBackward0"
+
+
+@log_sum_exp.derivative
+def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+    total = restore_dims(out, input.shape, dim, keepdim)
+    share = (input - total.masked_fill(REGISTRY["isinf"](total), 0)).exp()
+    return restore_dims(grad, input.shape, dim, keepdim) * share
+
+
+@composite(samples=_exponent_samples, errors=_exponent_errors, dtypes=dtypes.ALL)
+def logsumexp(input: Operand, dim: Dims, keepdim: bool = False) -> Any:
+    """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32.
+
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
+    Example:
+        >>> torch.logsumexp(torch.tensor([[1000.0, 1000.0], [0.0, 0.0]]), dim=1)
+        tensor([1.0007e+03, 6.9315e-01])
+    """
+    return log_sum_exp(input if input.dtype.is_floating_point else input.to(dtypes.float32), dim, keepdim)
 
 
 # all and any
@@ -471,27 +674,80 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
     return values.abs().amax(dims, keepdim) if p > 0 else values.abs().amin(dims, keepdim)
 
 
+def _dist_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
+    yield Sample((Array((3, 1)), Array((4,), seed=1), 1))
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1), 3))
+    yield Sample((Array((3,), grad=False), Array((3,), seed=1, grad=False), inf))
+
+
+def _dist_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), Array((2,))), ShapeError, r"shapes \[3\] and \[2\] do not broadcast")
+
+
+@composite(samples=_dist_samples, errors=_dist_errors, dtypes=FLOATING_TYPES, takes_out=False)
+def dist(input: Operand, other: Operand, p: Any = 2) -> Any:
+    """The p-norm of `input - other`.
+
+    Shapes: the inputs broadcast together; the result has shape ().
+    Host:   returns at once.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError for integers.
+    Example:
+        >>> torch.dist(torch.tensor([1.0, 5.0]), torch.tensor([4.0, 1.0]))
+        tensor(5.)
+    """
+    return norm(input - other, p)
+
+
+def _renorm_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 2, 0, 1.5))
+    yield Sample((Array((2, 3, 4)), 1, -1, 2.0))
+    yield Sample((Array((4, 3), layout="transposed"), 3, 1, 0.5))
+
+
+def _renorm_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), 2, 2, 1.0), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), -1, 0, 1.0), ValueRangeError, "p must be greater than 0, got -1")
+    yield ErrorSample((Array((2, 3)), 2, 0, -1.0), ValueRangeError, "maxnorm must be at least 0, got -1.0")
+    yield ErrorSample((Array((3,)), 2, 0, 1.0), ShapeError, r"at least 2 dimensions, got shape \[3\]")
+
+
+@composite(samples=_renorm_samples, errors=_renorm_errors, dtypes=FLOATING_TYPES, inplace=True)
+def renorm(input: Operand, p: Any, dim: int, maxnorm: float) -> Any:
+    """The input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm.
+
+    Shapes: at least two dimensions; the result has the input's shape.
+    Host:   returns at once.
+    Raises: ValueRangeError for a p or a maxnorm out of range; IndexRangeError, ShapeError, DtypeError.
+    Example:
+        >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.6, 0.8]]), 2, 0, 2.5)
+        tensor([[1.5000, 2.0000],
+                [0.6000, 0.8000]])
+    """
+    if not p > 0 or not maxnorm >= 0:
+        wrong, bound = (f"p must be greater than 0, got {p}", "above 0") if not p > 0 else ("", "of 0 or more")
+        raise ValueRangeError(
+            wrong or f"maxnorm must be at least 0, got {maxnorm}", hint=f"pass a number {bound}", operator="renorm"
+        )
+    if len(input.shape) < 2:
+        raise ShapeError(
+            f"input must have at least 2 dimensions, got shape {list(input.shape)}",
+            hint="unsqueeze(1) makes a column of a vector",
+            operator="renorm",
+        )
+    at = st.wrap_dim(dim, len(input.shape), "renorm")
+    norms = norm(input, p, [other for other in range(len(input.shape)) if other != at], True)
+    return input * REGISTRY["where"](norms > maxnorm, maxnorm / (norms + RENORM_EPS), 1.0)
+
+
+RENORM_EPS = 1e-7  # PyTorch's
+
+
 # largest and smallest values
 
 LARGEST = Fold("amax", "lowest<A>()", "a > b || a != a ? a : b", "maximum")
 SMALLEST = Fold("amin", "highest<A>()", "a < b || a != a ? a : b", "minimum")
 SECOND = {"other": "dim"}  # the second tensor of max(a, b) is passed as `dim`
-
-
-class MaxResult(NamedTuple):
-    values: Any
-    indices: Any
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.max(\nvalues={self.values!r},\nindices={self.indices!r})"
-
-
-class MinResult(NamedTuple):
-    values: Any
-    indices: Any
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.min(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
 def _run_extreme(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
@@ -557,6 +813,35 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
     return _share_gradient(grad, out, input, dim, keepdim)
 
 
+def _both_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)),))
+    yield Sample((Array((3, 4)),), {"dim": 0})
+    yield Sample((Array((4, 3), layout="transposed"),), {"dim": -1, "keepdim": True})
+    yield Sample((Array(()),))
+
+
+def _both_errors() -> Iterator[ErrorSample]:
+    for sample in nothing_to_choose():
+        yield ErrorSample(sample.args[:1], sample.error, sample.match, {"dim": (*sample.args, None)[1]})
+
+
+@composite(samples=_both_samples, errors=_both_errors, dtypes=dtypes.ALL)
+def aminmax(input: Operand, *, dim: Any = None, keepdim: bool = False) -> Any:
+    """(min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one.
+
+    Shapes: those of `amin` and `amax`.
+    Host:   returns at once.
+    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Example:
+        >>> low, high = torch.aminmax(torch.tensor([3, 1, 2]))
+        >>> low, high
+        (tensor(1), tensor(3))
+    """
+    require_values("aminmax", input.shape, dim)
+    dims = () if dim is None else dim
+    return results.aminmax(amin(input, dims, keepdim), amax(input, dims, keepdim))
+
+
 def _run_choice(
     call: Any, largest: bool, input: Any, dim: int | None, keepdim: bool, with_values: bool
 ) -> tuple[Any, Any]:
@@ -590,7 +875,7 @@ def _choice_errors() -> Iterator[ErrorSample]:
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
 def max_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
     """The operator of `max` with a dimension: (values, indices) of the largest elements."""
-    return MaxResult(*_run_choice(call, True, input, dim, keepdim, True))
+    return results.max_(*_run_choice(call, True, input, dim, keepdim, True))
 
 
 @max_dim.derivative
@@ -601,7 +886,7 @@ def _(grads: Any, out1: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
 def min_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
     """The operator of `min` with a dimension: (values, indices) of the smallest elements."""
-    return MinResult(*_run_choice(call, False, input, dim, keepdim, True))
+    return results.min_(*_run_choice(call, False, input, dim, keepdim, True))
 
 
 @min_dim.derivative

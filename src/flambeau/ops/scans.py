@@ -1,46 +1,151 @@
-"""Cumulative sums along a dimension."""
+"""Scans along a dimension: cumulative sums, products and extremes, differences and integrals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import bool_, dtype, int64
-from ..errors import DtypeError
+from ..dtypes import FLOATING_TYPES, bool_, dtype, int64, uint8
+from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
 from ..host import np
-from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
-from .operator import Array, Operand, Sample, composite, operator
-from .pointwise import FULL_DEVICE_BLOCKS, THREADS
+from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
+from . import results
+from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, composite, operator
+from .pointwise import FULL_DEVICE_BLOCKS, THREADS, source_text
 from .reduction_kernels import REDUCE_SOURCE, layout_along
 from .samples import bad_dims
 
+SCAN_SOURCE = REDUCE_SOURCE + source_text("scan.cu")
+SCAN_TILE = 8 * THREADS  # elements that a block takes at once
+SHORT_ROW = 4 * SCAN_TILE  # up to so many elements, a row is one part
+SCAN_PARTS = 132 * 16  # parts that rows are cut into, about
+ACROSS_CHUNK = 256  # elements of a part that one thread makes, at least
+SERIAL_ROW = 64  # up to so many elements, a thread makes a row however it lies
 
-@cache
-def running_sum_kernel(source: dtype, wide: dtype, out: dtype) -> Kernel:
-    """The kernel of cumulative sums along the last dimension of a layout."""
-    entry = f"running_sum_{source.name}_{out.name}"
-    code = f"""{REDUCE_SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {source.cuda}* input,
-    const __grid_constant__ Layout<2> layout, long long rows, long long size, long long reverse) {{
-  running_sum<{wide.cuda}>(out, input, layout, rows, size, reverse != 0);
+
+class Scan(NamedTuple):
+    """A scan in CUDA C++ and in NumPy: how two neighbouring results are joined, and what an empty one is."""
+
+    name: str
+    begin: str
+    join: str
+    ufunc: str
+
+
+SUM = Scan("running_sum", "0", "a + b", "add")
+PROD = Scan("running_product", "1", "a * b", "multiply")
+LOG = Scan("running_log_sum", "lowest<C>()", "log_add(a, b)", "logaddexp")
+
+
+class ScanPlan(NamedTuple):
+    """The distribution of a scan over threads: `rows` rows of `size` elements, each cut into `chunks` parts."""
+
+    layout: Any
+    rows: int
+    size: int
+    chunk: int
+    chunks: int
+    across: bool
+
+    def grid(self) -> Grid:
+        count = self.rows * self.chunks
+        return Grid((min(-(-count // THREADS) if self.across else count, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+
+    def numbers(self, reverse: bool) -> tuple[int, ...]:
+        return self.rows, self.size, self.chunk, self.chunks, int(reverse)
+
+
+def plan_scan(shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int) -> ScanPlan:
+    """Spread a scan along `dim` over threads.  operands: the strides of result and input."""
+    layout, rows, size, is_inner = layout_along(shape, operands, dim)
+    across = not is_inner or size <= SERIAL_ROW
+    least = ACROSS_CHUNK if across else SCAN_TILE
+    wanted = SCAN_PARTS * THREADS if across else SCAN_PARTS
+    if size <= (ACROSS_CHUNK if across else SHORT_ROW) or rows * 2 > wanted:
+        return ScanPlan(layout, rows, size, size, 1, across)
+    chunk = -(-size // max(wanted // rows, 1))
+    chunk = -(-chunk // least) * least
+    return ScanPlan(layout, rows, size, chunk, -(-size // chunk), across)
+
+
+PART_PARAMETERS: list[Param] = [Scalar(name, "int64") for name in ("rows", "size", "chunk", "chunks", "reverse")]
+PART_ARGUMENTS = ", ".join(f"long long {param.name}" for param in PART_PARAMETERS)
+PARTS = "Parts{rows, size, chunk, chunks, reverse != 0}"
+TOTALS = ("rows", "chunks")
+
+
+def _scan_source(entry: str, arguments: str, op: str, across: bool, meaning: str = "", operands: int = 2) -> str:
+    return f"""{SCAN_SOURCE}{meaning}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
+    const __grid_constant__ Layout<{operands}> layout, {PART_ARGUMENTS}) {{
+  scan<{str(across).lower()}>({op}, {PARTS});
 }}
 """
 
-    def reference(out: Any, input: Any, rows: int, size: int, reverse: int) -> None:
-        step = -1 if reverse else 1
-        values = input.astype(wide.numpy, copy=False)[..., ::step]
-        out[...] = np.cumsum(values, axis=-1, dtype=wide.numpy)[..., ::step]
 
-    params = [
-        Pointer("out", out, "w", "layout"),
-        Pointer("input", source, "r", "layout"),
-        Strided("layout", ("out", "input")),
-    ]
-    numbers = [Scalar(name, "int64") for name in ("rows", "size", "reverse")]
-    return Kernel(entry, code, [*params, *numbers], reference)
+def _host_parts(rows: Any, chunk: int, chunks: int) -> Iterator[tuple[int, Any]]:
+    for part in range(chunks):
+        yield part, rows[:, part * chunk : (part + 1) * chunk]
+
+
+@cache
+def scan_kernel(scan: Scan, source: dtype, wide: dtype, out: dtype, across: bool) -> Kernel:
+    """The kernel of a scan along the last dimension of a layout, or of the totals of its parts."""
+    entry = f"{scan.name}_{source.name}_{wide.name}_{out.name}{'_across' if across else ''}"
+    c = wide.cuda
+    meaning = f"""
+struct Meaning {{
+  typedef {c} C;
+  static C begin() {{ return {scan.begin}; }}
+  static C join(C a, C b) {{ return {scan.join}; }}
+}};
+"""
+    op = f"Scan<Meaning, {c}, {source.cuda}, {out.cuda}>{{out, input, totals, before, layout}}"
+    arguments = f"{out.cuda}* out, const {source.cuda}* input, {c}* totals, const {c}* before"
+
+    def reference(
+        result: Any, input: Any, totals: Any, before: Any, rows: int, size: int, chunk: int, chunks: int, reverse: int
+    ) -> None:
+        ufunc, step = getattr(np, scan.ufunc), -1 if reverse else 1
+        values = input.astype(wide.numpy, copy=False).reshape(rows, size)[:, ::step]
+        if totals is not None:
+            for part, piece in _host_parts(values, chunk, chunks):
+                totals[:, part] = ufunc.reduce(piece, axis=1, dtype=wide.numpy)
+            return
+        scanned = np.empty((rows, size), wide.numpy)
+        for part, piece in _host_parts(values, chunk, chunks):
+            made = ufunc.accumulate(piece, axis=1, dtype=wide.numpy)
+            scanned[:, part * chunk : (part + 1) * chunk] = made if not part else ufunc(before[:, part - 1, None], made)
+        result[...] = scanned[:, ::step].reshape(result.shape)
+
+    params: list[Param] = [
+        Pointer("out", out, "w", "layout"), Pointer("input", source, "r", "layout"),
+        Pointer("totals", wide, "w", TOTALS), Pointer("before", wide, "r", TOTALS),
+        Strided("layout", ("out", "input")), *PART_PARAMETERS,
+    ]  # fmt: skip
+    return Kernel(entry, _scan_source(entry, arguments, op, across, meaning), params, reference, 2.0)
+
+
+def run_scan(call: Call, scan: Scan, input: Any, dim: int, out: Any, wide: dtype, reverse: bool = False) -> None:
+    """Queue the launches that scan `input` along `dim` into `out`, of the same shape."""
+    if not out.numel():
+        return
+    plan = plan_scan(input.shape, [out.strides, input.strides], dim)
+    kernel = scan_kernel(scan, input.dtype, wide, out.dtype, plan.across)
+    if plan.chunks == 1:
+        call.launch(kernel, plan.grid(), out, input, None, None, plan.layout, *plan.numbers(reverse))
+        return
+    shape = plan.rows, plan.chunks
+    totals, before = call.scratch(shape, wide), call.scratch(shape, wide)
+    call.launch(kernel, plan.grid(), None, input, totals, None, plan.layout, *plan.numbers(reverse))
+    run_scan(call, scan, totals, 1, before, wide)
+    call.launch(kernel, plan.grid(), out, input, None, before, plan.layout, *plan.numbers(reverse))
+
+
+# sums, products and logarithms of sums
 
 
 def _sum_samples() -> Iterator[Sample]:
@@ -51,23 +156,35 @@ def _sum_samples() -> Iterator[Sample]:
     yield Sample((Array(()), 0))
 
 
-@operator(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
-def running_sum(call: Any, input: Operand, dim: int, dtype: Any = None, reverse: bool = False) -> Any:
-    """The operator of `cumsum`.  reverse: sum from each element to the end."""
-    dim = st.wrap_dim(dim, len(input.shape), call.name)
-    result = dtype or (input.dtype if input.dtype.is_floating_point else int64)
+def _product_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 5)), 0))
+    yield Sample((Array((5, 3), layout="transposed"), -1))
+    yield Sample((Array((2, 4), low=0.5, high=2), 1))
+    yield Sample((Array((2, SERIAL_ROW + 1), low=1, high=1, grad=False), 1))
+    yield Sample((Array((0, 3)), 0))
+    yield Sample((Array(()), 0))
+
+
+def _total_type(call: Call, input: Any, wanted: dtype | None) -> dtype:
+    """The type of a cumulative sum or product."""
+    result = wanted or (input.dtype if input.dtype.is_floating_point else int64)
     if result is bool_:
-        raise DtypeError(
-            "running sums of type bool are not supported", hint="use dtype=torch.int64", operator=call.name
-        )
+        raise DtypeError(f"{call.name} of type bool is not supported", hint="use dtype=torch.int64", operator=call.name)
+    return result
+
+
+def _scanned(call: Call, scan: Scan, input: Any, dim: int, wanted: dtype | None, reverse: bool) -> Any:
+    at = st.wrap_dim(dim, len(input.shape), call.name)
+    result = _total_type(call, input, wanted)
     out = call.output(input.shape, result)
-    if out.numel():
-        layout, rows, size, _ = layout_along(input.shape, [out.strides, input.strides], dim)
-        kernel = running_sum_kernel(input.dtype, result.wide if result.is_floating_point else int64, result)
-        call.launch(
-            kernel, Grid((min(rows, FULL_DEVICE_BLOCKS), 1, 1), THREADS), out, input, layout, rows, size, int(reverse)
-        )
+    run_scan(call, scan, input, at, out, result.wide if result.is_floating_point else int64, reverse)
     return out
+
+
+@operator(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
+def running_sum(call: Call, input: Operand, dim: int, dtype: Any = None, reverse: bool = False) -> Any:
+    """The operator of `cumsum`.  reverse: sum from each element to the end."""
+    return _scanned(call, SUM, input, dim, dtype, reverse)
 
 
 @running_sum.derivative
@@ -75,7 +192,7 @@ def _(grad: Any, dim: int, reverse: bool) -> Any:
     return running_sum(grad, dim, None, not reverse)
 
 
-@composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL)
+@composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, inplace=True)
 def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
     """Cumulative sum along `dim`: element i is the sum of elements 0 to i.
 
@@ -89,3 +206,416 @@ def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
                 [ 4,  9, 15]])
     """
     return running_sum(input, dim, dtype)
+
+
+@operator(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
+def running_product(call: Call, input: Operand, dim: int, reverse: bool = False, dtype: Any = None) -> Any:
+    """The operator of `cumprod`.  reverse: multiply from each element to the end."""
+    return _scanned(call, PROD, input, dim, dtype, reverse)
+
+
+running_product.node_name = "CumprodBackward0"
+
+
+@running_product.derivative
+def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
+    is_zero = input == 0
+    first = is_zero & (running_sum(is_zero, dim, None, reverse) == 1)
+    rest = running_sum(grad * running_product(input.masked_fill(first, 1), dim, reverse), dim, None, not reverse)
+    others = running_sum(grad * out, dim, None, not reverse) / input.masked_fill(is_zero, 1)
+    return REGISTRY["where"](first, rest, others.masked_fill(is_zero, 0))
+
+
+@composite(samples=_product_samples, errors=bad_dims, dtypes=dtypes.ALL, inplace=True)
+def cumprod(input: Operand, dim: int, *, dtype: Any = None) -> Any:
+    """Cumulative product along `dim`: element i is the product of elements 0 to i.
+
+    dtype: of the result; None keeps floating types and gives int64 for the others.
+    Its second derivative is wrong where a factor is 0.
+    Shapes: the result has the input's shape.
+    Host:   returns at once.
+    Raises: IndexRangeError if dim is out of range.
+    Example:
+        >>> torch.cumprod(torch.tensor([[1, 2, 3], [4, 5, 6]]), dim=1)
+        tensor([[  1,   2,   6],
+                [  4,  20, 120]])
+    """
+    return running_product(input, dim, False, dtype)
+
+
+@operator(samples=_sum_samples, errors=bad_dims, dtypes=FLOATING_TYPES, method=False, function=False)
+def running_log_sum(call: Call, input: Operand, dim: int, reverse: bool = False) -> Any:
+    """The operator of `logcumsumexp`.  reverse: from each element to the end."""
+    return _scanned(call, LOG, input, dim, None, reverse)
+
+
+running_log_sum.node_name = "LogcumsumexpBackward0"
+
+
+@running_log_sum.derivative
+def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
+    def share(part: Any) -> Any:  # of the positive elements of `part`, whose logarithm is finite
+        is_more = part > 0
+        logarithm = REGISTRY["where"](is_more, part, 1.0).log().masked_fill(is_more.logical_not(), -float("inf"))
+        return (running_log_sum(logarithm - out, dim, not reverse) + input).exp()
+
+    return share(grad) - share(-grad)
+
+
+@composite(samples=_sum_samples, errors=bad_dims, dtypes=FLOATING_TYPES)
+def logcumsumexp(input: Operand, dim: int) -> Any:
+    """Logarithm of the cumulative sum of exponentials along `dim`, without overflow.
+
+    Shapes: the result has the input's shape.
+    Host:   returns at once.
+    Raises: IndexRangeError if dim is out of range, DtypeError for integers.
+    Example:
+        >>> torch.logcumsumexp(torch.tensor([0.0, 0.0, 0.0]), 0)
+        tensor([0.0000, 0.6931, 1.0986])
+    """
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"input must be floating point, got {input.dtype.name}",
+            hint="convert with .float()",
+            operator="logcumsumexp",
+        )
+    return running_log_sum(input, dim)
+
+
+# largest and smallest values so far
+
+
+@cache
+def extreme_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
+    """The kernel of `cummax` and `cummin` along the last dimension of a layout, or of the totals of its parts."""
+    entry = f"running_{'largest' if largest else 'smallest'}_{source.name}{'_across' if across else ''}"
+    t, names = source.cuda, ("totals", "total_numbers", "before", "before_numbers")
+    op = f"ScanExtreme<{str(largest).lower()}, {source.wide.cuda}, {t}>"
+    op += "{values, indexes, input, numbers, totals, total_numbers, before, before_numbers, layout}"
+    arguments = (
+        f"{t}* values, long long* indexes, const {t}* input, const long long* numbers, {t}* totals, "
+        f"long long* total_numbers, const {t}* before, const long long* before_numbers"
+    )
+
+    def reference(
+        values: Any, indexes: Any, input: Any, numbers: Any, totals: Any, total_numbers: Any, before: Any,
+        before_numbers: Any, rows: int, size: int, chunk: int, chunks: int, reverse: int,
+    ) -> None:  # fmt: skip
+        pick = np.maximum if largest else np.minimum
+        data = input.reshape(rows, size)
+        wide = data.astype(source.wide.numpy, copy=False)
+        found = np.empty((rows, size), np.int64)
+        kept = np.empty((rows, size), data.dtype)
+        for part, piece in _host_parts(wide, chunk, chunks):
+            here = slice(part * chunk, (part + 1) * chunk)
+            best = pick.accumulate(piece, axis=1)
+            hits = np.where((piece == best) | (piece != piece), np.arange(piece.shape[1]), 0)
+            places = part * chunk + np.maximum.accumulate(hits, axis=1)
+            kept[:, here] = np.take_along_axis(data, places, 1)
+            found[:, here] = places if numbers is None else np.take_along_axis(numbers.reshape(rows, size), places, 1)
+            if part and before is not None:
+                earlier = before[:, part - 1, None].astype(wide.dtype)
+                is_earlier = (best == best) & ((earlier != earlier) | (pick(earlier, best) != best))
+                kept[:, here] = np.where(is_earlier, before[:, part - 1, None], kept[:, here])
+                found[:, here] = np.where(is_earlier, before_numbers[:, part - 1, None], found[:, here])
+            if totals is not None:
+                totals[:, part], total_numbers[:, part] = kept[:, here][:, -1], found[:, here][:, -1]
+        if totals is None:
+            values[...], indexes[...] = kept.reshape(values.shape), found.reshape(values.shape)
+
+    params: list[Param] = [
+        Pointer("values", source, "w", "layout"), Pointer("indexes", int64, "w", "layout"),
+        Pointer("input", source, "r", "layout"), Pointer("numbers", int64, "r", ("rows", "size")),
+        *(Pointer(name, int64 if "number" in name else source, "wr"[at > 1], TOTALS) for at, name in enumerate(names)),
+        Strided("layout", ("values", "input", "indexes")), *PART_PARAMETERS,
+    ]  # fmt: skip
+    return Kernel(entry, _scan_source(entry, arguments, op, across, operands=3), params, reference, 4.0)
+
+
+def _run_extreme(call: Call, largest: bool, input: Any, numbers: Any, dim: int, values: Any, indexes: Any) -> None:
+    """Queue the launches that scan `input` along `dim`.  numbers: the indexes of its elements, if not their places."""
+    if not values.numel():
+        return
+    plan = plan_scan(input.shape, [values.strides, input.strides, indexes.strides], dim)
+    kernel = extreme_kernel(largest, input.dtype, plan.across)
+    end = (plan.layout, *plan.numbers(False))
+    none = (None, None)
+    if plan.chunks == 1:
+        call.launch(kernel, plan.grid(), values, indexes, input, numbers, *none, *none, *end)
+        return
+    shape = plan.rows, plan.chunks
+    totals = call.scratch(shape, input.dtype), call.scratch(shape, int64)
+    before = call.scratch(shape, input.dtype), call.scratch(shape, int64)
+    call.launch(kernel, plan.grid(), *none, input, numbers, *totals, *none, *end)
+    _run_extreme(call, largest, *totals, 1, *before)
+    call.launch(kernel, plan.grid(), values, indexes, input, numbers, *none, *before, *end)
+
+
+@operator(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
+def running_extreme(call: Call, input: Operand, dim: int, largest: bool = True) -> Any:
+    """The operator of `cummax` and `cummin`."""
+    at = st.wrap_dim(dim, len(input.shape), call.name)
+    values, indexes = call.output(input.shape, input.dtype), call.scratch(input.shape, int64)
+    _run_extreme(call, largest, input, None, at, values, indexes)
+    return (results.cummax if largest else results.cummin)(values, indexes)
+
+
+running_extreme.node_name = "CummaxBackward0"
+
+
+@running_extreme.derivative
+def _(grads: Any, out1: Any, input_shape: Any, dim: int) -> Any:
+    return None if grads[0] is None else grads[0].new_zeros(input_shape).scatter_add(dim, out1, grads[0])
+
+
+@composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL)
+def cummax(input: Operand, dim: int) -> Any:
+    """(values, indices) of the largest element so far along `dim`: the last of equals; NaN stays.
+
+    Shapes: both results have the input's shape; indices are int64.
+    Host:   returns at once.
+    Raises: IndexRangeError if dim is out of range.
+    Example:
+        >>> values, indices = torch.cummax(torch.tensor([1, 3, 2, 3]), 0)
+        >>> values, indices
+        (tensor([1, 3, 3, 3]), tensor([0, 1, 1, 3]))
+    """
+    return running_extreme(input, dim, True)
+
+
+@composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL)
+def cummin(input: Operand, dim: int) -> Any:
+    """(values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays.
+
+    Shapes: both results have the input's shape; indices are int64.
+    Host:   returns at once.
+    Raises: IndexRangeError if dim is out of range.
+    Example:
+        >>> values, indices = torch.cummin(torch.tensor([3, 1, 2, 1]), 0)
+        >>> values, indices
+        (tensor([3, 1, 1, 1]), tensor([0, 1, 1, 3]))
+    """
+    return running_extreme(input, dim, False)
+
+
+# differences and integrals
+
+
+def _diff_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 5)),))
+    yield Sample((Array((4, 3), layout="transposed"), 2, 0))
+    yield Sample((Array((3, 5)), 1, -1, Array((3, 1), seed=1), Array((3, 2), seed=2)))
+    yield Sample((Array((0, 3)), 1, 0))
+
+
+def _diff_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), 1, 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), -1), ValueRangeError, "n must be at least 0, got -1")
+    yield ErrorSample((Array(()),), ShapeError, r"at least one dimension, got shape \[\]")
+
+
+@composite(samples=_diff_samples, errors=_diff_errors, dtypes=dtypes.ALL)
+def diff(
+    input: Operand, n: int = 1, dim: int = -1, prepend: Operand | None = None, append: Operand | None = None
+) -> Any:
+    """The n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i].
+
+    prepend, append: joined to the input first.
+    Shapes: the input's, with n elements less along `dim`.
+    Host:   returns at once.
+    Raises: IndexRangeError if dim is out of range, ShapeError, ValueRangeError.
+    Example:
+        >>> torch.diff(torch.tensor([1, 4, 9]))
+        tensor([3, 5])
+    """
+    if not input.shape:
+        raise ShapeError(
+            "input must have at least one dimension, got shape []", hint="reshape it to (1,)", operator="diff"
+        )
+    if n < 0:
+        raise ValueRangeError(f"n must be at least 0, got {n}", hint="0 gives the input", operator="diff")
+    at = st.wrap_dim(dim, len(input.shape), "diff")
+    parts = [each for each in (prepend, input, append) if each is not None]
+    values: Any = REGISTRY["cat"](parts, at) if len(parts) > 1 else input
+    if n == 0:
+        return values.clone()
+    for _ in range(min(n, values.shape[at])):
+        after, before = _neighbours(values, at)
+        values = after ^ before if values.dtype is bool_ else after - before
+    return values
+
+
+def _neighbours(values: Any, dim: int) -> tuple[Any, Any]:
+    """(all elements but the first, all but the last) along a dimension."""
+    count = max(values.shape[dim] - 1, 0)
+    return values.narrow(dim, min(1, values.shape[dim]), count), values.narrow(dim, 0, count)
+
+
+def _integral_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 5)),))
+    yield Sample((Array((3, 5)),), {"dx": 2.0, "dim": 0})
+    yield Sample((Array((3, 5)), Array((5,), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1)), {"dim": 0})
+
+
+def _integral_errors() -> Iterator[ErrorSample]:
+    wrong = {"dim": 2}
+    yield ErrorSample((Array((2, 3)),), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2", wrong)
+    yield ErrorSample((Array((2, 3)), Array((2,))), ShapeError, "2 points along dimension 1, and 3 values")
+
+
+def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+    """(twice the areas between neighbours, the dimension)."""
+    if x is not None and dx is not None:
+        raise ArgumentError("x and dx are both given", hint="pass the points or their distance", operator=name)
+    if y.dtype is bool_:
+        raise DtypeError("y is bool, which has no areas", hint="convert with .float()", operator=name)
+    at = st.wrap_dim(dim, len(y.shape), name)
+    after, before = _neighbours(y, at)
+    if x is None:
+        return (after + before) * (1 if dx is None else dx), at
+    place = 0 if len(x.shape) == 1 else at - len(y.shape) + len(x.shape)
+    if x.shape[place] != y.shape[at]:
+        raise ShapeError(
+            f"there are {x.shape[place]} points along dimension {at}, and {y.shape[at]} values",
+            hint="pass a point for each value",
+            operator=name,
+        )
+    right, left = _neighbours(x, place)
+    apart = right - left
+    if len(x.shape) == 1:
+        apart = apart.reshape((-1,) + (1,) * (len(y.shape) - 1 - at))
+    return (after + before) * apart, at
+
+
+def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
+    areas, at = _trapezoids(name, y, x, dx, dim)
+    return areas.sum(at) / 2 if y.shape[at] else y.sum(at, dtype=y.dtype)
+
+
+@composite(samples=_integral_samples, errors=_integral_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
+def trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """Integral of y along `dim` by the trapezoidal rule.
+
+    x: the points of the values; or dx, their distance, which is 1 by default.
+    Shapes: the shape of y without `dim`.
+    Host:   returns at once.
+    Raises: IndexRangeError if dim is out of range, ShapeError if points and values differ in number, ArgumentError.
+    Example:
+        >>> torch.trapezoid(torch.tensor([1.0, 2.0, 4.0]))
+        tensor(4.5000)
+    """
+    return _integral("trapezoid", y, x, dx, dim)
+
+
+@composite(samples=_integral_samples, errors=_integral_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
+def trapz(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """The same as `trapezoid`.
+
+    Shapes: the shape of y without `dim`.
+    Host:   returns at once.
+    Raises: as `trapezoid`.
+    Example:
+        >>> torch.trapz(torch.tensor([1.0, 2.0, 4.0]), dx=2)
+        tensor(9.)
+    """
+    return _integral("trapz", y, x, dx, dim)
+
+
+@composite(samples=_integral_samples, errors=_integral_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
+def cumulative_trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """Cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`).
+
+    Shapes: the shape of y, with one element less along `dim`.
+    Host:   returns at once.
+    Raises: as `trapezoid`.
+    Example:
+        >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 4.0]))
+        tensor([1.5000, 4.5000])
+    """
+    areas, at = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
+    return cumsum(areas, at) / 2
+
+
+def _gradient_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 5)),))
+    yield Sample((Array((5,)),), {"spacing": 2.0, "edge_order": 2})
+    yield Sample((Array((4, 3), layout="transposed"),), {"spacing": [0.5, 2.0], "dim": (0, 1)})
+    yield Sample((Array((4,)),), {"spacing": [Array((4,), low=1, high=3, grad=False)], "dim": 0})
+
+
+def _gradient_errors() -> Iterator[ErrorSample]:
+    wrong = {"dim": 2}
+    yield ErrorSample((Array((2, 3)),), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2", wrong)
+    yield ErrorSample((Array((2, 3)),), ShapeError, "needs 3 elements, .* 2", {"edge_order": 2})
+    yield ErrorSample((Array((2, 3)),), ValueRangeError, "edge_order must be 1 or 2, got 3", {"edge_order": 3})
+
+
+@composite(samples=_gradient_samples, errors=_gradient_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
+def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
+    """Estimates of the partial derivatives by central differences, one tensor for each of the dimensions `dim`.
+
+    spacing: the distance of neighbours, or one for each dimension, or a vector of points for each.
+    edge_order: 1 or 2, the order of the estimates at both ends.
+    Shapes: those of the input.
+    Host:   returns at once.
+    Raises: IndexRangeError, ShapeError for too few elements, ValueRangeError for another edge_order.
+    Example:
+        >>> torch.gradient(torch.tensor([1.0, 2.0, 4.0, 8.0]))
+        (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)
+    """
+    if edge_order not in (1, 2):
+        raise ValueRangeError(f"edge_order must be 1 or 2, got {edge_order}", hint="use 1 or 2", operator="gradient")
+    if input.dtype is uint8:
+        raise DtypeError("input is uint8, which has no slopes", hint="convert with .float()", operator="gradient")
+    ndim = len(input.shape)
+    dims = range(ndim) if dim is None else [st.wrap_dim(each, ndim, "gradient") for each in st.as_ints(dim)]
+    spacings = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
+    if len(spacings) != len(dims):
+        raise ArgumentError(
+            f"got {len(spacings)} spacings for {len(dims)} dimensions", hint="pass one for each", operator="gradient"
+        )
+    for each in dims:
+        if input.shape[each] <= edge_order:
+            raise ShapeError(
+                f"edge_order {edge_order} needs {edge_order + 1} elements, dimension {each} has {input.shape[each]}",
+                hint="leave that dimension out of dim",
+                operator="gradient",
+            )
+    return tuple(_slopes(input, each, gap, edge_order) for each, gap in zip(dims, spacings))
+
+
+def _slopes(values: Any, dim: int, gap: Any, edge_order: int) -> Any:
+    """Central differences along a dimension, and one-sided ones at its ends."""
+    size = values.shape[dim]
+
+    def part(start: int, count: int, of: Any = values) -> Any:
+        return of.narrow(dim, start, count)
+
+    if hasattr(gap, "strides"):  # points
+        after, before = _neighbours(gap, 0)
+        widths = (after - before).reshape((-1,) + (1,) * (len(values.shape) - 1 - dim))
+        ahead, behind = (widths.narrow(0, at, max(size - 2, 0)) for at in (min(1, size - 1), 0))
+        ends = (0, min(1, size - 2), max(size - 3, 0), size - 2)
+        first, second, third, last = (widths.narrow(0, at, 1) for at in ends)
+    else:
+        ahead = behind = first = second = third = last = gap
+    steps = values.narrow(dim, 1, size - 1) - values.narrow(dim, 0, size - 1)
+    if edge_order == 1:
+        start, end = part(0, 1, steps) / first, part(size - 2, 1, steps) / last
+    else:
+        start = _edge(part(0, 1, steps), part(1, 1, steps), first, second)
+        end = _edge(part(size - 2, 1, steps), part(size - 3, 1, steps), last, third)
+    if size == 2:
+        return REGISTRY["cat"]([start, end], dim)
+    left, right = part(0, size - 2, steps), part(1, size - 2, steps)
+    inner = (left * (ahead / behind) + right * (behind / ahead)) / (ahead + behind)
+    if not hasattr(gap, "strides"):
+        inner = (part(2, size - 2) - part(0, size - 2)) / (2 * gap)
+    return REGISTRY["cat"]([start, inner, end], dim)
+
+
+def _edge(near: Any, far: Any, near_gap: Any, far_gap: Any) -> Any:
+    """The slope at an end, of second order, from the two differences next to it."""
+    whole = near_gap + far_gap
+    return near * (1 / near_gap + 1 / whole) - far * (near_gap / (far_gap * whole))

@@ -1,13 +1,14 @@
-"""Sorting: sort, argsort and topk.  Stable; NaN is last, or first in descending order.
+"""Sorting: sort, argsort, msort and topk.  Stable; NaN is last, or first in descending order.
 
-Rows of up to TILE elements take one launch.  Longer ones are sorted by tiles, which are then merged in pairs.
+Rows of up to TILE elements take one launch.  Longer ones are sorted by tiles, which are then merged in pairs.  Rows of
+more than LONG_ROW elements are sorted digit by digit (radix.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import dtypes
 from .. import strides as st
@@ -15,28 +16,16 @@ from ..dtypes import dtype, int64
 from ..errors import IndexRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar
+from . import radix, results
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, grid_over, source_text
 from .samples import bad_last
 from .views import permute, transpose
 
 TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same number
-
-
-class SortResult(NamedTuple):
-    values: Any
-    indices: Any
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.sort(\nvalues={self.values!r},\nindices={self.indices!r})"
-
-
-class TopkResult(NamedTuple):
-    values: Any
-    indices: Any
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.topk(\nvalues={self.values!r},\nindices={self.indices!r})"
+LONG_ROW = 16 * TILE
+SELECT_ROW = 4096  # elements of a row from which on a select is faster than a sort
+SELECT_SHARE = 8  # of the elements of a row, a select takes at most this fraction
 
 
 def _head(entry: str, threads: int, arguments: str, body: str) -> str:
@@ -48,14 +37,6 @@ def _order(dtype: dtype, descending: bool) -> str:
     return f"{dtype.cuda}, {dtype.wide.cuda}, {'true' if descending else 'false'}"
 
 
-def stable_order(keys: Any, descending: bool) -> Any:
-    """The indexes that sort each row of a NumPy array, along its last axis."""
-    if not descending:
-        return np.argsort(keys, axis=-1, kind="stable")
-    backward = np.argsort(keys[..., ::-1], axis=-1, kind="stable")
-    return keys.shape[-1] - 1 - backward[..., ::-1]
-
-
 @cache
 def _tile_kernel(dtype: dtype, descending: bool) -> Kernel:
     entry = f"sort_tiles_{dtype.name}_{'down' if descending else 'up'}"
@@ -63,9 +44,9 @@ def _tile_kernel(dtype: dtype, descending: bool) -> Kernel:
     body = f"sort_tile<{_order(dtype, descending)}>(keys, places, input, n, (n + TILE - 1) / TILE)"
 
     def reference(keys: Any, places: Any, input: Any, rows: int, n: int) -> None:
-        wide = input.astype(dtype.wide.numpy)
+        sortable = radix.keys_of(input, dtype, descending)
         for start in range(0, n, TILE):
-            order = start + stable_order(wide[:, start : start + TILE], descending)
+            order = start + radix.stable_order(sortable[:, start : start + TILE])
             keys[:, start : start + TILE] = np.take_along_axis(input, order, -1)
             places[:, start : start + TILE] = order
 
@@ -87,9 +68,9 @@ def _merge_kernel(dtype: dtype, descending: bool) -> Kernel:
     body = f"merge_runs<{_order(dtype, descending)}>(keys, places, old_keys, old_places, rows, n, width)"
 
     def reference(keys: Any, places: Any, old_keys: Any, old_places: Any, rows: int, n: int, width: int) -> None:
-        wide = old_keys.astype(dtype.wide.numpy)
+        sortable = radix.keys_of(old_keys, dtype, descending)
         for start in range(0, n, 2 * width):
-            order = start + stable_order(wide[:, start : start + 2 * width], descending)
+            order = start + radix.stable_order(sortable[:, start : start + 2 * width])
             keys[:, start : start + 2 * width] = np.take_along_axis(old_keys, order, -1)
             places[:, start : start + 2 * width] = np.take_along_axis(old_places, order, -1)
 
@@ -102,12 +83,25 @@ def _merge_kernel(dtype: dtype, descending: bool) -> Kernel:
     return Kernel(entry, _head(entry, 256, arguments, body), params, reference, 40.0)
 
 
-def sort_rows_of(call: Call, input: Any, values: Any, indices: Any, shape: tuple[int, int], descending: bool) -> None:
-    """Sort the rows of contiguous `input`, of shape (rows, n), into `values`, and their indexes into `indices`."""
+def sort_rows_of(
+    call: Any, input: Any, values: Any, indices: Any, shape: tuple[int, int], descending: bool, bits: int | None = None
+) -> None:
+    """Sort the rows of contiguous `input`, of shape (rows, n), into `values`, and their indexes into `indices`.
+
+    indices: None if only values are wanted.  bits: the low bits in which elements differ; None for all of them.
+    """
     rows, n = shape
     if not rows * n:
         return
     dtype = input.dtype
+    if call.is_on_host:
+        grid = Grid((1, 1, 1), 1)
+        call.launch(radix.host_sort_kernel(dtype), grid, values, indices, input, rows, n, int(descending))
+        return
+    if LONG_ROW < n < radix.MOST_ELEMENTS:
+        radix.radix_sort(call, input, values, indices, rows, n, descending, bits)
+        return
+    indices = call.scratch((rows, n), int64) if indices is None else indices
     widths = [TILE << i for i in range(max(0, (-(-n // TILE) - 1).bit_length()))]
     other = (call.scratch((rows, n), dtype), call.scratch((rows, n), int64)) if widths else None
     ends: list[Any] = [(values, indices), other]
@@ -124,6 +118,7 @@ def _rows_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 5)),))
     yield Sample((Array((3, 5)), True))
     yield Sample((Array((2, 0)),))
+    yield Sample((Array((2, LONG_ROW + 9), grad=False), True))
 
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False)
@@ -137,7 +132,7 @@ def sort_rows(call: Call, input: Operand, descending: bool = False) -> Any:
     n = shape[-1] if shape else 1
     rows = input.numel() // n if n else 0
     sort_rows_of(call, call.contiguous(input), values, indices, (rows, n), descending)
-    return SortResult(values, indices)
+    return results.sort(values, indices)
 
 
 @sort_rows.derivative
@@ -145,6 +140,23 @@ def _(grads: Any, out1: Any, input_shape: Any) -> Any:
     if grads[0] is None:
         return None
     return grads[0].new_zeros(input_shape).scatter(-1, out1, grads[0])
+
+
+@operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
+def sort_values(call: Call, input: Operand, descending: bool = False) -> Any:
+    """The elements of the last dimension in order, without their indexes.
+
+    Host: returns at once.
+    """
+    shape = input.shape
+    values = call.output(shape, input.dtype)
+    n = shape[-1] if shape else 1
+    source = call.contiguous(input)
+    if source is values and n:  # a sort in place would overwrite what later passes read
+        source = call.scratch(shape, input.dtype)
+        call.assign(source, input)
+    sort_rows_of(call, source, values, None, (input.numel() // n if n else 0, n), descending)
+    return values
 
 
 def _sort_samples() -> Iterator[Sample]:
@@ -171,9 +183,9 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
     last = len(input.shape) - 1
     strides = st.preserved(input.shape, input.strides)
     if at == max(last, 0):
-        return SortResult(*(_laid_out(tensor, strides) for tensor in sort_rows(input, descending)))
+        return results.sort(*(_laid_out(tensor, strides) for tensor in sort_rows(input, descending)))
     ordered = sort_rows(transpose(input, at, last), descending)
-    return SortResult(*(_laid_out(transpose(tensor, at, last), strides) for tensor in ordered))
+    return results.sort(*(_laid_out(transpose(tensor, at, last), strides) for tensor in ordered))
 
 
 def _laid_out(result: Any, strides: Sequence[int]) -> Any:
@@ -183,6 +195,26 @@ def _laid_out(result: Any, strides: Sequence[int]) -> Any:
     order = sorted(range(len(strides)), key=strides.__getitem__, reverse=True)
     dense = permute(result, order).contiguous()
     return permute(dense, sorted(order, key=order.__getitem__))
+
+
+def _msort_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 5)),))
+    yield Sample((Array((4, 3), layout="transposed"),))
+    yield Sample((Array((0, 3)),))
+
+
+@composite(samples=_msort_samples, dtypes=dtypes.ALL)
+def msort(input: Operand) -> Any:
+    """The elements in order along the first dimension.
+
+    Shapes: as the input.
+    Host:   returns at once.
+    Example:
+        >>> torch.msort(torch.tensor([[3, 1], [2, 5]]))
+        tensor([[2, 1],
+                [3, 5]])
+    """
+    return sort(input, 0).values
 
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
@@ -201,10 +233,43 @@ def argsort(input: Operand, dim: int = -1, descending: bool = False, stable: boo
     return sort(input, dim, descending).indices
 
 
+def _select_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 9)), 3))
+    yield Sample((Array((9, 2), layout="transposed"), 2, False))
+    yield Sample((Array((2, 5000)), 7))
+
+
+@operator(samples=_select_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
+def select_rows(call: Any, input: Operand, count: int, largest: bool = True) -> Any:
+    """(values, indices) of the `count` greatest or least elements of each row; of equal ones the first.
+
+    Those that differ from the last one come first; otherwise they have the order of the row.
+    Host: returns at once.
+    """
+    n = input.shape[-1]
+    shape = (*input.shape[:-1], count)
+    values, indices = call.output(shape, input.dtype), call.scratch(shape, int64)
+    if values.numel():
+        rows, source = input.numel() // n, call.contiguous(input)
+        if call.is_on_host:
+            kernel, grid = radix.host_select_kernel(input.dtype), Grid((1, 1, 1), 1)
+            call.launch(kernel, grid, values, indices, source, rows, n, count, int(largest))
+        else:
+            radix.radix_select(call, source, values, indices, rows, n, count, largest)
+    return results.topk(values, indices)
+
+
+def _first_places(input: Any, count: int, largest: bool, in_order: bool) -> Any:
+    """The indexes of the `count` greatest or least elements of the last dimension."""
+    values, indices = select_rows(input, count, largest)
+    return REGISTRY["gather"](indices, -1, sort_rows(values, largest).indices) if in_order else indices
+
+
 def _topk_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 5)), 2))
     yield Sample((Array((3, 5)), 3, 0, False))
     yield Sample((Array((3,)), 0))
+    yield Sample((Array((2, 4096), grad=False), 3))
 
 
 def _topk_errors() -> Iterator[ErrorSample]:
@@ -229,8 +294,10 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
         raise IndexRangeError(
             f"k {k} is out of range for dimension {at} with size {size}", hint=f"use 0 to {size}", operator="topk"
         )
-    values, indices = sort(input, at, largest)
     if not input.shape:
-        return TopkResult(values, indices)
-    indices = indices.narrow(at, 0, k).contiguous()
-    return TopkResult(REGISTRY["gather"](input, at, indices), indices)  # whose derivative saves the returned indices
+        return results.topk(*sort(input, at, largest))
+    if size >= SELECT_ROW and 0 < k <= size // SELECT_SHARE:
+        indices = transpose(_first_places(transpose(input.detach(), at, -1), k, largest, sorted), at, -1).contiguous()
+    else:
+        indices = sort(input.detach(), at, largest).indices.narrow(at, 0, k).contiguous()
+    return results.topk(REGISTRY["gather"](input, at, indices), indices)  # whose derivative saves the returned indices

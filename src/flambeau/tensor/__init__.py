@@ -8,7 +8,6 @@ from ..ops.grids import (
     broadcast_shapes,
     cartesian_prod,
     meshgrid,
-    unravel_index,
 )
 from ..ops.views import broadcast_tensors
 from .factories import (
@@ -108,5 +107,5 @@ __all__ = [
     "numel", "ones", "ones_like", "positive", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
     "randperm", "range", "real", "resolve_conj", "resolve_neg", "result_type", "scalar_tensor", "set_default_dtype",
     "set_default_tensor_type", "set_printoptions", "set_rng_state", "tensor", "tril_indices", "triu_indices",
-    "typename", "unravel_index", "zeros", "zeros_like",
+    "typename", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from .. import (
 )
 from ..errors import ArgumentError, shown
 from ..memory_formats import contiguous_format
+from ..ops.indexing import index_put_
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
 from . import checks
@@ -23,7 +24,7 @@ from .tensor import Tensor
 IN_PLACE = """
 abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
 celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_
-fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
+fix_ floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
 reciprocal_ relu_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_
 trunc_ xlogy_
 """
@@ -40,6 +41,7 @@ def _writing(name: str) -> Any:
 _FUNCTIONS: dict[str, Any] = {name: operator for name, operator in REGISTRY.items() if operator.function}
 _FUNCTIONS |= {alias: REGISTRY[name].called_as(alias) for alias, name in ALIASES.items()}
 _FUNCTIONS |= {name: function for name in IN_PLACE.split() if (function := _writing(name)) is not None}
+_FUNCTIONS["index_put_"] = index_put_
 globals().update(_FUNCTIONS)
 
 

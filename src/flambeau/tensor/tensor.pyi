@@ -141,6 +141,8 @@ class Tensor:
         """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
+    def aminmax(self, *, dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Any:
+        """(min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one."""
     def angle(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -181,12 +183,14 @@ class Tensor:
         """Index of the smallest value along a dimension, or in the flattened input."""
     def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """The indices that sort a dimension."""
+    def argwhere(self, *, out: Tensor | None = ...) -> Tensor:
+        """The indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
         """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
     def as_strided_(self, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Self:
         """Give this tensor itself any sizes and strides within its storage, and return it."""
     def as_strided_scatter(self, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """A contiguous copy of the input with `src` in the part of these sizes and strides."""
+        """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
     def as_subclass(self, cls: _type) -> Tensor:
         """Return an alias of this tensor as a tensor of a subclass; gradients flow through it."""
     def asin(self, *, out: Tensor | None = ...) -> Tensor:
@@ -217,6 +221,8 @@ class Tensor:
         """A tensor like `input` in which each element is 1 with probability p, else 0."""
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as bfloat16; itself if it is."""
+    def bincount(self, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
     def bitwise_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Bitwise and; for bool, logical and."""
     def bitwise_and_(self, other: Tensor | Number) -> Self:
@@ -293,6 +299,8 @@ class Tensor:
         """The magnitude of `input` with the sign of `other`; integers give float32."""
     def copysign_(self, other: Tensor | Number) -> Self:
         """The magnitude of `input` with the sign of `other`; integers give float32."""
+    def corrcoef(self, *, out: Tensor | None = ...) -> Tensor:
+        """The correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1]."""
     def cos(self, *, out: Tensor | None = ...) -> Tensor:
         """Cosine."""
     def cos_(self) -> Self:
@@ -301,11 +309,25 @@ class Tensor:
         """Hyperbolic cosine."""
     def cosh_(self) -> Self:
         """Hyperbolic cosine."""
+    def count_nonzero(self, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
+    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
+        """The covariance matrix of variables, which are rows, over observations, which are columns."""
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on the CPU."""
     def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
+    def cummax(self, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+        """(values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
+    def cummin(self, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+        """(values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays."""
+    def cumprod(self, dim: _int, *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Cumulative product along `dim`: element i is the product of elements 0 to i."""
+    def cumprod_(self, dim: _int, *, dtype: Dtype | None = ...) -> Self:
+        """Cumulative product along `dim`: element i is the product of elements 0 to i."""
     def cumsum(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
+    def cumsum_(self, dim: _int, dtype: Dtype | None = ...) -> Self:
         """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
     @property
     def data(self) -> Tensor:
@@ -333,7 +355,9 @@ class Tensor:
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
         """A view of a diagonal of two dimensions, which becomes the last dimension."""
     def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """A copy of the input with `src` as a diagonal of two dimensions."""
+        """A copy of the input with `src` in a diagonal."""
+    def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i]."""
     def digamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Derivative of the logarithm of the gamma function."""
     def digamma_(self) -> Self:
@@ -342,6 +366,8 @@ class Tensor:
         """The number of dimensions."""
     def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
         """Return the dimensions in the order of memory, slowest first."""
+    def dist(self, other: Tensor, p: _float | str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The p-norm of `input - other`."""
     def div(self, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def div_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
@@ -488,6 +514,10 @@ class Tensor:
         """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
     def heaviside_(self, values: Tensor) -> Self:
         """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
+    def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
+    def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
+        """(hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
     def hsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
         """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
     def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -525,6 +555,10 @@ class Tensor:
         """Write or add `values` to the elements that index tensors select (see `index`)."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
         """`index_put` in place; a method of tensors."""
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
+    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
+        """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
     def index_select(self, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
@@ -621,6 +655,8 @@ class Tensor:
     @property
     def itemsize(self) -> _int:
         """The bytes of one element."""
+    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+        """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
     @property
     def layout(self) -> _layout:
         """`torch.strided`: elements lie in memory at fixed steps along each dimension."""
@@ -674,6 +710,8 @@ class Tensor:
         """log(exp(input) + exp(other)), without overflow."""
     def logaddexp2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """log2(2^input + 2^other), without overflow."""
+    def logcumsumexp(self, dim: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
     def logical_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Logical and: True where both values are nonzero; NaN is nonzero."""
     def logical_and_(self, other: Tensor | Number) -> Self:
@@ -694,6 +732,8 @@ class Tensor:
         """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
     def logit_(self, eps: _float | None = ...) -> Self:
         """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
+    def logsumexp(self, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int64; itself if it is."""
     def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -714,6 +754,10 @@ class Tensor:
         """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
         """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
+    def masked_scatter(self, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Write the elements of `source`, in row-major order, to the elements where the mask is true."""
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
+        """Write the elements of `source`, in row-major order, to the elements where the mask is true."""
     def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Select the elements where the mask is true, in row-major order."""
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -732,6 +776,12 @@ class Tensor:
     def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Mean over some dimensions, or all of them; NaN where there are no elements."""
     @overload
+    def median(self) -> Tensor:
+        """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices)."""
+    @overload
+    def median(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
+        """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices)."""
+    @overload
     def min(self) -> Tensor:
         """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
     @overload
@@ -744,12 +794,16 @@ class Tensor:
         """The smaller of two values; NaN if either is.  Equal values share the gradient."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of two matrices."""
+    def mode(self, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+        """(values, indices) of the most frequent element along a dimension: the least of several, at its last place."""
     def module_load(self, other: Tensor | Number, assign: _bool = ...) -> Tensor:
         """The tensor that `load_state_dict` puts in this one's place: `other` if assign, else a copy in this memory."""
     def moveaxis(self, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
         """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def movedim(self, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
         """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
+    def msort(self, *, out: Tensor | None = ...) -> Tensor:
+        """The elements in order along the first dimension."""
     def mul(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Product of two tensors, or of a tensor and a number."""
     def mul_(self, other: Tensor | Number) -> Self:
@@ -770,6 +824,18 @@ class Tensor:
         """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Self:
         """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
+    def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
+    @overload
+    def nanmedian(self) -> Tensor:
+        """As `median`, of the elements that are not NaN; NaN if there is no other."""
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
+        """As `median`, of the elements that are not NaN; NaN if there is no other."""
+    def nanquantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
+        """As `quantile`, of the elements that are not NaN; NaN if there is no other."""
+    def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Sum over some dimensions, or all of them, with NaN counted as 0."""
     def narrow(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
         """A view of `length` indexes of a dimension from `start` on."""
     def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -819,6 +885,8 @@ class Tensor:
     @overload
     def nonzero(self, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
         """The indexes of all nonzero elements, in row-major order."""
+    def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
+        """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
     def norm(self, p: _float | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements."""
     def normal_(self, mean: _float = ..., std: _float = ..., generator: Generator | None = ...) -> Self:
@@ -857,7 +925,13 @@ class Tensor:
     def prelu(self, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
     def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Product over some dimensions, or all of them.  The second derivative is wrong where a factor is 0."""
+        """Product over some dimensions, or all of them."""
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
+        """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
+    def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
+        """The values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """An angle in radians converted to degrees; integers give float32."""
     def rad2deg_(self) -> Self:
@@ -887,6 +961,10 @@ class Tensor:
         """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
     def remainder_(self, other: Tensor | Number) -> Self:
         """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
+    def renorm(self, p: _float | str | None, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
+        """The input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
+    def renorm_(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Self:
+        """The input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
         """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
@@ -942,6 +1020,10 @@ class Tensor:
         """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
         """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
+    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme."""
+    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
+        """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """A view of one index of a dimension, without that dimension."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -987,7 +1069,7 @@ class Tensor:
     def size(self, dim: _int) -> _int:
         """The shape, or one dimension of it."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """A copy of the input with `src` at every `step`-th index of a dimension from start up to end, excluded."""
+        """A copy of the input with `src` in a slice of a dimension."""
     def softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """exp(input) divided by its sum along `dim`."""
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -1046,6 +1128,8 @@ class Tensor:
         """Transpose a matrix; a tensor with fewer dimensions is returned as it is."""
     def t_(self) -> Self:
         """Transpose this matrix itself, and return it; the memory stays as it is."""
+    def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The elements of the flattened input at the given indexes; negative ones count from the end."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
     def tan(self, *, out: Tensor | None = ...) -> Tensor:
@@ -1115,6 +1199,10 @@ class Tensor:
         """A view of all windows of `size` along a dimension, at distance `step`."""
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
         """A tensor like `input` with values from the uniform distribution over [low, high)."""
+    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
+        """The distinct elements in order, or with dim the distinct slices.  No NaN equals another."""
+    def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
+        """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
     def unsafe_chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """As `chunk`, for pieces that may be written in place in a graph."""
     def unsafe_split(self, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:

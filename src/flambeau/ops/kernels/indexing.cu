@@ -87,11 +87,31 @@ inline void write_rows(M* out, const M* source, const long long* winner, const L
     }
 }
 
-// `rows` is sorted, `entries` says which entry each was; the thread of a row's first entry adds up the row.
-template <class T, class C>
-inline void accumulate_rows(T* out, const long long* rows, const long long* entries, const T* source,
-                            const Layout<1>& layout, long long outer, long long size, long long inner, long long count,
-                            C scale) {
+// How the entries of one row are joined: begin() joined to any value is that value.
+struct Sum { template <class C> static C begin() { return C(0); } template <class C> static C join(C a, C b) { return a + b; } };
+struct Product { template <class C> static C begin() { return C(1); } template <class C> static C join(C a, C b) { return a * b; } };
+struct Largest {
+    template <class C> static C begin() { return lowest<C>(); }
+    template <class C> static C join(C a, C b) { return a > b || a != a ? a : b; }
+};
+struct Smallest {
+    template <class C> static C begin() { return highest<C>(); }
+    template <class C> static C join(C a, C b) { return a < b || a != a ? a : b; }
+};
+
+inline float mean_of(float sum, long long count) { return sum / (float)count; }
+inline double mean_of(double sum, long long count) { return sum / (double)count; }
+template <class C> inline C mean_of(C sum, long long count) {  // the floor
+    const long long whole = (long long)sum, quotient = whole / count;
+    return (C)(whole % count < 0 ? quotient - 1 : quotient);
+}
+
+// `rows` is sorted, `entries` says which entry each was; the thread of a row's first entry joins the row.
+//  includes: whether what was there is joined too.  mean: whether the result is divided by the number of values.
+template <class Op, class T, class C>
+inline void join_entries(T* out, const long long* rows, const long long* entries, const T* source, const Layout<1>& layout,
+                         long long outer, long long size, long long inner, long long count, C scale, bool includes,
+                         bool mean) {
     const long long numel = outer * count * inner;
     for (long long i = first_index(); i < numel; i += index_step()) {
         long long column, place;
@@ -100,10 +120,11 @@ inline void accumulate_rows(T* out, const long long* rows, const long long* entr
         const long long row = checked(rows[place], 0, size);
         if (place > 0 && rows[place - 1] == row) continue;
         T* target = out + (block * size + row) * inner + column;
-        C sum = load<C>(*target);
-        for (; place < count && rows[place] == row; ++place)
-            sum += scale * load<C>(source[offset(layout, 0, (block * count + entries[place]) * inner + column)]);
-        *target = store<T>(sum);
+        C total = includes ? load<C>(*target) : Op::template begin<C>();
+        long long joined = includes ? 1 : 0;
+        for (; place < count && rows[place] == row; ++place, ++joined)
+            total = Op::join(total, (C)(scale * load<C>(source[offset(layout, 0, (block * count + entries[place]) * inner + column)])));
+        *target = store<T>(mean ? mean_of(total, joined) : total);
     }
 }
 

@@ -1,4 +1,4 @@
-// Reductions: groups of threads, each of which joins many values into one; and running sums.
+// Reductions: groups of threads, each of which joins many values into one.
 //
 //  - A block has BLOCK threads, cut into groups of `lanes` (1 to 32, or BLOCK), a power of two.  A group makes one
 //    result at a time, or, with ACROSS, as many neighbouring results as one load holds.
@@ -352,6 +352,34 @@ inline void join_variances(Out* out, const A* means, const A* squares, long long
     }
 }
 
+// The logarithm of a sum of exponentials, in one pass: the largest value, and the sum of exp(value - largest).
+template <class A> struct Peak { A top, sum; };
+
+template <class A> inline Peak<A> from_lane(Peak<A> mine, int step) {
+    return {from_lane(mine.top, step), from_lane(mine.sum, step)};
+}
+
+template <class A> inline Peak<A> joined(Peak<A> a, Peak<A> b) {  // a NaN makes the sum NaN
+    if (a.top == b.top) return {a.top, a.sum + b.sum};
+    if (a.top > b.top) return {a.top, a.sum + b.sum * exp(b.top - a.top)};
+    return {b.top, b.sum + a.sum * exp(a.top - b.top)};
+}
+
+template <class A, class T, class Out> struct LogSumExp {
+    typedef Peak<A> State;
+    typedef Peak<A> Lane;
+    typedef T Value;
+    Out* out;
+    const T* input;
+    const Layout<1>& layout;
+    State begin() const { return {lowest<A>(), 0}; }
+    Lane start() const { return begin(); }
+    Lane take(Lane mine, T value, int) const { return joined(mine, {load<A>(value), 1}); }
+    State settled(Lane mine, int, long long, long long) const { return mine; }
+    State join(State a, State b) const { return joined(a, b); }
+    void put(long long at, State found) const { out[at] = store<Out>(found.top + log(found.sum)); }
+};
+
 // Where a row of one operand starts, and the step along it.
 template <int N> struct Line {
     long long start, stride;
@@ -361,31 +389,3 @@ template <int N> struct Line {
     }
     long long at(long long i) const { return start + i * stride; }
 };
-
-// Running sums along each row, from the other end if reverse: a block makes one row, tile by tile.
-template <class C, class OUT, class T>
-inline void running_sum(OUT* out, const T* input, const Layout<2>& layout, long long rows, long long size, bool reverse) {
-    __shared__ C of_warps[WARPS];
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
-        const Line<2> to(layout, 0, row), from(layout, 1, row);
-        C before = 0;
-        for (long long start = 0; start < size; start += BLOCK) {
-            const long long i = start + threadIdx.x, place = reverse ? size - 1 - i : i;
-            C sum = i < size ? load<C>(input[from.at(place)]) : C(0);
-            for (int step = 1; step < WARP; step *= 2) {
-                const C left = __shfl_up_sync(EVERY_LANE, sum, step);
-                if (lane >= step) sum += left;
-            }
-            __syncthreads();
-            if (lane == WARP - 1) of_warps[warp] = sum;
-            __syncthreads();
-            C offset = before;
-            for (int each = 0; each < WARPS; ++each) {
-                if (each < warp) offset += of_warps[each];
-                before += of_warps[each];
-            }
-            if (i < size) out[to.at(place)] = store<OUT>(offset + sum);
-        }
-    }
-}

@@ -1,0 +1,682 @@
+"""Searching and counting: unique, searchsorted, bucketize, isin, bincount, histc and histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from math import inf, isfinite, prod
+from typing import Any
+
+from .. import dtypes
+from .. import strides as st
+from ..dtypes import FLOATING_TYPES, INTEGER_TYPES, dtype, float32, float64, int32, int64, promote_types
+from ..errors import (
+    ArgumentError,
+    DtypeError,
+    IndexRangeError,
+    ModeError,
+    ShapeError,
+    ValueRangeError,
+    shown,
+)
+from ..host import np
+from ..kernel import Grid, Kernel, Param, Pointer
+from . import results
+from .copies import fill_kernel
+from .indexing import nonzero
+from .indexing_kernels import indexing_kernel, scalars
+from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
+from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over
+from .reductions import aminmax, any_
+from .samples import bad_dims, index_array
+from .scans import running_sum
+from .sorting import sort_rows, sort_values
+from .views import movedim, reshape
+
+# unique elements
+
+
+def _differs(values: Any) -> Any:
+    """Whether each element of the last dimension differs from the one before; the first does."""
+    size = values.shape[-1]
+    after, before = values.narrow(-1, 1, size - 1), values.narrow(-1, 0, size - 1)
+    first = values.new_ones((*values.shape[:-1], 1), dtype=dtypes.bool_)
+    return REGISTRY["cat"]([first, REGISTRY["ne"](after, before)], -1)
+
+
+def _groups(is_new: Any) -> Any:
+    """The number of each element's group, from whether it begins one."""
+    return running_sum(is_new, -1) - 1
+
+
+def _starts(is_new: Any) -> Any:
+    return nonzero(is_new).select(1, 0)
+
+
+def _counts(starts: Any, total: int) -> Any:
+    return REGISTRY["diff"](starts, append=starts.new_full((1,), total))
+
+
+def _ranks(values: Any) -> Any:
+    """The rank of each element of the last dimension among its distinct elements."""
+    ordered = sort_rows(values)
+    return values.new_zeros(values.shape, dtype=int64).scatter(-1, ordered.indices, _groups(_differs(ordered.values)))
+
+
+def _row_ranks(rows: Any) -> Any:
+    """The rank of each row of a matrix among its distinct rows, in lexicographic order."""
+    ranks = _ranks(rows.t().contiguous())
+    count = ranks.shape[1]
+    while ranks.shape[0] > 1:  # two neighbouring columns become one
+        pairs = ranks.shape[0] // 2
+        even = ranks.narrow(0, 0, 2 * pairs).reshape(pairs, 2, count)
+        joined = _ranks(even.select(1, 0) * count + even.select(1, 1))
+        left = ranks.narrow(0, 2 * pairs, ranks.shape[0] - 2 * pairs)
+        ranks = REGISTRY["cat"]([joined, left], 0)
+    return ranks.select(0, 0)
+
+
+def _as_rows(name: str, input: Any, dim: int) -> tuple[Any, int]:
+    """(a matrix with one row for each index of a dimension, the dimension)."""
+    if not input.shape:
+        raise IndexRangeError(f"dimension {dim} of a tensor without dimensions", hint="leave dim out", operator=name)
+    at = st.wrap_dim(dim, len(input.shape), name)
+    size = input.shape[at]
+    if prod(input.shape) == 0 and size:
+        raise ShapeError(
+            f"dimensions without elements, in shape {list(input.shape)}, are not dimension {at}",
+            hint="choose that dimension",
+            operator=name,
+        )
+    return (reshape(movedim(input, at, 0), (size, -1)) if prod(input.shape) else input), at
+
+
+def _chosen(unique: Any, inverse: Any, counts: Any, return_inverse: bool, return_counts: bool) -> Any:
+    found = (unique, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
+    return found if len(found) > 1 else unique
+
+
+def _empty(input: Any, shape: Sequence[int], return_inverse: bool, return_counts: bool) -> Any:
+    inverse = input.new_zeros(shape, dtype=int64)
+    return _chosen(
+        input.new_zeros((0,)) if shape == input.shape else input.clone(),
+        inverse, input.new_zeros((0,), dtype=int64), return_inverse, return_counts,
+    )  # fmt: skip
+
+
+def _unique_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0, high=2),))
+    yield Sample((Array((4, 3), low=0, high=2, layout="transposed"), True, True, True))
+    yield Sample((Array((3, 4), low=0, high=1), True, True, True, 1))
+    yield Sample((Array((0, 3)),))
+    yield Sample((Array(()), True, True, True))
+
+
+def _unique_errors() -> Iterator[ErrorSample]:
+    for sample in bad_dims():
+        yield ErrorSample(sample.args[:1], sample.error, sample.match, {"dim": 2})
+    yield ErrorSample((Array((2, 0)),), ShapeError, r"in shape \[2, 0\], are not dimension 0", {"dim": 0})
+
+
+@composite(
+    samples=_unique_samples, errors=_unique_errors, dtypes=dtypes.ALL, host="waits", differentiable=False,
+    takes_out=False,
+)  # fmt: skip
+def unique(
+    input: Operand, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The distinct elements in order, or with dim the distinct slices.  No NaN equals another.
+
+    return_inverse: also the number of each element's distinct one.  return_counts: also how often each occurs.
+    sorted: has no effect, the result is always in order.
+    Shapes: a vector; with dim the input's with another size there.  The inverse has the input's shape or is a vector.
+    Host:   waits for their number.
+    Raises: IndexRangeError for a bad dimension, ShapeError if another one has no elements.
+    Example:
+        >>> torch.unique(torch.tensor([3, 1, 3, 2]), return_counts=True)
+        (tensor([1, 2, 3]), tensor([1, 1, 2]))
+    """
+    source: Any = input
+    if dim is None:
+        keys, at, shape = reshape(source, (-1,)), 0, tuple(input.shape)
+        if not keys.shape[0]:
+            return _empty(source, input.shape, return_inverse, return_counts)
+    else:
+        rows, at = _as_rows("unique", source, dim)
+        if not prod(input.shape):
+            return _empty(source, (0,), return_inverse, return_counts)
+        keys = _row_ranks(rows)
+        shape = tuple(keys.shape)
+    if not return_inverse and dim is None:
+        ordered = order = sort_values(keys)
+    else:
+        ordered, order = sort_rows(keys)
+    is_new = _differs(ordered)
+    starts = _starts(is_new)
+    first: Any = starts if dim is None else order.index_select(0, starts)
+    found = (ordered if dim is None else source).index_select(at, first)
+    inverse = keys.new_zeros(keys.shape, dtype=int64).scatter(0, order, _groups(is_new)) if return_inverse else None
+    counts = _counts(starts, keys.shape[0]) if return_counts else None
+    return _chosen(found, None if inverse is None else reshape(inverse, shape), counts, return_inverse, return_counts)
+
+
+def _consecutive_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0, high=2),))
+    yield Sample((Array((4, 3), low=0, high=1, layout="transposed"), True, True))
+    yield Sample((Array((3, 4), low=0, high=1), True, True, 1))
+    yield Sample((Array((0, 3)),))
+
+
+@composite(
+    samples=_consecutive_samples, errors=_unique_errors, dtypes=dtypes.ALL, host="waits", differentiable=False,
+    takes_out=False,
+)  # fmt: skip
+def unique_consecutive(
+    input: Operand, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices.
+
+    return_inverse: also the number of each element's run.  return_counts: also the length of each run.
+    Shapes: as `unique`.
+    Host:   waits for their number.
+    Raises: as `unique`.
+    Example:
+        >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]), return_counts=True)
+        (tensor([1, 2, 1]), tensor([2, 1, 1]))
+    """
+    source: Any = input
+    if dim is None:
+        keys, at, shape = reshape(source, (-1,)), 0, tuple(input.shape)
+        if not keys.shape[0]:
+            return _empty(source, input.shape, return_inverse, return_counts)
+        is_new = _differs(keys)
+    else:
+        rows, at = _as_rows("unique_consecutive", source, dim)
+        if not prod(input.shape):
+            return _empty(source, (0,), return_inverse, return_counts)
+        is_new = any_(_differs(rows.t()), 0)
+        shape = tuple(is_new.shape)
+    starts = _starts(is_new)
+    found = (keys if dim is None else source).index_select(at, starts)
+    inverse = reshape(_groups(is_new), shape) if return_inverse else None
+    counts = _counts(starts, is_new.shape[0]) if return_counts else None
+    return _chosen(found, inverse, counts, return_inverse, return_counts)
+
+
+# places in sorted sequences
+
+SEARCH = """
+long long row = 0, low = 0, high = n;
+if (lines > 1) row = i / columns;
+const C value = load<C>(values[i]);
+while (low < high) {
+    const long long middle = low + (high - low) / 2;
+    const C other = load<C>(sequence[row * n + (sorter ? sorter[row * n + middle] : middle)]);
+    if (right ? !(other > value) : !(other >= value)) low = middle + 1;
+    else high = middle;
+}
+out[i] = low;
+"""
+
+
+@cache
+def _search_kernel(dtype: dtype, out: dtype) -> Kernel:
+    numbers = ("numel", "lines", "n", "columns", "right")
+    arguments = (
+        f"{out.cuda}* out, const {dtype.cuda}* sequence, const {dtype.cuda}* values, const long long* sorter, "
+        + ", ".join(f"long long {name}" for name in numbers)
+    )
+    params: list[Param] = [
+        Pointer("out", out, "w", ("numel",)), Pointer("sequence", dtype, "r", ("lines", "n")),
+        Pointer("values", dtype, "r", ("numel",)), Pointer("sorter", int64, "r", ("lines", "n")), *scalars(*numbers),
+    ]  # fmt: skip
+
+    def reference(
+        result: Any, sequence: Any, values: Any, sorter: Any, numel: int, lines: int, n: int, columns: int, right: int
+    ) -> None:
+        wide = dtype.wide.numpy
+        if lines == 1 and sorter is None and n and sequence[0, -1] == sequence[0, -1]:
+            side = "right" if right else "left"
+            result[...] = np.searchsorted(sequence[0].astype(wide), values.astype(wide), side)
+            return
+        low, high = np.zeros(numel, np.int64), np.full(numel, n, np.int64)
+        row = np.arange(numel) // columns if lines > 1 else np.zeros(numel, np.int64)
+        value = values.astype(wide)
+        while n:
+            middle = low + (high - low) // 2
+            inside = np.minimum(middle, n - 1)
+            other = sequence[row, inside if sorter is None else sorter[row, inside]].astype(wide)
+            goes_on = ~(other > value) if right else ~(other >= value)
+            is_open = low < high
+            if not is_open.any():
+                break
+            low = np.where(is_open & goes_on, middle + 1, low)
+            high = np.where(is_open & ~goes_on, middle, high)
+        result[...] = low
+
+    body = f"typedef {dtype.wide.cuda} C; for (long long i = first_index(); i < numel; i += index_step()) {{{SEARCH}}}"
+    return indexing_kernel(f"search_{dtype.name}_{out.name}", arguments, body, params, reference)
+
+
+def _search_rows_samples() -> Iterator[Sample]:
+    yield Sample((Array((5,), low=0, high=4), Array((2, 3), low=0, high=4, seed=1)))
+    yield Sample((Array((2, 5), low=0, high=0), Array((2, 3), low=0, high=4, seed=1), None, True, True))
+    yield Sample((Array((3,), low=0, high=0), Array((0,)), index_array(3, high=2)))
+
+
+@operator(samples=_search_rows_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
+def search_rows(
+    call: Call, sequence: Operand, values: Operand, sorter: Operand | None = None, right: bool = False,
+    out_int32: bool = False,
+) -> Any:  # fmt: skip
+    """The operator of `searchsorted`, for operands of one type."""
+    n = sequence.shape[-1]
+    out = call.output(values.shape, int32 if out_int32 else int64)
+    numel = values.numel()
+    if numel:
+        lines, columns = prod(sequence.shape[:-1]), values.shape[-1] if values.shape else 1
+        order = None if sorter is None else call.contiguous(sorter)
+        call.launch(
+            _search_kernel(sequence.dtype, out.dtype), grid_over(numel), out, call.contiguous(sequence) if n else None,
+            call.contiguous(values), order if n else None, numel, lines, n, columns, int(right),
+        )  # fmt: skip
+    return out
+
+
+def _search(name: str, sequence: Any, values: Any, sorter: Any, right: bool, side: Any, out_int32: bool) -> Any:
+    if side is not None and (side not in ("left", "right") or (right and side == "left")):
+        raise ModeError(
+            f"side must be 'left' or 'right' and agree with right={right}, got {shown(side)}",
+            hint="leave right= out",
+            operator=name,
+        )
+    if not hasattr(values, "strides"):
+        kind = float64 if isinstance(values, float) and not sequence.dtype.is_floating_point else sequence.dtype
+        sequence, values = sequence.to(kind), sequence.new_full((), values, dtype=kind)
+    if not sequence.shape:
+        raise ShapeError(
+            "the sequence must have at least one dimension, got shape []", hint="reshape it to (1,)", operator=name
+        )
+    if len(sequence.shape) > 1 and tuple(sequence.shape[:-1]) != tuple(values.shape[:-1]):
+        raise ShapeError(
+            f"the sequence must be a vector, or its first sizes must be those of the values: {list(sequence.shape)} "
+            f"and {list(values.shape)}",
+            hint="expand the sequence",
+            operator=name,
+        )
+    if sequence.dtype is not values.dtype:
+        raise DtypeError(
+            f"the sequence is {sequence.dtype.name}, but the values are {values.dtype.name}",
+            hint=f"convert them with .to(torch.{sequence.dtype.name})",
+            operator=name,
+        )
+    if sorter is not None and (sorter.dtype is not int64 or tuple(sorter.shape) != tuple(sequence.shape)):
+        raise ArgumentError(
+            f"the sorter must be int64 of shape {list(sequence.shape)}, got {sorter.dtype.name} of shape "
+            f"{list(sorter.shape)}",
+            hint="argsort() of the sequence makes it",
+            operator=name,
+        )
+    return search_rows(sequence, values, sorter, right or side == "right", out_int32)
+
+
+def _search_samples() -> Iterator[Sample]:
+    yield Sample((Array((5,), low=0, high=4), Array((2, 3), low=0, high=4, seed=1)))
+    yield Sample((Array((2, 5), low=0, high=0), Array((2, 3), low=0, high=4, seed=1)), {"right": True})
+    yield Sample((Array((5,), low=0, high=4), 2), {"out_int32": True})
+
+
+def _search_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), Array((3, 3))), ShapeError, r"\[2, 3\] and \[3, 3\]")
+    yield ErrorSample((Array((3,)), Array((3,), dtype="int64")), DtypeError, "is float32, but the values are int64")
+    yield ErrorSample((Array((3,)), Array((3,))), ModeError, "agree with right=True, got 'left'",
+                      {"side": "left", "right": True})  # fmt: skip
+
+
+@composite(samples=_search_samples, errors=_search_errors, dtypes=dtypes.ALL, method=False, differentiable=False)
+def searchsorted(
+    sorted_sequence: Operand, input: Value, *, out_int32: bool = False, right: bool = False, side: Any = None,
+    sorter: Operand | None = None,
+) -> Any:  # fmt: skip
+    """The places where values can be put into a sorted sequence so that it stays sorted: the first such place.
+
+    right, or side="right": the last such place.  sorter: the indexes that sort the sequence, if it is not sorted.
+    out_int32: whether the result is int32 rather than int64.
+    Shapes: a sequence [n] serves all values; one of shape [*, n] has a row for each row of the values, [*, m].
+    Host:   returns at once.
+    Raises: ShapeError, DtypeError if the types differ, ModeError.
+    Example:
+        >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6, 0]))
+        tensor([1, 3, 0])
+    """
+    return _search("searchsorted", sorted_sequence, input, sorter, right, side, out_int32)
+
+
+def _bucket_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3), low=0, high=4, seed=1), Array((5,), low=0, high=4)))
+    yield Sample((2, Array((5,), low=0, high=4)), {"right": True, "out_int32": True})
+
+
+def _bucket_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), Array((3, 3))), ShapeError, r"boundaries must be a vector, got shape \[3, 3\]")
+
+
+@composite(samples=_bucket_samples, errors=_bucket_errors, dtypes=dtypes.ALL, method=False, differentiable=False)
+def bucketize(input: Value, boundaries: Operand, *, out_int32: bool = False, right: bool = False) -> Any:
+    """The number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i.
+
+    right: a bucket includes its lower boundary instead.  out_int32: whether the result is int32 rather than int64.
+    Shapes: the boundaries are a sorted vector; the result has the input's shape.
+    Host:   returns at once.
+    Raises: ShapeError, DtypeError if the types differ.
+    Example:
+        >>> torch.bucketize(torch.tensor([3, 6, 0]), torch.tensor([1, 3, 5]))
+        tensor([1, 3, 0])
+    """
+    if len(boundaries.shape) != 1:
+        raise ShapeError(
+            f"the boundaries must be a vector, got shape {list(boundaries.shape)}",
+            hint="searchsorted() takes a row of them for each row of values",
+            operator="bucketize",
+        )
+    return _search("bucketize", boundaries, input, None, right, None, out_int32)
+
+
+# membership
+
+FEW_MEMBERS = 16
+
+
+def _member_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0, high=4), Array((3,), low=0, high=4, seed=1)))
+    yield Sample((Array((4, 3), low=0, high=4, layout="transposed"), Array((40,), low=0, high=9, seed=1)))
+    yield Sample((Array((3, 4), low=0, high=4), 2), {"invert": True})
+
+
+def _member_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((1, 2), ArgumentError, "at least one of them must be a tensor")
+
+
+@composite(
+    samples=_member_samples, errors=_member_errors, dtypes=dtypes.ALL, method=False, differentiable=False,
+    other_names={"element": "elements", "test_element": "test_elements"},
+)  # fmt: skip
+def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Whether each element equals one of the test elements.  NaN equals none.
+
+    assume_unique: has no effect.  invert: whether each element equals none of them.
+    Shapes: the result has the shape of the elements.
+    Host:   returns at once.
+    Raises: ArgumentError if both are numbers.
+    Example:
+        >>> torch.isin(torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 3]))
+        tensor([[False,  True],
+                [ True, False]])
+    """
+    values: Any = elements
+    members: Any = test_elements
+    if not hasattr(values, "strides") and not hasattr(members, "strides"):
+        raise ArgumentError(
+            f"at least one of them must be a tensor, got {shown(values)} and {shown(members)}",
+            hint="compare the numbers in Python",
+            operator="isin",
+        )
+    if not hasattr(members, "strides"):
+        found = REGISTRY["eq"](values, members)
+        return REGISTRY["logical_not"](found) if invert else found
+    if not hasattr(values, "strides"):
+        found = any_(REGISTRY["eq"](members, values))
+        return REGISTRY["logical_not"](found) if invert else found
+    common = promote_types(values.dtype, members.dtype)
+    source, few = values.to(common), reshape(members.to(common), (-1,))
+    count = few.shape[0]
+    if count <= FEW_MEMBERS:
+        found = any_(REGISTRY["eq"](source.unsqueeze(-1), few), -1)
+        return REGISTRY["logical_not"](found) if invert else found
+    ordered = sort_values(few)
+    limit: Any = count
+    if common.is_floating_point:
+        is_nan = REGISTRY["isnan"](ordered)  # at the end; places there are no matches
+        limit = count - is_nan.sum()
+        ordered = ordered.masked_fill(is_nan, inf)
+    flat = reshape(source, (-1,))
+    places = search_rows(ordered, flat)
+    same = REGISTRY["eq"](ordered.index_select(0, places.clamp(max=count - 1)), flat)
+    found = reshape(same & (places < limit), tuple(source.shape))
+    return REGISTRY["logical_not"](found) if invert else found
+
+
+# counts of bins
+
+SHARED_BINS = 4096
+COUNT_BINS = f"""
+__shared__ int own[{SHARED_BINS}];
+const bool is_small = bins <= {SHARED_BINS};
+for (int bin = threadIdx.x; is_small && bin < bins; bin += blockDim.x) own[bin] = 0;
+__syncthreads();
+for (long long i = first_index(); i < numel; i += index_step()) {{
+    const long long bin = index[i];
+    if (bin < 0 || bin >= bins) continue;
+    if (is_small) atomicAdd(&own[bin], 1);
+    else atomicAdd((unsigned long long*)&out[bin], 1ull);
+}}
+__syncthreads();
+for (int bin = threadIdx.x; is_small && bin < bins; bin += blockDim.x)
+    if (own[bin]) atomicAdd((unsigned long long*)&out[bin], (unsigned long long)own[bin]);
+"""
+
+
+@cache
+def _bins_kernel() -> Kernel:
+    params: list[Param] = [
+        Pointer("out", int64, "rw", ("bins",)), Pointer("index", int64, "r", ("numel",)), *scalars("numel", "bins"),
+    ]  # fmt: skip
+
+    def reference(out: Any, index: Any, numel: int, bins: int) -> None:
+        inside = index[(index >= 0) & (index < bins)]
+        out[...] += np.bincount(inside, minlength=bins)
+
+    arguments = "long long* out, const long long* index, long long numel, long long bins"
+    return indexing_kernel("count_bins", arguments, COUNT_BINS, params, reference)
+
+
+def _bins_samples() -> Iterator[Sample]:
+    yield Sample((index_array(50, low=-1, high=6), 5))
+    yield Sample((index_array(0), 5))
+
+
+@operator(samples=_bins_samples, dtypes=(int64,), method=False, function=False, differentiable=False)
+def tally(call: Call, index: Operand, bins: int) -> Any:
+    """The number of times that 0 to bins - 1 occur in a vector of int64; other elements count nowhere."""
+    out = call.output((bins,), int64)
+    if bins:
+        call.launch(fill_kernel(int64), grid_over(bins), out, 0, bins)
+        numel = index.numel()
+        if numel:
+            grid = Grid((min(-(-numel // (8 * THREADS)), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+            call.launch(_bins_kernel(), grid, out, call.contiguous(index), numel, bins)
+    return out
+
+
+def _bincount_samples() -> Iterator[Sample]:
+    yield Sample((Array((9,), low=0, high=4),))
+    yield Sample((Array((9,), low=0, high=4), Array((9,), dtype="float32", seed=1), 7))
+    yield Sample((Array((0,)), None, 3))
+
+
+def _bincount_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3), dtype="int64"),), ShapeError, r"a vector, got shape \[2, 3\]")
+    yield ErrorSample((Array((3,)),), DtypeError, "of an integer type, got float32")
+    yield ErrorSample((Array((3,), low=-1, high=1, dtype="int64"),), ValueRangeError, "at least 0, the least is -1")
+    wrong = (Array((3,), low=0, high=1, dtype="int64"), Array((2,)))
+    yield ErrorSample(wrong, ShapeError, r"weights of shape \[2\] .* \[3\]")
+
+
+@composite(
+    samples=_bincount_samples, errors=_bincount_errors, dtypes=INTEGER_TYPES, host="waits", differentiable=False,
+    takes_out=False,
+)  # fmt: skip
+def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0) -> Any:
+    """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights.
+
+    Shapes: a vector; the result has minlength elements, or one more than the greatest integer if that is more.  It is
+            int64; with weights float32 or float64.
+    Host:   waits for the least and the greatest integer.
+    Raises: ShapeError, DtypeError, ValueRangeError for a negative integer.
+    Example:
+        >>> torch.bincount(torch.tensor([1, 3, 1]))
+        tensor([0, 2, 0, 1])
+    """
+    if len(input.shape) != 1:
+        raise ShapeError(
+            f"the input must be a vector, got shape {list(input.shape)}", hint="flatten it", operator="bincount"
+        )
+    if input.dtype not in INTEGER_TYPES:
+        raise DtypeError(
+            f"the input must be of an integer type, got {input.dtype.name}",
+            hint="convert with .long()",
+            operator="bincount",
+        )
+    if weights is not None and tuple(weights.shape) != tuple(input.shape):
+        raise ShapeError(
+            f"weights of shape {list(weights.shape)} do not match the input, {list(input.shape)}",
+            hint="pass one weight for each integer",
+            operator="bincount",
+        )
+    if minlength < 0:
+        raise ValueRangeError(
+            f"minlength must be at least 0, got {minlength}", hint="leave it out", operator="bincount"
+        )
+    index: Any = input.to(int64)
+    bins = minlength
+    if input.shape[0]:
+        least, greatest = (each.item() for each in aminmax(index))
+        if least < 0:
+            raise ValueRangeError(
+                f"the integers must be at least 0, the least is {least}", hint="subtract it", operator="bincount"
+            )
+        bins = max(minlength, greatest + 1)
+    if weights is None or not input.shape[0]:
+        return tally(index, bins)
+    given: Any = weights if weights.dtype is float32 else weights.to(float64)
+    return given.new_zeros((bins,)).index_add(0, index, given)
+
+
+def _histc_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 5))
+    yield Sample((Array((4, 3), layout="transposed"), 4, -1, 1))
+    yield Sample((Array((0,)), 3))
+
+
+def _histc_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), 0), ValueRangeError, "bins must be greater than 0, got 0")
+    yield ErrorSample((Array((3,)), 3, 2, 1), ValueRangeError, "max must be at least min, got 2 and 1")
+    yield ErrorSample((Array((3,), dtype="int64"),), DtypeError, "must be floating point, got int64")
+
+
+def _check_bins(name: str, input: Any, bins: int) -> None:
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator=name
+        )
+    if bins < 1:
+        raise ValueRangeError(f"bins must be greater than 0, got {bins}", hint="100 is the default", operator=name)
+
+
+@composite(samples=_histc_samples, errors=_histc_errors, dtypes=FLOATING_TYPES, differentiable=False)
+def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere.
+
+    If min and max are equal, they are the least and the greatest element.
+    Shapes: a vector of `bins` elements, of the input's type.
+    Host:   returns at once.
+    Raises: DtypeError for integers, ValueRangeError.
+    Example:
+        >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+    """
+    _check_bins("histc", input, bins)
+    if min > max or not (isfinite(min) and isfinite(max)):
+        raise ValueRangeError(
+            f"max must be at least min, got {min} and {max}", hint="pass finite bounds in order", operator="histc"
+        )
+    flat: Any = reshape(input, (-1,))
+    low, high = _bounds(flat, min, max, 1)
+    places = _places_in(flat, low, high, bins)
+    return tally(places, bins).to(input.dtype)
+
+
+def _bounds(flat: Any, low: Any, high: Any, margin: float) -> tuple[Any, Any]:
+    """The bounds as numbers or tensors.  Equal ones become those of the elements, or `margin` around a single one."""
+    if low == high and flat.shape[0]:
+        least, greatest = aminmax(flat)
+        apart = REGISTRY["eq"](least, greatest).to(flat.dtype) * margin
+        return least - apart, greatest + apart
+    return low, low + 1 if low == high else high
+
+
+def _places_in(flat: Any, low: Any, high: Any, bins: int) -> Any:
+    """The bin of each element, -1 outside."""
+    inside = REGISTRY["ge"](flat, low) & REGISTRY["le"](flat, high)
+    wide = flat.dtype if flat.dtype in (float32, float64) else float32
+    at = ((flat.to(wide) - low) * bins / (high - low)).masked_fill(REGISTRY["logical_not"](inside), -1)
+    return at.floor().clamp(max=bins - 1).to(int64)
+
+
+def _histogram_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 5))
+    yield Sample((Array((12,)), 4), {"range": (-1.0, 1.0), "weight": Array((12,), seed=1), "density": True})
+    yield Sample((Array((3, 4)), Array((3,), low=-1, high=-1)))
+
+
+def _histogram_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), 0), ValueRangeError, "bins must be greater than 0, got 0")
+    yield ErrorSample((Array((3,), dtype="int64"), 3), DtypeError, "must be floating point, got int64")
+    yield ErrorSample((Array((3,)), 3), ShapeError, r"weight of shape \[2\] .* \[3\]", {"weight": Array((2,))})
+
+
+@composite(samples=_histogram_samples, errors=_histogram_errors, dtypes=(float32, float64), differentiable=False)
+def histogram(
+    input: Operand, bins: Any = 100, *, range: Any = None, weight: Operand | None = None, density: bool = False
+) -> Any:
+    """(hist, bin_edges): the number of elements in each bin, or the sums of their weights.
+
+    bins: the number of bins of equal width, or a vector of their edges.  range: (least, greatest) edge; by default
+    those of the elements.  density: divide by the total and the widths.
+    Shapes: vectors of `bins` and bins + 1 elements.
+    Host:   returns at once.
+    Raises: DtypeError for integers, ValueRangeError, ShapeError.
+    Example:
+        >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=3, range=(0.0, 3.0)).hist
+        tensor([0., 2., 1.])
+    """
+    flat: Any = reshape(input, (-1,))
+    if weight is not None and tuple(weight.shape) != tuple(input.shape):
+        raise ShapeError(
+            f"weight of shape {list(weight.shape)} does not match the input, {list(input.shape)}",
+            hint="pass one weight for each element",
+            operator="histogram",
+        )
+    _check_bins("histogram", input, 1 if hasattr(bins, "strides") else bins)
+    if hasattr(bins, "strides"):
+        edges, count = bins, bins.shape[0] - 1
+    else:
+        low, high = range or (0, 0)
+        low, high = _bounds(flat, low, high, 0.5)
+        count = bins
+        share = REGISTRY["arange"](flat.new_empty((count + 1,), dtype=float64)) / count
+        edges = ((high - low) * share + low).to(input.dtype)
+    places = search_rows(edges, flat, None, True) - 1
+    last = edges.narrow(0, count, 1)
+    places = REGISTRY["where"](REGISTRY["eq"](flat, last), count - 1, places)
+    outside = REGISTRY["isnan"](flat) | REGISTRY["gt"](flat, last)
+    places = places.masked_fill(outside, -1)
+    if weight is None:
+        found = tally(places, count).to(input.dtype)
+    else:
+        spare = places.masked_fill(places < 0, count)
+        found = flat.new_zeros((count + 1,)).index_add(0, spare, reshape(weight, (-1,))).narrow(0, 0, count)
+    if density:
+        found = found / (found.sum() * REGISTRY["diff"](edges))
+    return results.histogram(found, edges)

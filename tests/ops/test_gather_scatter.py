@@ -1,0 +1,126 @@
+"""Reductions by index, flat indexes, masks and parts: values, order and gradients."""
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.errors import IndexRangeError, ShapeError
+from flambeau.testing import gradcheck
+
+JOINS = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+@pytest.mark.parametrize("reduce", [*JOINS, "mean"])
+@pytest.mark.parametrize("include_self", [True, False])
+def test_scatter_reduce_joins_in_order(device, reduce, include_self):
+    rng = np.random.default_rng(0)
+    values, source, index = rng.normal(size=(6, 3)), rng.normal(size=(9, 3)), rng.integers(0, 5, (8, 3))
+    expected = values.copy()
+    for (row, column), target in np.ndenumerate(index):
+        is_first = (index[:row, column] == target).sum() == 0
+        if is_first and not include_self:
+            expected[target, column] = source[row, column]
+        else:
+            join = JOINS.get(reduce, np.add)
+            expected[target, column] = join(expected[target, column], source[row, column])
+    if reduce == "mean":
+        counts = (index[None] == np.arange(6)[:, None, None]).sum(1)
+        expected /= np.where(counts, counts + include_self, 1)
+    x = torch.tensor(values, device=device)
+    places, given = torch.tensor(index, device=device), torch.tensor(source, device=device)
+    found = x.scatter_reduce(0, places, given, reduce, include_self=include_self)
+    np.testing.assert_allclose(found.cpu().numpy(), expected, rtol=1e-12)
+    assert x.scatter_reduce_(0, places, given, reduce, include_self=include_self) is x and torch.equal(x, found)
+
+
+def test_means_of_integers_are_rounded_down(device):
+    x, index = torch.tensor([0, -4], device=device), torch.tensor([0, 0, 1], device=device)
+    assert x.scatter_reduce(0, index, torch.tensor([1, 1, -1], device=device), "mean").tolist() == [0, -3]
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+def test_gradients_of_products_with_zeros(include_self):
+    x = torch.tensor([2.0, 0.0, 3.0], dtype=torch.float64, requires_grad=True)
+    source = torch.tensor([0.0, 5.0, 0.0, 0.0, 4.0], dtype=torch.float64, requires_grad=True)
+    index = torch.tensor([0, 0, 1, 1, 2])
+    x.scatter_reduce(0, index, source, "prod", include_self=include_self).sum().backward()
+    assert source.grad.tolist() == [(10.0 if include_self else 5.0), 0.0, 0.0, 0.0, (3.0 if include_self else 1.0)]
+
+
+def test_ties_share_the_gradient():
+    x = torch.tensor([5.0, 1.0], requires_grad=True)
+    source = torch.tensor([5.0, 5.0, 2.0], requires_grad=True)
+    x.scatter_reduce(0, torch.tensor([0, 0, 1]), source, "amax").sum().backward()
+    third = pytest.approx(1 / 3)
+    assert (x.grad.tolist(), source.grad.tolist()) == ([third, 0.0], [third, third, 1.0])
+
+
+def test_index_reduce(device):
+    x, index = torch.ones(3, 2, device=device), torch.tensor([2, 0, 2], device=device)
+    source = torch.tensor([[2.0, 3.0], [4.0, 5.0], [6.0, 7.0]], device=device)
+    assert x.index_reduce(0, index, source, "prod").tolist() == [[4, 5], [1, 1], [12, 21]]
+    assert x.index_reduce(0, index, source, "mean", include_self=False).tolist() == [[4, 5], [1, 1], [4, 5]]
+    assert x.index_reduce_(0, index, source, "amax") is x and x.tolist() == [[4, 5], [1, 1], [6, 7]]
+
+
+def test_segments(device):
+    x, nan, inf = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device=device), float("nan"), float("inf")
+    lengths = torch.tensor([1, 0, 2], device=device)
+    expected = {"sum": [1, 0, 8], "prod": [1, 1, 15], "max": [1, -inf, 5], "min": [1, inf, 3], "mean": [1, nan, 4]}
+    for reduce, values in expected.items():
+        found = torch.segment_reduce(x, reduce, lengths=lengths)[:, 0]
+        assert found.tolist() == pytest.approx(values, nan_ok=True)
+    assert torch.segment_reduce(x, "mean", lengths=lengths, initial=2.0)[:, 1].tolist() == [4.0, 2.0, 6.0]
+    offsets = torch.tensor([[0, 2], [0, 2], [0, 2]], device=device)
+    assert torch.segment_reduce(x, "sum", offsets=offsets, axis=1).tolist() == [[3], [7], [11]]
+
+
+def test_flat_indexes(device):
+    x = torch.arange(6, device=device).reshape(2, 3)
+    index = torch.tensor([[0, -1], [4, 0]], device=device)
+    assert x.t().take(index).tolist() == [[0, 5], [2, 0]]
+    assert x.put(index, torch.tensor([7, 8, 9, 6], device=device)).tolist() == [[6, 1, 2], [3, 9, 8]]
+    y = torch.zeros(2, 3, dtype=torch.int64, device=device).t()
+    assert y.put_(index, torch.tensor([[1, 2], [3, 4]], device=device), True) is y
+    assert y.tolist() == [[5, 0], [0, 0], [3, 2]]
+    if device == "cpu":
+        with pytest.raises(IndexRangeError, match="take: index 6 is out of bounds"):
+            x.take(torch.tensor(6))
+
+
+def test_masked_scatter_reads_the_source_in_order(device):
+    x = torch.zeros(2, 3, device=device, requires_grad=True)
+    mask = torch.tensor([True, False, True], device=device)
+    source = torch.arange(1.0, 6.0, device=device).requires_grad_()
+    found = x.masked_scatter(mask, source)
+    assert found.tolist() == [[1, 0, 2], [3, 0, 4]]
+    found.sum().backward()
+    assert x.grad.tolist() == [[0, 1, 0], [0, 1, 0]] and source.grad.tolist() == [1, 1, 1, 1, 0]
+    y = torch.zeros(3, device=device)
+    assert y.masked_scatter_(mask, source.detach()) is y and y.tolist() == [1, 0, 2]
+
+
+def test_nonzero_elements_of_a_given_number(device):
+    x = torch.tensor([[0, 3], [4, 5]], device=device)
+    assert x.argwhere().tolist() == [[0, 1], [1, 0], [1, 1]]
+    assert torch.nonzero_static(x, size=2).tolist() == [[0, 1], [1, 0]]
+    assert torch.nonzero_static(x, size=4, fill_value=9).tolist() == [[0, 1], [1, 0], [1, 1], [9, 9]]
+
+
+def test_indexes_of_each_dimension(device):
+    found = torch.unravel_index(torch.tensor([[1, 5], [23, 0]], device=device), (2, 3, 4))
+    expected = np.unravel_index([[1, 5], [23, 0]], (2, 3, 4))
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+
+
+def test_copies_with_a_part_written(device):
+    x = torch.zeros(3, 4, device=device)
+    assert torch.select_scatter(x, torch.ones(3, device=device), 1, -1).sum(0).tolist() == [0, 0, 0, 3]
+    assert torch.slice_scatter(x, torch.ones(3, 2, device=device), 1, 0, None, 3).sum(0).tolist() == [3, 0, 0, 3]
+    found = torch.diagonal_scatter(x.t(), torch.ones(3, device=device), -1)
+    assert found.diagonal(-1).tolist() == [1, 1, 1] and found.sum().item() == 3 and x.sum().item() == 0
+    with pytest.raises(ShapeError, match=r"slice_scatter: .* \[2, 4\], the part of the input \[3, 4\]"):
+        torch.slice_scatter(x, torch.ones(2, 4, device=device))
+    leaf = torch.zeros(3, 4, dtype=torch.float64, requires_grad=True)
+    part = torch.ones(2, 4, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda one, other: torch.slice_scatter(one, other, 0, 1) ** 2, [leaf, part])

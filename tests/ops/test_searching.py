@@ -1,0 +1,99 @@
+"""Unique elements, places in sorted sequences, membership and counts: NumPy's values, NaN and batches."""
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.errors import IndexRangeError, ValueRangeError
+from flambeau.ops.searching import SHARED_BINS
+from flambeau.ops.sorting import LONG_ROW
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("count", [0, 1, 50, LONG_ROW + 9])
+def test_unique_elements_are_numpys(device, count):
+    values = np.random.default_rng(count).integers(-20, 20, count)
+    x = torch.tensor(values, device=device)
+    found = torch.unique(x, return_inverse=True, return_counts=True)
+    expected = np.unique(values, return_inverse=True, return_counts=True)
+    assert all(np.array_equal(one.cpu().numpy(), other) for one, other in zip(found, expected, strict=True))
+    assert x.unique().tolist() == expected[0].tolist()
+
+
+def test_unique_slices_are_in_lexicographic_order(device):
+    values = np.random.default_rng(0).integers(0, 3, (40, 5))
+    x = torch.tensor(values, device=device)
+    for dim, given in ((0, x), (1, x.t())):
+        found, inverse, counts = torch.unique(given, True, True, True, dim)
+        expected, places, numbers = np.unique(values, return_inverse=True, return_counts=True, axis=0)
+        assert np.array_equal(found.cpu().numpy(), expected if dim == 0 else expected.T)
+        assert (inverse.tolist(), counts.tolist()) == (places.reshape(-1).tolist(), numbers.tolist())
+
+
+def test_runs_and_nan(device):
+    x = torch.tensor([1, 1, 2, 2, 2, 1], device=device)
+    found, inverse, counts = x.unique_consecutive(True, True)
+    assert (found.tolist(), inverse.tolist(), counts.tolist()) == ([1, 2, 1], [0, 0, 1, 1, 1, 2], [2, 3, 1])
+    assert x.reshape(3, 2).unique_consecutive(dim=0).tolist() == [[1, 1], [2, 2], [2, 1]]
+    assert torch.tensor([NAN, 1.0, NAN], device=device).unique().isnan().tolist() == [False, True, True]
+    with pytest.raises(IndexRangeError, match="unique: dimension 0 of a tensor without dimensions"):
+        torch.tensor(1).unique(dim=0)
+
+
+def test_places_in_sorted_rows(device):
+    rng = np.random.default_rng(1)
+    rows, values = np.sort(rng.integers(0, 9, (3, 7)), 1), rng.integers(-1, 11, (3, 4))
+    for right in (False, True):
+        found = torch.searchsorted(torch.tensor(rows, device=device), torch.tensor(values, device=device), right=right)
+        side = "right" if right else "left"
+        assert found.tolist() == [np.searchsorted(row, each, side).tolist() for row, each in zip(rows, values)]
+        assert torch.bucketize(torch.tensor(values, device=device), torch.tensor(rows[0], device=device),
+                               right=right).tolist() == np.searchsorted(rows[0], values, side).tolist()  # fmt: skip
+    shuffled = torch.tensor([5, 1, 3], device=device)
+    found = torch.searchsorted(shuffled, torch.tensor([2, 9], device=device), sorter=shuffled.argsort(), out_int32=True)
+    assert found.tolist() == [1, 3] and found.dtype is torch.int32
+    assert torch.searchsorted(torch.tensor([1, 3], device=device), 2.5).item() == 1
+    assert torch.searchsorted(torch.tensor([1.0, 3.0], device=device), torch.tensor(NAN, device=device)).item() == 2
+
+
+@pytest.mark.parametrize("count", [3, 100])
+def test_members(device, count):
+    rng = np.random.default_rng(2)
+    values, members = rng.integers(0, 200, (4, 5)), rng.integers(0, 200, count)
+    members[0] = values[1, 1]
+    x, few = torch.tensor(values, device=device), torch.tensor(members, device=device)
+    assert torch.isin(x, few).tolist() == np.isin(values, members).tolist()
+    assert torch.isin(x.float(), few, invert=True).tolist() == (~np.isin(values, members)).tolist()
+    odd = torch.tensor([1.0, NAN, float("inf")] * 10, device=device)
+    found = torch.isin(torch.tensor([1.0, NAN, float("inf"), 2.0], device=device), odd)
+    assert found.tolist() == [True, False, True, False]
+    assert torch.isin(torch.tensor([NAN] * 20, device=device), odd[1::3]).any().item() is False
+
+
+@pytest.mark.parametrize("bins", [7, SHARED_BINS + 10])
+def test_counts_of_integers(device, bins):
+    values = np.random.default_rng(3).integers(0, bins, 5000)
+    weights = np.random.default_rng(4).random(5000)
+    x = torch.tensor(values, device=device)
+    assert np.array_equal(torch.bincount(x, minlength=bins).cpu().numpy(), np.bincount(values, minlength=bins))
+    found = torch.bincount(x, torch.tensor(weights, device=device))
+    np.testing.assert_allclose(found.cpu().numpy(), np.bincount(values, weights), rtol=1e-12)
+    with pytest.raises(ValueRangeError, match="bincount: .* the least is -1"):
+        torch.bincount(torch.tensor([-1, 2], device=device))
+
+
+def test_histograms_are_numpys(device):
+    values = np.random.default_rng(5).normal(size=1000)
+    x = torch.tensor(values, device=device)
+    expected, edges = np.histogram(values, 9)
+    found = torch.histogram(x, 9)
+    assert found.hist.tolist() == expected.tolist()
+    np.testing.assert_allclose(found.bin_edges.cpu().numpy(), edges, rtol=1e-12)
+    assert x.histc(9).tolist() == expected.tolist()
+    assert x.histc(4, -1, 1).tolist() == np.histogram(values, 4, (-1, 1))[0].tolist()
+    given = torch.tensor([-1.0, 0.0, 2.0], dtype=torch.float64, device=device)
+    found = torch.histogram(x, given, weight=x.abs(), density=True).hist
+    wanted = np.histogram(values, [-1, 0, 2], weights=np.abs(values), density=True)[0]
+    np.testing.assert_allclose(found.cpu().numpy(), wanted, rtol=1e-12)
+    assert torch.histc(torch.full((3,), 2.0, device=device), 4).tolist() == [0, 0, 3, 0]
