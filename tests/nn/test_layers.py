@@ -126,7 +126,7 @@ def test_weight_and_bias_follow():
 def test_parts_may_be_left_out():
     assert [name for name, _ in nn.LayerNorm(3, bias=False).named_parameters()] == ["weight"]
     assert list(nn.LayerNorm(3, elementwise_affine=False).parameters()) == []
-    assert repr(nn.LayerNorm(3)) == "LayerNorm((3,), eps=1e-05, elementwise_affine=True)"
+    assert repr(nn.LayerNorm(3)) == "LayerNorm((3,), eps=1e-05, elementwise_affine=True, bias=True)"
 
 
 def test_values_are_dropped_or_scaled_in_training_only():

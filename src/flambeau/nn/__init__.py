@@ -21,16 +21,30 @@ from .layers import (
 )
 from .loss import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
 from .module import Module
+from .normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    CrossMapLRN2d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LocalResponseNorm,
+    RMSNorm,
+    SyncBatchNorm,
+)
 from .parameter import Buffer, Parameter
 
 from ..parallel.data_parallel import DataParallel  # isort: skip  (it derives from Module)
 from . import parallel, utils  # isort: skip
 
 __all__ = [
-    "BCEWithLogitsLoss", "Buffer", "CrossEntropyLoss", "DataParallel", "Dropout", "Embedding", "Flatten", "GELU",
-    "Identity", "L1Loss", "LayerNorm", "Linear", "LogSoftmax", "MSELoss", "Module", "ModuleDict", "ModuleList",
-    "NLLLoss", "Parameter", "ParameterList", "ReLU", "Sequential", "SiLU", "Sigmoid", "Softmax", "Tanh", "Unflatten",
-    "functional", "init", "parallel", "utils",
+    "BCEWithLogitsLoss", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Buffer", "CrossEntropyLoss", "CrossMapLRN2d",
+    "DataParallel", "Dropout", "Embedding", "Flatten", "GELU", "GroupNorm", "Identity", "InstanceNorm1d",
+    "InstanceNorm2d", "InstanceNorm3d", "L1Loss", "LayerNorm", "Linear", "LocalResponseNorm", "LogSoftmax", "MSELoss",
+    "Module", "ModuleDict", "ModuleList", "NLLLoss", "Parameter", "ParameterList", "RMSNorm", "ReLU", "Sequential",
+    "SiLU", "Sigmoid", "Softmax", "SyncBatchNorm", "Tanh", "Unflatten", "functional", "init", "parallel", "utils",
 ]  # fmt: skip
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from .. import callers, ops  # noqa: F401  (ops registers the operators)
 from ..autograd.mode import GradMode
 from ..core.call import call_inplace
 from ..core.tensor import TensorBase
+from ..errors import ArgumentError
 from ..errors import no_attribute as _no_attribute
 from ..ops.operator import REGISTRY
-from ..tensor import checks
+from ..tensor import checks, functions
 
 SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
 _lookup = REGISTRY["embedding"]
 _silu_ = REGISTRY["silu"].in_place()  # which is no method
 one_hot = REGISTRY["one_hot"]
 layer_norm = REGISTRY["layer_norm"]
+rms_norm = REGISTRY["rms_norm"]
+local_response_norm = REGISTRY["local_response_norm"]
 gelu = REGISTRY["gelu"]
 tanh = REGISTRY["tanh"]
 sigmoid = REGISTRY["sigmoid"]
@@ -137,6 +141,81 @@ def _limit_rows(weight: Any, rows: Any, max_norm: float, norm_type: float) -> No
         weight.index_copy_(0, index, REGISTRY["where"](norms > max_norm, scaled, found))
 
 
+def _require_several(name: str, what: str, count: int, shape: Any) -> None:
+    """Raise ArgumentError for a batch with one value per channel, whose variance is not defined."""
+    if count == 1:
+        raise ArgumentError(
+            f"expected more than 1 {what} when training, got input size {list(shape)}",
+            hint="use a larger batch, or the running statistics",
+            operator=name,
+        )
+
+
+def batch_norm(
+    input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
+    momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel.
+
+    training: use the mean and variance of the batch, and move the running ones to them by the share `momentum`, in
+    place (the variance with count - 1 in its divisor); otherwise use the running ones.
+    Shapes: input [n, c, *]; all others [c]; the result as the input.
+    Host:   returns at once.
+    Raises: ArgumentError for one value per channel in training, ShapeError, DtypeError.
+    Example:
+        >>> mean, variance = torch.zeros(1), torch.ones(1)
+        >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), mean, variance, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
+        >>> mean, variance
+        (tensor([0.2000]), tensor([1.1000]))
+    """
+    checks.tensor("batch_norm", "input", input)
+    if training and input.ndim > 1:
+        count = input.numel() // max(input.shape[1], 1)
+        _require_several("batch_norm", "value per channel", count, input.shape)
+    return functions.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def instance_norm(
+    input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance.
+
+    use_input_stats: use the mean and variance of the instance, and move the running ones to their averages by the share
+    `momentum`, in place; otherwise use the running ones.
+    Shapes: input [n, c, *]; all others [c]; the result as the input.
+    Host:   returns at once.
+    Raises: ArgumentError for one value per channel, ShapeError, DtypeError.
+    Example:
+        >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0], [4.0, 4.0]]]))
+        tensor([[[-1.0000,  1.0000],
+                 [ 0.0000,  0.0000]]])
+    """
+    checks.tensor("instance_norm", "input", input)
+    if use_input_stats and input.ndim > 1:
+        _require_several("instance_norm", "spatial element", prod(input.shape[2:]), input.shape)
+    return functions.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
+
+
+def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias.
+
+    Shapes: input [n, c, *], with c a multiple of num_groups; weight and bias [c]; the result as the input.
+    Host:   returns at once.
+    Raises: ArgumentError for one value per group, ShapeError, DtypeError.
+    Example:
+        >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 0.0, 8.0]]), 2)
+        tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    checks.tensor("group_norm", "input", input)
+    if input.ndim > 1 and num_groups:
+        count = input.numel() // num_groups
+        _require_several("group_norm", "value per channel", count, input.shape)
+    return REGISTRY["group_norm"](input, num_groups, weight, bias, eps)
+
+
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect.
 
@@ -167,9 +246,10 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "dropout", "embedding", "gelu",
-    "l1_loss", "layer_norm", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "relu_",
-    "scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss", "softmax", "tanh",
+    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "dropout", "embedding",
+    "gelu", "group_norm", "instance_norm", "l1_loss", "layer_norm", "linear", "local_response_norm", "log_softmax",
+    "mse_loss", "nll_loss", "one_hot", "relu", "relu_", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
+    "smooth_l1_loss", "softmax", "tanh",
 ]  # fmt: skip
 
 

@@ -244,7 +244,7 @@ class LogSoftmax(Layer):
         return f"dim={self.dim}"
 
 
-def _normalized_sizes(name: str, shape: Any) -> tuple[int, ...]:
+def normalized_sizes(name: str, shape: Any) -> tuple[int, ...]:
     """The sizes of the last dimensions.  Raises ArgumentTypeError, ValueRangeError."""
     found = (shape,) if hasattr(shape, "__index__") else shape
     if not isinstance(found, (tuple, list)):
@@ -277,7 +277,7 @@ class LayerNorm(Layer):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = _normalized_sizes(self._get_name(), normalized_shape)
+        self.normalized_shape = normalized_sizes(self._get_name(), normalized_shape)
         checks.number(self._get_name(), "eps", eps)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
@@ -299,7 +299,8 @@ class LayerNorm(Layer):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        has_bias = self.bias is not None
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={has_bias}"
 
 
 class Dropout(Layer):

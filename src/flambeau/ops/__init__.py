@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     arithmetic,
     assertion,
     attention,
+    channel_norms,
     compare,
     copies,
     creation,

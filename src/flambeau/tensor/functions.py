@@ -11,7 +11,9 @@ from typing import Any
 from .. import (
     ops,  # noqa: F401  (registers the operators)
 )
-from ..errors import ArgumentError, shown
+from ..autograd.mode import GradMode
+from ..errors import ArgumentError, ShapeError, shown
+from ..ops.channel_norms import require_channels, require_floats
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
 from . import checks
@@ -72,6 +74,78 @@ def layer_norm(
     return REGISTRY["layer_norm"](input, normalized_shape, weight, bias, eps)
 
 
+def batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+    eps: float, cudnn_enabled: bool = True,
+) -> Any:  # fmt: skip
+    """`nn.functional.batch_norm` with its arguments in another order.  cudnn_enabled has no effect.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.tensor([[1.0], [3.0]])
+        >>> torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5)
+        tensor([[-1.0000],
+                [ 1.0000]])
+    """
+    checks.tensor("batch_norm", "input", input)
+    require_floats("batch_norm", input)
+    operands = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    require_channels("batch_norm", input, **operands)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ShapeError(
+                "running_mean and running_var must be given in evaluation mode",
+                hint="pass training=True to use the statistics of the batch",
+                operator="batch_norm",
+            )
+        return REGISTRY["batch_norm_of_running"](input, running_mean, running_var, weight, bias, eps)
+    out, mean, _, variance = REGISTRY["batch_norm_of_batch"](input, weight, bias, eps)
+    if running_mean is not None and running_var is not None and input.numel():
+        count = input.numel() // (input.shape[1] or 1)
+        _update(running_mean, running_var, mean.view(-1), variance.view(-1), momentum, count)
+    return out
+
+
+def _update(running_mean: Any, running_var: Any, mean: Any, variance: Any, momentum: float, count: int) -> None:
+    """Move running statistics towards those of a batch, of `count` values each."""
+    unbiased = count / (count - 1) if count > 1 else float("nan")
+    with GradMode(False):
+        REGISTRY["update_statistics"]([running_mean, running_var], mean, variance, float(momentum), unbiased)
+
+
+def instance_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
+    eps: float, cudnn_enabled: bool = True,
+) -> Any:  # fmt: skip
+    """`nn.functional.instance_norm` with its arguments in another order.  cudnn_enabled has no effect.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.tensor([[[1.0, 3.0], [4.0, 4.0]]])
+        >>> torch.instance_norm(x, None, None, None, None, True, 0.1, 1e-5)
+        tensor([[[-1.0000,  1.0000],
+                 [ 0.0000,  0.0000]]])
+    """
+    checks.tensor("instance_norm", "input", input)
+    require_floats("instance_norm", input)
+    operands = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    require_channels("instance_norm", input, **operands)
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise ShapeError(
+                "expected running_mean and running_var to be given when use_input_stats=False",
+                hint="pass use_input_stats=True to use the statistics of each instance",
+                operator="instance_norm",
+            )
+        return REGISTRY["batch_norm_of_running"](input, running_mean, running_var, weight, bias, eps)
+    out, mean, _, variance = REGISTRY["instance_norm_of_input"](input, weight, bias, eps)
+    if running_mean is not None and running_var is not None and input.numel():
+        shape = mean.shape[:2]
+        means, variances = mean.detach().view(shape).mean(0), variance.detach().view(shape).mean(0)
+        _update(running_mean, running_var, means, variances, momentum, input[0, 0].numel())
+    return out
+
+
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """The method `Tensor.norm`, with out=.
 
@@ -83,4 +157,4 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
 
 
-__all__ = [*_FUNCTIONS]
+__all__ = [*_FUNCTIONS, "batch_norm", "instance_norm"]
