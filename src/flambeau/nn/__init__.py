@@ -34,17 +34,37 @@ from .normalization import (
     RMSNorm,
     SyncBatchNorm,
 )
+from .padding import (
+    CircularPad1d,
+    CircularPad2d,
+    CircularPad3d,
+    ConstantPad1d,
+    ConstantPad2d,
+    ConstantPad3d,
+    ReflectionPad1d,
+    ReflectionPad2d,
+    ReflectionPad3d,
+    ReplicationPad1d,
+    ReplicationPad2d,
+    ReplicationPad3d,
+    ZeroPad1d,
+    ZeroPad2d,
+    ZeroPad3d,
+)
 from .parameter import Buffer, Parameter
 
 from ..parallel.data_parallel import DataParallel  # isort: skip  (it derives from Module)
 from . import parallel, utils  # isort: skip
 
 __all__ = [
-    "BCEWithLogitsLoss", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Buffer", "CrossEntropyLoss", "CrossMapLRN2d",
+    "BCEWithLogitsLoss", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Buffer", "CircularPad1d", "CircularPad2d",
+    "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "CrossEntropyLoss", "CrossMapLRN2d",
     "DataParallel", "Dropout", "Embedding", "Flatten", "GELU", "GroupNorm", "Identity", "InstanceNorm1d",
     "InstanceNorm2d", "InstanceNorm3d", "L1Loss", "LayerNorm", "Linear", "LocalResponseNorm", "LogSoftmax", "MSELoss",
-    "Module", "ModuleDict", "ModuleList", "NLLLoss", "Parameter", "ParameterList", "RMSNorm", "ReLU", "Sequential",
-    "SiLU", "Sigmoid", "Softmax", "SyncBatchNorm", "Tanh", "Unflatten", "functional", "init", "parallel", "utils",
+    "Module", "ModuleDict", "ModuleList", "NLLLoss", "Parameter", "ParameterList", "RMSNorm", "ReLU",
+    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
+    "ReplicationPad3d", "Sequential", "SiLU", "Sigmoid", "Softmax", "SyncBatchNorm", "Tanh", "Unflatten", "ZeroPad1d",
+    "ZeroPad2d", "ZeroPad3d", "functional", "init", "parallel", "utils",
 ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ one_hot = REGISTRY["one_hot"]
 layer_norm = REGISTRY["layer_norm"]
 rms_norm = REGISTRY["rms_norm"]
 local_response_norm = REGISTRY["local_response_norm"]
+pad = REGISTRY["pad"]
 gelu = REGISTRY["gelu"]
 tanh = REGISTRY["tanh"]
 sigmoid = REGISTRY["sigmoid"]
@@ -248,8 +249,8 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 __all__ = [
     "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "dropout", "embedding",
     "gelu", "group_norm", "instance_norm", "l1_loss", "layer_norm", "linear", "local_response_norm", "log_softmax",
-    "mse_loss", "nll_loss", "one_hot", "relu", "relu_", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
-    "smooth_l1_loss", "softmax", "tanh",
+    "mse_loss", "nll_loss", "one_hot", "pad", "relu", "relu_", "rms_norm", "scaled_dot_product_attention", "sigmoid",
+    "silu", "smooth_l1_loss", "softmax", "tanh",
 ]  # fmt: skip
 
 
