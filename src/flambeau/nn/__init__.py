@@ -3,6 +3,7 @@
 from ..errors import no_attribute as _no_attribute
 from . import functional, init
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
+from .distance import CosineSimilarity, PairwiseDistance
 from .layers import (
     GELU,
     Dropout,
@@ -19,7 +20,29 @@ from .layers import (
     Tanh,
     Unflatten,
 )
-from .loss import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
+from .loss import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CosineEmbeddingLoss,
+    CrossEntropyLoss,
+    GaussianNLLLoss,
+    HingeEmbeddingLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MarginRankingLoss,
+    MSELoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    NLLLoss,
+    NLLLoss2d,
+    PoissonNLLLoss,
+    SmoothL1Loss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
 from .module import Module
 from .normalization import (
     BatchNorm1d,
@@ -57,14 +80,17 @@ from ..parallel.data_parallel import DataParallel  # isort: skip  (it derives fr
 from . import parallel, utils  # isort: skip
 
 __all__ = [
-    "BCEWithLogitsLoss", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Buffer", "CircularPad1d", "CircularPad2d",
-    "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "CrossEntropyLoss", "CrossMapLRN2d",
-    "DataParallel", "Dropout", "Embedding", "Flatten", "GELU", "GroupNorm", "Identity", "InstanceNorm1d",
-    "InstanceNorm2d", "InstanceNorm3d", "L1Loss", "LayerNorm", "Linear", "LocalResponseNorm", "LogSoftmax", "MSELoss",
-    "Module", "ModuleDict", "ModuleList", "NLLLoss", "Parameter", "ParameterList", "RMSNorm", "ReLU",
-    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
-    "ReplicationPad3d", "Sequential", "SiLU", "Sigmoid", "Softmax", "SyncBatchNorm", "Tanh", "Unflatten", "ZeroPad1d",
-    "ZeroPad2d", "ZeroPad3d", "functional", "init", "parallel", "utils",
+    "BCELoss", "BCEWithLogitsLoss", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Buffer", "CircularPad1d",
+    "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "CosineEmbeddingLoss",
+    "CosineSimilarity", "CrossEntropyLoss", "CrossMapLRN2d", "DataParallel", "Dropout", "Embedding", "Flatten", "GELU",
+    "GaussianNLLLoss", "GroupNorm", "HingeEmbeddingLoss", "HuberLoss", "Identity", "InstanceNorm1d", "InstanceNorm2d",
+    "InstanceNorm3d", "KLDivLoss", "L1Loss", "LayerNorm", "Linear", "LocalResponseNorm", "LogSoftmax", "MSELoss",
+    "MarginRankingLoss", "Module", "ModuleDict", "ModuleList", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PairwiseDistance", "Parameter", "ParameterList", "PoissonNLLLoss",
+    "RMSNorm", "ReLU", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
+    "ReplicationPad3d", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "SoftMarginLoss", "Softmax", "SyncBatchNorm",
+    "Tanh", "TripletMarginLoss", "TripletMarginWithDistanceLoss", "Unflatten", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
+    "functional", "init", "parallel", "utils",
 ]  # fmt: skip
 
 

@@ -11,6 +11,8 @@ from ..core.call import call_inplace
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError
 from ..errors import no_attribute as _no_attribute
+from ..ops.losses import reduced, reduction_of
+from ..ops.margin_losses import check_triplet
 from ..ops.operator import REGISTRY
 from ..tensor import checks, functions
 
@@ -33,6 +35,21 @@ nll_loss = REGISTRY["nll_loss"]
 cross_entropy = REGISTRY["cross_entropy"]
 binary_cross_entropy = REGISTRY["binary_cross_entropy"]
 binary_cross_entropy_with_logits = REGISTRY["binary_cross_entropy_with_logits"]
+kl_div = REGISTRY["kl_div"]
+huber_loss = REGISTRY["huber_loss"]
+poisson_nll_loss = REGISTRY["poisson_nll_loss"]
+gaussian_nll_loss = REGISTRY["gaussian_nll_loss"]
+hinge_embedding_loss = REGISTRY["hinge_embedding_loss"]
+margin_ranking_loss = REGISTRY["margin_ranking_loss"]
+cosine_embedding_loss = REGISTRY["cosine_embedding_loss"]
+triplet_margin_loss = REGISTRY["triplet_margin_loss"]
+multi_margin_loss = REGISTRY["multi_margin_loss"]
+multilabel_margin_loss = REGISTRY["multilabel_margin_loss"]
+multilabel_soft_margin_loss = REGISTRY["multilabel_soft_margin_loss"]
+soft_margin_loss = REGISTRY["soft_margin_loss"]
+cosine_similarity = REGISTRY["cosine_similarity"]
+pairwise_distance = REGISTRY["pairwise_distance"]
+pdist = REGISTRY["pdist"]
 scaled_dot_product_attention = REGISTRY["scaled_dot_product_attention"]
 
 
@@ -217,6 +234,45 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     return REGISTRY["group_norm"](input, num_groups, weight, bias, eps)
 
 
+def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+    """Divide vectors along `dim` by their p-norm, or by eps where that is larger.
+
+    Shapes: the result as the input.
+    Host:   returns at once.
+    Raises: IndexRangeError for a bad dimension, DtypeError for integers.
+    Example:
+        >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
+    """
+    return REGISTRY["normalize"](input, p, dim, eps, out=out)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None, margin: float = 1.0,
+    swap: bool = False, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """`triplet_margin_loss` with a function of two tensors as distance; None is `pairwise_distance`.
+
+    Raises: ArgumentError for a bad reduction or margin, ShapeError.
+    Example:
+        >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
+        >>> def distance(a, b):
+        ...     return (a - b).abs().amax(-1)
+        >>> torch.nn.functional.triplet_margin_with_distance_loss(anchor, near, far, distance_function=distance)
+        tensor(0.5000)
+    """
+    name = "triplet_margin_with_distance_loss"
+    for called, value in (("anchor", anchor), ("positive", positive), ("negative", negative)):
+        checks.tensor(name, called, value)
+    reduction = reduction_of(name, None, None, reduction)
+    check_triplet(name, margin, anchor, positive, negative)
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = REGISTRY["minimum"](far, distance(positive, negative))
+    return reduced((margin + near - far).clamp_min(0), reduction)
+
+
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect.
 
@@ -247,10 +303,14 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 
 __all__ = [
-    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "dropout", "embedding",
-    "gelu", "group_norm", "instance_norm", "l1_loss", "layer_norm", "linear", "local_response_norm", "log_softmax",
-    "mse_loss", "nll_loss", "one_hot", "pad", "relu", "relu_", "rms_norm", "scaled_dot_product_attention", "sigmoid",
-    "silu", "smooth_l1_loss", "softmax", "tanh",
+    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
+    "cosine_similarity", "cross_entropy", "dropout", "embedding", "gaussian_nll_loss", "gelu", "group_norm",
+    "hinge_embedding_loss", "huber_loss", "instance_norm", "kl_div", "l1_loss", "layer_norm", "linear",
+    "local_response_norm", "log_softmax", "margin_ranking_loss", "mse_loss", "multi_margin_loss",
+    "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad",
+    "pairwise_distance", "pdist", "poisson_nll_loss", "relu", "relu_", "rms_norm", "scaled_dot_product_attention",
+    "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "tanh", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
 ]  # fmt: skip
 
 
