@@ -75,6 +75,7 @@ from .padding import (
     ZeroPad3d,
 )
 from .parameter import Buffer, Parameter
+from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 from ..parallel.data_parallel import DataParallel  # isort: skip  (it derives from Module)
 from . import parallel, utils  # isort: skip
@@ -89,8 +90,8 @@ __all__ = [
     "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PairwiseDistance", "Parameter", "ParameterList", "PoissonNLLLoss",
     "RMSNorm", "ReLU", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
     "ReplicationPad3d", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "SoftMarginLoss", "Softmax", "SyncBatchNorm",
-    "Tanh", "TripletMarginLoss", "TripletMarginWithDistanceLoss", "Unflatten", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
-    "functional", "init", "parallel", "utils",
+    "Tanh", "TripletMarginLoss", "TripletMarginWithDistanceLoss", "Unflatten", "Upsample", "UpsamplingBilinear2d",
+    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "functional", "init", "parallel", "utils",
 ]  # fmt: skip
 
 

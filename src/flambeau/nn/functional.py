@@ -24,6 +24,7 @@ layer_norm = REGISTRY["layer_norm"]
 rms_norm = REGISTRY["rms_norm"]
 local_response_norm = REGISTRY["local_response_norm"]
 pad = REGISTRY["pad"]
+interpolate = REGISTRY["interpolate"]
 gelu = REGISTRY["gelu"]
 tanh = REGISTRY["tanh"]
 sigmoid = REGISTRY["sigmoid"]
@@ -273,6 +274,50 @@ def triplet_margin_with_distance_loss(
     return reduced((margin + near - far).clamp_min(0), reduction)
 
 
+def upsample(
+    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
+) -> Any:
+    """A former name of `interpolate`.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.nn.functional.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
+    callers.warn("upsample: the function is deprecated; use interpolate")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """A former name of `interpolate` with mode "nearest".
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.nn.functional.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
+    callers.warn("upsample_nearest: the function is deprecated; use interpolate")
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """A former name of `interpolate` with mode "bilinear" and aligned corners.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.nn.functional.upsample_bilinear(torch.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
+        tensor([[[[1., 2., 3.]]]])
+    """
+    callers.warn("upsample_bilinear: the function is deprecated; use interpolate")
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect.
 
@@ -305,12 +350,12 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 __all__ = [
     "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
     "cosine_similarity", "cross_entropy", "dropout", "embedding", "gaussian_nll_loss", "gelu", "group_norm",
-    "hinge_embedding_loss", "huber_loss", "instance_norm", "kl_div", "l1_loss", "layer_norm", "linear",
+    "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "linear",
     "local_response_norm", "log_softmax", "margin_ranking_loss", "mse_loss", "multi_margin_loss",
     "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad",
     "pairwise_distance", "pdist", "poisson_nll_loss", "relu", "relu_", "rms_norm", "scaled_dot_product_attention",
     "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "tanh", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
+    "triplet_margin_with_distance_loss", "upsample", "upsample_bilinear", "upsample_nearest",
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from . import (  # noqa: F401
     embedding,
     gather_scatter,
     indexing,
+    interpolation,
     join,
     linalg,
     losses,
