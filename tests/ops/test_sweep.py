@@ -20,6 +20,7 @@ BY_OPERATOR: dict[str, list[str]] = {}
 for name in CASES:
     BY_OPERATOR.setdefault(name.split("-")[0], []).append(name)
 RANDOM = {"uniform", "normal", "random", "bernoulli", "dropout", "randperm"}
+RANDOM |= {"alpha_dropout", "feature_dropout", "feature_alpha_dropout"}
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-12}
 

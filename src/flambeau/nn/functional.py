@@ -9,7 +9,7 @@ from .. import callers, ops  # noqa: F401  (ops registers the operators)
 from ..autograd.mode import GradMode
 from ..core.call import call_inplace
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ShapeError
 from ..errors import no_attribute as _no_attribute
 from ..ops.losses import reduced, reduction_of
 from ..ops.margin_losses import check_triplet
@@ -120,6 +120,96 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         checks.flag("dropout", "training", training)
     result = REGISTRY["dropout"](input, p, training)
     return input.copy_(result) if inplace and result is not input else result
+
+
+def _drop(name: str, called: str, input: Any, p: float, training: bool, inplace: bool) -> Any:
+    """Call a dropout operator under the name of a function; write its result in place where that is asked for."""
+    checks.tensor(called, "input", input)
+    checks.flag(called, "training", training)
+    result = REGISTRY[name].called_as(called)(input, p, training)
+    return input.copy_(result) if inplace and result is not input else result
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
+
+    Shapes: [n, c, l] or [c, l]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1], ShapeError for another number of dimensions.
+    Example:
+        >>> x = torch.nn.functional.dropout1d(torch.ones(50, 4, 3), p=0.5)
+        >>> sorted(set(x.sum(2).flatten().tolist()))
+        [0.0, 6.0]
+    """
+    checks.tensor("dropout1d", "input", input)
+    if input.ndim not in (2, 3):
+        raise ShapeError(
+            f"expected 2D or 3D input, but received a {input.ndim}D input of shape {list(input.shape)}",
+            hint="[n, c, l] or [c, l]: dropout takes every shape",
+            operator="dropout1d",
+        )
+    batch = input if input.ndim == 3 else input.unsqueeze(0)
+    result = _drop("feature_dropout", "dropout1d", batch, p, training, inplace)
+    return input if inplace else result if input.ndim == 3 else result.squeeze(0)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
+
+    Shapes: [n, c, h, w]; the result as the input.  Other numbers of dimensions give a warning: the channels are
+            dimension 1 of these too.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> x = torch.nn.functional.dropout2d(torch.ones(50, 4, 2, 2), p=0.5)
+        >>> sorted(set(x.sum((2, 3)).flatten().tolist()))
+        [0.0, 8.0]
+    """
+    checks.tensor("dropout2d", "input", input)
+    if input.ndim != 4:
+        callers.warn(f"dropout2d: received a {input.ndim}D input; dimension 1 is taken for the channels")
+    return _drop("feature_dropout", "dropout2d", input, p, training, inplace)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
+
+    Shapes: [n, c, d, h, w] or [c, d, h, w]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> x = torch.nn.functional.dropout3d(torch.ones(50, 4, 1, 2, 2), p=0.5)
+        >>> sorted(set(x.sum((2, 3, 4)).flatten().tolist()))
+        [0.0, 8.0]
+    """
+    checks.tensor("dropout3d", "input", input)
+    if input.ndim not in (4, 5):
+        callers.warn(f"dropout3d: received a {input.ndim}D input, expected 4D or 5D")
+    batch = input if input.ndim == 5 else input.unsqueeze(0)
+    result = _drop("feature_dropout", "dropout3d", batch, p, training, inplace)
+    return input if inplace else result if input.ndim == 5 else result.squeeze(0)
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1.
+
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> x = torch.nn.functional.alpha_dropout(torch.ones(1000), p=0.5, training=True)
+        >>> len(set(x.tolist()))
+        2
+    """
+    return _drop("alpha_dropout", "alpha_dropout", input, p, training, inplace)
+
+
+def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """`alpha_dropout` of whole channels.
+
+    Shapes: [n, c, *]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions.
+    Example:
+        >>> x = torch.nn.functional.feature_alpha_dropout(torch.ones(50, 4, 3), p=0.5, training=True)
+        >>> len(set(x.flatten().tolist()))
+        2
+    """
+    return _drop("feature_alpha_dropout", "feature_alpha_dropout", input, p, training, inplace)
 
 
 def embedding(
@@ -348,14 +438,15 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 
 __all__ = [
-    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
-    "cosine_similarity", "cross_entropy", "dropout", "embedding", "gaussian_nll_loss", "gelu", "group_norm",
-    "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "linear",
-    "local_response_norm", "log_softmax", "margin_ranking_loss", "mse_loss", "multi_margin_loss",
-    "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad",
-    "pairwise_distance", "pdist", "poisson_nll_loss", "relu", "relu_", "rms_norm", "scaled_dot_product_attention",
-    "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "tanh", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss", "upsample", "upsample_bilinear", "upsample_nearest",
+    "alpha_dropout", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
+    "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "embedding",
+    "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "group_norm", "hinge_embedding_loss", "huber_loss",
+    "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "linear", "local_response_norm", "log_softmax",
+    "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
+    "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist", "poisson_nll_loss", "relu", "relu_",
+    "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax",
+    "tanh", "triplet_margin_loss", "triplet_margin_with_distance_loss", "upsample", "upsample_bilinear",
+    "upsample_nearest",
 ]  # fmt: skip
 
 

@@ -303,7 +303,26 @@ class LayerNorm(Layer):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={has_bias}"
 
 
-class Dropout(Layer):
+class _Dropout(Layer):
+    """Base of the dropout layers, with the probability p and the flag inplace."""
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        checks.number(self._get_name(), "p", p)
+        if not 0 <= p <= 1:
+            raise ArgumentError(
+                f"dropout probability has to be between 0 and 1, but got {p}",
+                hint="p=0.5 drops every other element",
+                operator=self._get_name(),
+            )
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
     """In training mode, set elements to 0 with probability p and multiply the others by 1 / (1 - p).
 
     inplace: overwrite the input.
@@ -316,23 +335,79 @@ class Dropout(Layer):
         tensor([1., 1.])
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        checks.number("Dropout", "p", p)
-        if not 0 <= p <= 1:
-            raise ArgumentError(
-                f"dropout probability has to be between 0 and 1, but got {p}",
-                hint="p=0.5 drops every other element",
-                operator="Dropout",
-            )
-        self.p = p
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+
+class Dropout1d(_Dropout):
+    """In training mode, set whole channels to 0 with probability p and multiply the others by 1 / (1 - p).
+
+    inplace: overwrite the input.
+    Shapes: [n, c, l] or [c, l]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> torch.nn.Dropout1d()(torch.ones(2, 3, 4)).shape
+        torch.Size([2, 3, 4])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropout):
+    """In training mode, set whole channels to 0 with probability p and multiply the others by 1 / (1 - p).
+
+    inplace: overwrite the input.
+    Shapes: [n, c, h, w]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> torch.nn.Dropout2d()(torch.ones(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropout):
+    """In training mode, set whole channels to 0 with probability p and multiply the others by 1 / (1 - p).
+
+    inplace: overwrite the input.
+    Shapes: [n, c, d, h, w] or [c, d, h, w]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> torch.nn.Dropout3d()(torch.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropout):
+    """In training mode, set elements to the saturated value of SELU with probability p; mean and variance stay 0 and 1.
+
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> torch.nn.AlphaDropout().eval()(torch.ones(1, 2))
+        tensor([[1., 1.]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """In training mode, set whole channels to the saturated value of SELU with probability p.
+
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> torch.nn.FeatureAlphaDropout().eval()(torch.ones(1, 2))
+        tensor([[1., 1.]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)
 
 
 _lookup = REGISTRY["embedding"]

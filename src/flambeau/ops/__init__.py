@@ -10,6 +10,7 @@ from . import (  # noqa: F401
     copies,
     creation,
     distances,
+    dropouts,
     elementary,
     embedding,
     gather_scatter,
