@@ -15,6 +15,7 @@ from ..ops.losses import reduced, reduction_of
 from ..ops.margin_losses import check_triplet
 from ..ops.operator import REGISTRY
 from ..tensor import checks, functions
+from .multihead import multi_head_attention_forward
 
 SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
 _lookup = REGISTRY["embedding"]
@@ -442,11 +443,11 @@ __all__ = [
     "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "embedding",
     "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "group_norm", "hinge_embedding_loss", "huber_loss",
     "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "linear", "local_response_norm", "log_softmax",
-    "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
-    "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist", "poisson_nll_loss", "relu", "relu_",
-    "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax",
-    "tanh", "triplet_margin_loss", "triplet_margin_with_distance_loss", "upsample", "upsample_bilinear",
-    "upsample_nearest",
+    "margin_ranking_loss", "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
+    "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist",
+    "poisson_nll_loss", "relu", "relu_", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
+    "smooth_l1_loss", "soft_margin_loss", "softmax", "tanh", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss", "upsample", "upsample_bilinear", "upsample_nearest",
 ]  # fmt: skip
 
 
