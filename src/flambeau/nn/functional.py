@@ -409,6 +409,101 @@ def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) ->
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
+def embedding_bag(
+    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """The sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
+
+    offsets: where each bag begins in a 1D input; include_last_offset: the last one is where the last bag ends.
+    max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
+    scale_grad_by_freq, sparse: must be False; gradients are dense.
+    per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is left out.
+    Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
+    Raises: ArgumentError, NotSupportedError for arguments that do not fit; IndexRangeError as `embedding`.
+    Example:
+        >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+        >>> torch.nn.functional.embedding_bag(torch.tensor([1, 2, 2]), table, torch.tensor([0, 2]), mode="sum")
+        tensor([[3., 3.],
+                [2., 2.]])
+    """
+    checks.tensor("embedding_bag", "input", input)
+    checks.tensor("embedding_bag", "weight", weight)
+    checks.absent("embedding_bag", "scale_grad_by_freq", scale_grad_by_freq)
+    checks.absent("embedding_bag", "sparse", sparse)
+    if max_norm is not None:
+        _limit_rows(weight, input, max_norm, norm_type)
+    called = REGISTRY["embedding_bag"]
+    return called(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx)
+
+
+def _corners(name: str, align_corners: Any) -> bool:
+    if align_corners is None:
+        callers.warn(f"{name}: no align_corners was given, False is used")
+    return bool(align_corners)
+
+
+def grid_sample(
+    input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
+) -> Any:
+    """Values of images at the points of a grid.
+
+    grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.
+    mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: what is outside an image: "zeros", its
+    "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the image's borders.
+    Shapes: [n, c, h, w] and [n, *, *, 2] give [n, c, *, *]; [n, c, d, h, w] and [n, *, *, *, 3] give [n, c, *, *, *].
+    Raises: ArgumentError for a bad mode, ShapeError, NotSupportedError for "bicubic" of volumes.
+    Example:
+        >>> image = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+        >>> points = torch.tensor([[[[0.0, 0.0], [1.0, -1.0]]]])
+        >>> torch.nn.functional.grid_sample(image, points, align_corners=True)
+        tensor([[[[2.5000, 2.0000]]]])
+    """
+    return REGISTRY["grid_sample"](input, grid, mode, padding_mode, _corners("grid_sample", align_corners))
+
+
+def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
+    """The points of an image under affine maps: a grid for `grid_sample`.
+
+    size: of the image, (n, c, h, w) or (n, c, d, h, w).  align_corners: as in `grid_sample`.
+    Shapes: theta [n, 2, 3] gives [n, h, w, 2], and [n, 3, 4] gives [n, d, h, w, 3].
+    Raises: ArgumentError for a theta or size that do not fit, NotSupportedError for other numbers of dimensions.
+    Example:
+        >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 3), align_corners=True)[0, 0]
+        tensor([[-1.,  0.],
+                [ 0.,  0.],
+                [ 1.,  0.]])
+    """
+    return REGISTRY["affine_grid"](theta, tuple(size), _corners("affine_grid", align_corners))
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """input1 @ weight[k] @ input2 + bias[k] for each k.
+
+    Shapes: [*, m], [*, n], weight [out, m, n] and bias [out] give [*, out].
+    Raises: ShapeError for shapes that do not fit.
+    Example:
+        >>> weight = torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])
+        >>> torch.nn.functional.bilinear(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]), weight)
+        tensor([[19.]])
+    """
+    for called, each in (("input1", input1), ("input2", input2), ("weight", weight)):
+        checks.tensor("bilinear", called, each)
+    fits = input1.shape[:-1] == input2.shape[:-1] and weight.ndim == 3 and input1.ndim > 0
+    if not fits or weight.shape[1:] != (input1.shape[-1], input2.shape[-1]):
+        raise ShapeError(
+            f"inputs {list(input1.shape)} and {list(input2.shape)} do not fit weight {list(weight.shape)}",
+            hint="[*, m], [*, n] and [out, m, n]",
+            operator="bilinear",
+        )
+    out, first, second = weight.shape
+    halves = input1.reshape(-1, first) @ weight.permute(1, 0, 2).reshape(first, out * second)
+    result = (halves.reshape(-1, out, second) @ input2.reshape(-1, second, 1)).reshape(*input1.shape[:-1], out)
+    return result if bias is None else result + bias
+
+
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect.
 
@@ -439,11 +534,12 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 
 __all__ = [
-    "alpha_dropout", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
-    "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "embedding",
-    "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "group_norm", "hinge_embedding_loss", "huber_loss",
-    "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "linear", "local_response_norm", "log_softmax",
-    "margin_ranking_loss", "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
+    "affine_grid", "alpha_dropout", "batch_norm", "bilinear", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout",
+    "dropout1d", "dropout2d", "dropout3d", "embedding", "embedding_bag", "feature_alpha_dropout", "gaussian_nll_loss",
+    "gelu", "grid_sample", "group_norm", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate",
+    "kl_div", "l1_loss", "layer_norm", "linear", "local_response_norm", "log_softmax", "margin_ranking_loss",
+    "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
     "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist",
     "poisson_nll_loss", "relu", "relu_", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
     "smooth_l1_loss", "soft_margin_loss", "softmax", "tanh", "triplet_margin_loss",

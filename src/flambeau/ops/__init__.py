@@ -14,6 +14,7 @@ from . import (  # noqa: F401
     elementary,
     embedding,
     gather_scatter,
+    grid_sampling,
     indexing,
     interpolation,
     join,
