@@ -94,7 +94,7 @@ def test_a_dict_of_parameters():
     assert params.popitem()[0] == "c" and params.get("x") is None
     assert params.setdefault("a", torch.zeros(9)).shape == (2,)
     assert list(params | nn.ParameterDict({"z": torch.ones(1)})) == ["a", "z"] and list(params) == ["a"]
-    assert repr(params) == "ParameterDict(\n  (a): Parameter containing: [float32[2] on cpu, requires_grad]\n)"
+    assert repr(params) == "ParameterDict(\n  (a): Parameter containing: [float32[2] on cpu]\n)"
     params.clear()
     assert list(params.parameters()) == []
     with pytest.raises(KeyError, match="ParameterDict: .*'a'"):

@@ -9,12 +9,13 @@ from .. import callers, ops  # noqa: F401  (ops registers the operators)
 from ..autograd.mode import GradMode
 from ..core.call import call_inplace
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, ShapeError
+from ..dtypes import int64
+from ..errors import ArgumentError, DtypeError, ShapeError
 from ..errors import no_attribute as _no_attribute
 from ..ops.losses import reduced, reduction_of
 from ..ops.margin_losses import check_triplet
 from ..ops.operator import REGISTRY
-from ..tensor import checks, functions
+from ..tensor import checks, factories, functions
 from .multihead import multi_head_attention_forward
 
 SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
@@ -504,6 +505,84 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     return result if bias is None else result + bias
 
 
+def _lengths(name: str, values: Any) -> list[int]:
+    """Lengths as numbers.  Host: waits for those on a GPU."""
+    if not isinstance(values, TensorBase):
+        return [int(each) for each in checks.listed("ctc_loss", name, "ints", values)]
+    listed = values.tolist()  # type: ignore[attr-defined]
+    return listed if isinstance(listed, list) else [listed]
+
+
+def ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:  # fmt: skip
+    """Negative log-probability of all paths that give the targets (A. Graves et al., 2006).
+
+    input_lengths, target_lengths: of each sequence, tensors or lists.  blank: the class between labels.
+    reduction: "mean" divides each loss by its target's length, and then takes the mean.
+    zero_infinity: losses and gradients of targets that are too long for their inputs are 0.
+    Shapes: log_probs [t, n, c] and targets [n, s], or all of them in one dimension; or [t, c] and [s] without a batch.
+            The result is (), or [n] with reduction "none".
+    Host:   waits for lengths on a GPU.
+    Raises: ArgumentError, ShapeError, DtypeError for arguments that do not fit; IndexRangeError for a label out of
+            range on the CPU.
+    Example:
+        >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
+        >>> torch.nn.functional.ctc_loss(logs, torch.tensor([[1]]), [2], [1])
+        tensor(0.2877)
+    """
+    name = "ctc_loss"
+    checks.tensor(name, "log_probs", log_probs)
+    checks.tensor(name, "targets", targets)
+    reduction = reduction_of(name, None, None, reduction)
+    is_batched = log_probs.ndim == 3
+    logs = log_probs if is_batched else log_probs.unsqueeze(1)
+    if logs.ndim != 3 or targets.ndim not in (1, 2) or not 0 <= blank < logs.shape[2]:
+        raise ShapeError(
+            f"log_probs {list(log_probs.shape)}, targets {list(targets.shape)} and blank {blank} do not fit",
+            hint="[t, n, c], [n, s] and one of the c classes",
+            operator=name,
+        )
+    if not logs.dtype.is_floating_point or targets.dtype.is_floating_point:
+        raise DtypeError(
+            f"log_probs must be floating point and targets integers, got {logs.dtype.name} and {targets.dtype.name}",
+            hint="convert targets with .long()",
+            operator=name,
+        )
+    times, batch = logs.shape[:2]
+    inputs, counts = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
+    if len(inputs) != batch or len(counts) != batch or (targets.ndim == 2 and targets.shape[0] != batch):
+        raise ShapeError(
+            f"{batch} sequences need as many lengths and targets, got {len(inputs)} input lengths, {len(counts)} "
+            f"target lengths and targets {list(targets.shape)}",
+            hint="one length for each sequence",
+            operator=name,
+        )
+    room = targets.shape[1] if targets.ndim == 2 else targets.shape[0]
+    longest = max(counts, default=0)
+    used = longest if targets.ndim == 2 else sum(counts)
+    if min([*inputs, *counts], default=0) < 0 or max(inputs, default=0) > times or used > room:
+        raise ShapeError(
+            f"input lengths {inputs} must be 0 to {times}, and target lengths {counts} fit targets "
+            f"{list(targets.shape)}",
+            hint="lengths count from the first element",
+            operator=name,
+        )
+    starts = [sum(counts[:n]) for n in range(batch)] if targets.ndim == 1 else [n * room for n in range(batch)]
+    place = {"device": logs.device, "dtype": int64}
+    numbers = [factories.tensor(each, **place) for each in (starts, inputs, counts)]
+    flat = targets.to(int64).reshape(-1)
+    losses = REGISTRY["ctc_paths"](logs, flat, *numbers, longest, blank, zero_infinity)[0].to(logs.dtype)
+    if zero_infinity:
+        losses = losses.masked_fill(losses == float("inf"), 0)
+    if reduction == "mean":
+        return (losses / numbers[2].clamp_min(1)).mean()
+    if reduction == "sum":
+        return losses.sum()
+    return losses if is_batched else losses.squeeze(0)
+
+
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect.
 
@@ -535,11 +614,11 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 __all__ = [
     "affine_grid", "alpha_dropout", "batch_norm", "bilinear", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout",
-    "dropout1d", "dropout2d", "dropout3d", "embedding", "embedding_bag", "feature_alpha_dropout", "gaussian_nll_loss",
-    "gelu", "grid_sample", "group_norm", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate",
-    "kl_div", "l1_loss", "layer_norm", "linear", "local_response_norm", "log_softmax", "margin_ranking_loss",
-    "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
+    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss",
+    "dropout", "dropout1d", "dropout2d", "dropout3d", "embedding", "embedding_bag", "feature_alpha_dropout",
+    "gaussian_nll_loss", "gelu", "grid_sample", "group_norm", "hinge_embedding_loss", "huber_loss", "instance_norm",
+    "interpolate", "kl_div", "l1_loss", "layer_norm", "linear", "local_response_norm", "log_softmax",
+    "margin_ranking_loss", "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
     "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist",
     "poisson_nll_loss", "relu", "relu_", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
     "smooth_l1_loss", "soft_margin_loss", "softmax", "tanh", "triplet_margin_loss",

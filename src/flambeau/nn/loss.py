@@ -470,3 +470,33 @@ class TripletMarginWithDistanceLoss(_Loss):
             anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap,
             reduction=self.reduction,
         )  # fmt: skip
+
+
+class CTCLoss(_Loss):
+    """Negative log-probability of all paths that give the targets (A. Graves et al., 2006).
+
+    blank: the class between labels.  reduction: "mean" divides each loss by its target's length before the mean.
+    zero_infinity: losses and gradients of targets that are too long for their inputs are 0.
+    Shapes: log_probs [t, n, c] and targets [n, s], or all of them in one dimension; or [t, c] and [s] without a batch;
+            result a scalar, or [n] with reduction="none".
+    Example:
+        >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
+        >>> torch.nn.CTCLoss()(logs, torch.tensor([[1]]), [2], [1])
+        tensor(0.2877)
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override]
+            self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+        ) -> Tensor: ...
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )

@@ -9,6 +9,7 @@ from . import (  # noqa: F401
     compare,
     copies,
     creation,
+    ctc,
     distances,
     dropouts,
     elementary,
