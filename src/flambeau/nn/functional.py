@@ -27,6 +27,7 @@ rms_norm = REGISTRY["rms_norm"]
 local_response_norm = REGISTRY["local_response_norm"]
 pad = REGISTRY["pad"]
 interpolate = REGISTRY["interpolate"]
+bilinear = REGISTRY["bilinear"]
 gelu = REGISTRY["gelu"]
 tanh = REGISTRY["tanh"]
 sigmoid = REGISTRY["sigmoid"]
@@ -478,31 +479,6 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
                 [ 1.,  0.]])
     """
     return REGISTRY["affine_grid"](theta, tuple(size), _corners("affine_grid", align_corners))
-
-
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    """input1 @ weight[k] @ input2 + bias[k] for each k.
-
-    Shapes: [*, m], [*, n], weight [out, m, n] and bias [out] give [*, out].
-    Raises: ShapeError for shapes that do not fit.
-    Example:
-        >>> weight = torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])
-        >>> torch.nn.functional.bilinear(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]), weight)
-        tensor([[19.]])
-    """
-    for called, each in (("input1", input1), ("input2", input2), ("weight", weight)):
-        checks.tensor("bilinear", called, each)
-    fits = input1.shape[:-1] == input2.shape[:-1] and weight.ndim == 3 and input1.ndim > 0
-    if not fits or weight.shape[1:] != (input1.shape[-1], input2.shape[-1]):
-        raise ShapeError(
-            f"inputs {list(input1.shape)} and {list(input2.shape)} do not fit weight {list(weight.shape)}",
-            hint="[*, m], [*, n] and [out, m, n]",
-            operator="bilinear",
-        )
-    out, first, second = weight.shape
-    halves = input1.reshape(-1, first) @ weight.permute(1, 0, 2).reshape(first, out * second)
-    result = (halves.reshape(-1, out, second) @ input2.reshape(-1, second, 1)).reshape(*input1.shape[:-1], out)
-    return result if bias is None else result + bias
 
 
 def _lengths(name: str, values: Any) -> list[int]:

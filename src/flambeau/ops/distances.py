@@ -1,4 +1,4 @@
-"""Distances and directions of vectors: cosine_similarity, pairwise_distance, cdist, pdist and normalize."""
+"""Distances and directions of vectors: cosine_similarity, pairwise_distance, cdist, pdist and normalize; bilinear."""
 
 from __future__ import annotations
 
@@ -251,3 +251,44 @@ def normalize(input: Operand, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) 
     """
     vectors: Any = input
     return vectors / vectors.norm(p, dim, True).clamp_min(eps)
+
+
+def _bilinear_samples() -> Iterator[Sample]:
+    weight, bias = Array((4, 3, 2), seed=2), Array((4,), seed=3)
+    yield Sample((Array((5, 3)), Array((5, 2), seed=1), weight, bias))
+    yield Sample((Array((2, 3, 3)), Array((2, 3, 2), seed=1), weight))
+    yield Sample((Array((3,)), Array((2,), seed=1), weight))
+
+
+def _bad_bilinears() -> Iterator[ErrorSample]:
+    weight = Array((4, 3, 2))
+    yield ErrorSample((Array((5, 3)), Array((4, 2)), weight), ShapeError, r"\[5, 3\] and \[4, 2\] .* \[4, 3, 2\]")
+    yield ErrorSample((Array((5, 2)), Array((5, 2)), weight), ShapeError, r"\[5, 2\] and \[5, 2\] .* \[4, 3, 2\]")
+
+
+@composite(samples=_bilinear_samples, errors=_bad_bilinears, dtypes=FLOATING_TYPES[2:], method=False)
+def bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | None = None) -> Any:
+    """input1 @ weight[k] @ input2 + bias[k] for each k.
+
+    Shapes: [*, m], [*, n], weight [out, m, n] and bias [out] give [*, out].
+    Host:   returns at once.
+    Raises: ShapeError for shapes that do not fit.
+    Example:
+        >>> weight = torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])
+        >>> torch.bilinear(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]), weight)
+        tensor([[19.]])
+    """
+    fits = input1.shape[:-1] == input2.shape[:-1] and len(weight.shape) == 3 and len(input1.shape) > 0
+    if not fits or tuple(weight.shape[1:]) != (input1.shape[-1], input2.shape[-1]):
+        raise ShapeError(
+            f"inputs {list(input1.shape)} and {list(input2.shape)} do not fit weight {list(weight.shape)}",
+            hint="[*, m], [*, n] and [out, m, n]",
+            operator="bilinear",
+        )
+    out, first, second = weight.shape
+    maps: Any = weight
+    a: Any = input1.reshape((-1, first))
+    b: Any = input2.reshape((-1, second, 1))
+    halves = (a @ maps.permute(1, 0, 2).reshape((first, out * second))).reshape((-1, out, second))
+    result = (halves @ b).reshape((*input1.shape[:-1], out))
+    return result if bias is None else result + bias

@@ -14,6 +14,7 @@ from .. import (
 from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ShapeError, shown
 from ..ops.channel_norms import require_channels, require_floats
+from ..ops.grid_sampling import MODES, PADDINGS
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
 from . import checks
@@ -40,6 +41,17 @@ def embedding(
     return REGISTRY["embedding"](indices, weight, padding_idx if padding_idx >= 0 else None)
 
 
+def _reduction(name: str, reduction: Any) -> str:
+    """The reduction that a number stands for.  Raises ArgumentError."""
+    if type(reduction) is not int or not 0 <= reduction < len(REDUCTIONS):
+        raise ArgumentError(
+            f"reduction must be 0, 1 or 2, got {shown(reduction)}",
+            hint=f"nn.functional.{name} takes 'none', 'mean' and 'sum'",
+            operator=name,
+        )
+    return REDUCTIONS[reduction]
+
+
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
@@ -50,14 +62,9 @@ def binary_cross_entropy_with_logits(
         >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
         tensor([0.6931])
     """
-    if type(reduction) is not int or not 0 <= reduction < len(REDUCTIONS):
-        raise ArgumentError(
-            f"reduction must be 0, 1 or 2, got {shown(reduction)}",
-            hint="nn.functional.binary_cross_entropy_with_logits takes 'none', 'mean' and 'sum'",
-            operator="binary_cross_entropy_with_logits",
-        )
     called = REGISTRY["binary_cross_entropy_with_logits"]
-    return called(input, target, weight, reduction=REDUCTIONS[reduction], pos_weight=pos_weight)
+    chosen = _reduction("binary_cross_entropy_with_logits", reduction)
+    return called(input, target, weight, reduction=chosen, pos_weight=pos_weight)
 
 
 def layer_norm(
@@ -72,6 +79,118 @@ def layer_norm(
         tensor([[-1.2247,  0.0000,  1.2247]])
     """
     return REGISTRY["layer_norm"](input, normalized_shape, weight, bias, eps)
+
+
+def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.kl_div(torch.tensor([0.5]).log(), torch.tensor([1.0]), reduction=2)
+        tensor(0.6931)
+    """
+    chosen = _reduction("kl_div", reduction)
+    return REGISTRY["kl_div"](input, target, log_target=log_target, reduction=chosen)
+
+
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.hinge_embedding_loss(torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0]))
+        tensor(0.6500)
+    """
+    chosen = _reduction("hinge_embedding_loss", reduction)
+    return REGISTRY["hinge_embedding_loss"](input, target, margin, reduction=chosen)
+
+
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
+        tensor(2.)
+    """
+    chosen = _reduction("margin_ranking_loss", reduction)
+    return REGISTRY["margin_ranking_loss"](input1, input2, target, margin, reduction=chosen)
+
+
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.cosine_embedding_loss(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]), torch.tensor(1))
+        tensor(1.)
+    """
+    chosen = _reduction("cosine_embedding_loss", reduction)
+    return REGISTRY["cosine_embedding_loss"](input1, input2, target, margin, reduction=chosen)
+
+
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-06,
+    swap: bool = False,
+    reduction: int = 1,
+) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.triplet_margin_loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2), margin=2.0)
+        tensor(0.5858)
+    """
+    chosen = _reduction("triplet_margin_loss", reduction)
+    return REGISTRY["triplet_margin_loss"](anchor, positive, negative, margin, p, eps, swap, reduction=chosen)
+
+
+def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([1.0]), True, False, 1e-8, 1)
+        tensor(1.)
+    """
+    chosen = _reduction("poisson_nll_loss", reduction)
+    return REGISTRY["poisson_nll_loss"](input, target, log_input, full, eps=eps, reduction=chosen)
+
+
+def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """`nn.functional.grid_sample` with numbers for its modes, in the order of its documentation, from 0.
+
+    Host: returns at once.
+    Example:
+        >>> torch.grid_sampler(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 1, 2), 0, 0, True)
+        tensor([[[[2.]]]])
+    """
+    for what, value, known in (
+        ("interpolation_mode", interpolation_mode, MODES),
+        ("padding_mode", padding_mode, PADDINGS),
+    ):
+        if type(value) is not int or not 0 <= value < len(known):
+            raise ArgumentError(
+                f"{what} must be 0, 1 or 2, got {shown(value)}", hint=f"they are {known}", operator="grid_sampler"
+            )
+    return REGISTRY["grid_sample"](input, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
+
+
+def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
+    """`nn.functional.affine_grid`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.affine_grid_generator(torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), True)
+        tensor([[[[-1.,  0.],
+                  [ 1.,  0.]]]])
+    """
+    return REGISTRY["affine_grid"](theta, tuple(size), align_corners)
 
 
 def batch_norm(
@@ -157,4 +276,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
 
 
-__all__ = [*_FUNCTIONS, "batch_norm", "instance_norm"]
+__all__ = [
+    *_FUNCTIONS, "affine_grid_generator", "batch_norm", "cosine_embedding_loss", "grid_sampler",
+    "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
+]  # fmt: skip
