@@ -65,7 +65,7 @@ def _unit_rows(x, eps=1e-12):
 def _cosine(a, b, dim=1, eps=1e-8):
     a, b = np.broadcast_arrays(a, b)
     lengths = [np.maximum(np.linalg.norm(each, axis=dim), eps) for each in (a, b)]
-    return (a * b).sum(dim) / (lengths[0] * lengths[1])
+    return 1 - (a * b).sum(dim) / (lengths[0] * lengths[1])
 
 
 def _add_at(x, index, source):
@@ -94,7 +94,7 @@ MEANINGS = {
     "root_mean_square": _root_mean_square,
     "unit_rows": _unit_rows,
     "patches": _patches,
-    "cosine_similarity": _cosine,
+    "cosine_distance": _cosine,
     "pick": lambda x, index: x.reshape(-1)[index],
     "add_at": _add_at,
     "average_many": lambda averages, params, decay: tuple(
@@ -238,7 +238,7 @@ def test_samples_are_of_every_type_and_layout(registered):
 
 
 TWICE = (
-    "hypotenuse", "root_mean_square", "unit_rows", "patches", "cosine_similarity", "pick", "gram", "z_loss", "z_terms",
+    "hypotenuse", "root_mean_square", "unit_rows", "patches", "cosine_distance", "pick", "gram", "z_loss", "z_terms",
 )  # fmt: skip
 
 

@@ -207,12 +207,16 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: 
     """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
 def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
+def affine_grid_generator(theta: Any, size: Sizes, align_corners: _bool) -> Tensor:
+    """`nn.functional.affine_grid`."""
 def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """As `alias`, but the result is a contiguous copy."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
     """Return whether all elements are close (see isclose)."""
+def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -301,8 +305,12 @@ def atleast_3d(*tensors: Tensor) -> Tensor:
     """The tensor, or the tensors as a tuple, with at least three dimensions: [n] becomes [1, n, 1], [n, m] [n, m, 1]."""
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The triangle 1 - |2 n / N - 1|."""
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
+    """`nn.functional.batch_norm` with its arguments in another order.  cudnn_enabled has no effect."""
 def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A tensor like `input` in which each element is 1 with probability p, else 0."""
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """input1 @ weight[k] @ input2 + bias[k] for each k."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
     """As in `nn.functional`, but without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -339,6 +347,8 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All tuples with one element of each vector, as rows; the first vector varies slowest.  One vector is returned."""
 def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along a dimension."""
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The p-norm of the difference of every row of x1 and every row of x2."""
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round up to an integer; integers are unchanged."""
 def ceil_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -381,6 +391,8 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The tensor itself, or `out` with its values: a real number is its own conjugate."""
 def conj_physical_(input: Tensor) -> Tensor:
     """The tensor itself, unchanged: a real number is its own conjugate."""
+def constant_pad_nd(input: Tensor, pad: Any, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+    """`nn.functional.pad` of mode "constant"."""
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The magnitude of `input` with the sign of `other`; integers give float32."""
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -393,6 +405,10 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic cosine."""
 def cosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `cosh`: overwrites this tensor with the result, and returns it."""
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
 def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -487,6 +503,10 @@ def expm1_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `expm1`: overwrites this tensor with the result, and returns it."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
+def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+def feature_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Set each channel of each instance to 0 with probability p, and scale the others by 1 / (1 - p)."""
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """A tensor like the input, filled with a number or with the value of a 0-dim tensor."""
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
@@ -555,6 +575,10 @@ def greater(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
     """input > other, as bool."""
 def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input >= other, as bool."""
+def grid_sampler(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """`nn.functional.grid_sample` with numbers for its modes, in the order of its documentation, from 0."""
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input > other, as bool."""
 def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
@@ -565,6 +589,8 @@ def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) 
     """0 from -lambd to lambd, else x."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
+def hinge_embedding_loss(input: Tensor, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
@@ -599,6 +625,8 @@ def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce
     """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
+    """`nn.functional.instance_norm` with its arguments in another order.  cudnn_enabled has no effect."""
 def is_complex(input: Tensor) -> _bool:
     """Return False, as no tensor is complex."""
 def is_conj(input: Tensor) -> _bool:
@@ -639,6 +667,8 @@ def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for being real, which all are."""
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
+def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
@@ -705,6 +735,8 @@ def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool =
     """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input < other, as bool."""
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -815,6 +847,10 @@ def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtyp
     """As `ones`, with the shape, type and device of `input` unless others are named."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The p-norm of x1 - x2 + eps over the last dimension."""
+def pdist(input: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The p-norm of the difference of each row and every later one."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """A view with the dimensions in another order."""
 def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
@@ -823,6 +859,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = .
     """Images whose r * r channels become squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
     """The reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r."""
+def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The n-th derivative of digamma."""
 def positive(input: Tensor) -> Tensor:
@@ -889,6 +927,8 @@ def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself, which is no lazy negative."""
 def result_type(tensor: Any = ..., other: Tensor | Number = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
     """Return the type of the result of arithmetic on two tensors or numbers."""
+def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
 def roll(input: Tensor, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened."""
 def rot90(input: Tensor, k: _int = ..., dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1041,6 +1081,8 @@ def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
     """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
+def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:

@@ -83,3 +83,21 @@ def test_a_parameter_list_registers_tensors():
         net.append(1)
     with pytest.raises(IndexRangeError):
         net[3]
+
+
+def test_a_dict_of_parameters():
+    params = nn.ParameterDict({"a": torch.ones(2), "b": nn.Parameter(torch.zeros(1))})
+    params["c"] = torch.ones(3)
+    assert list(params) == list(params.state_dict()) == ["a", "b", "c"] and len(params) == 3 and "a" in params
+    assert all(isinstance(each, nn.Parameter) for each in params.values())
+    assert params.pop("b").shape == (1,) and [name for name, _ in params.items()] == ["a", "c"]
+    assert params.popitem()[0] == "c" and params.get("x") is None
+    assert params.setdefault("a", torch.zeros(9)).shape == (2,)
+    assert list(params | nn.ParameterDict({"z": torch.ones(1)})) == ["a", "z"] and list(params) == ["a"]
+    assert repr(params) == "ParameterDict(\n  (a): Parameter containing: [float32[2] on cpu]\n)"
+    params.clear()
+    assert list(params.parameters()) == []
+    with pytest.raises(KeyError, match="ParameterDict: .*'a'"):
+        params["a"]
+    with pytest.raises(TypeError, match="ParameterDict: .*int"):
+        params["a"] = 3

@@ -126,7 +126,7 @@ def test_weight_and_bias_follow():
 def test_parts_may_be_left_out():
     assert [name for name, _ in nn.LayerNorm(3, bias=False).named_parameters()] == ["weight"]
     assert list(nn.LayerNorm(3, elementwise_affine=False).parameters()) == []
-    assert repr(nn.LayerNorm(3)) == "LayerNorm((3,), eps=1e-05, elementwise_affine=True)"
+    assert repr(nn.LayerNorm(3)) == "LayerNorm((3,), eps=1e-05, elementwise_affine=True, bias=True)"
 
 
 def test_values_are_dropped_or_scaled_in_training_only():
@@ -183,3 +183,15 @@ def test_bad_arguments():
     with pytest.raises(ShapeError, match=r"must have 2 dimensions, this is float32\[3\]"):
         nn.Embedding.from_pretrained(torch.ones(3))
     assert not nn.Embedding.from_pretrained(torch.ones(3, 1)).weight.requires_grad
+
+
+def test_bilinear():
+    net = nn.Bilinear(2, 3, 4)
+    x, y = torch.randn(5, 2), torch.randn(5, 3)
+    expected = [[(x[n] @ net.weight[k] @ y[n] + net.bias[k]).item() for k in range(4)] for n in range(5)]
+    assert torch.allclose(net(x, y), torch.tensor(expected), atol=1e-5)
+    assert net(x[0], y[0]).shape == (4,) and repr(net) == (
+        "Bilinear(in1_features=2, in2_features=3, out_features=4, bias=True)"
+    )
+    with pytest.raises(RuntimeError, match=r"bilinear: .*\[5, 3\] and \[5, 3\].*\[4, 2, 3\]"):
+        net(y, y)

@@ -411,7 +411,7 @@ def test_graphed_callables(gpus, call, error, begins):
         ("nn.functional", "conv2d"),
         ("nn.init", "orthogonal_"),
         ("nn.parallel", "DistributedDataParallel"),
-        ("nn.utils", "rnn"),
+        ("nn.utils", "prune"),
         ("optim", "SparseAdam"),
         ("optim.lr_scheduler", "EPOCH_DEPRECATION_WARNING"),
         ("utils", "dlpack"),

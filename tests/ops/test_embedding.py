@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import AcceleratorError, ArgumentError, DtypeError, IndexRangeError, ShapeError
+from flambeau.nn import functional as F
 from flambeau.ops import embedding as module
 from flambeau.ops.embedding import embedding, embedding_backward, one_hot
 from flambeau.tensor.factories import tensor
@@ -99,3 +101,45 @@ def test_errors_name_every_value():
         embedding(tensor([1]), tensor(TABLE.ravel()))
     with pytest.raises(ArgumentError, match=r"padding_idx must lie in \[-4, 3\], got 4"):
         embedding(tensor([1]), tensor(TABLE), 4)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags(mode):
+    table = np.random.default_rng(0).standard_normal((6, 3))
+    bags = [[1, 2], [], [4, 2, 2, 5], [1]]
+    join = {"sum": np.sum, "mean": np.mean, "max": np.max}[mode]
+    expected = [join(table[bag], axis=0) if bag else np.zeros(3) for bag in bags]
+    flat, starts = tensor([index for bag in bags for index in bag]), tensor([0, 2, 2, 6])
+    found = F.embedding_bag(flat, tensor(table), starts, mode=mode)
+    np.testing.assert_allclose(found.numpy(), expected)
+    found = F.embedding_bag(flat, tensor(table), tensor([0, 2, 2, 6, 7]), mode=mode, include_last_offset=True)
+    np.testing.assert_allclose(found.numpy(), expected)
+    found = F.embedding_bag(tensor([[1, 2], [4, 5]]), tensor(table), mode=mode)
+    np.testing.assert_allclose(found.numpy(), [join(table[[1, 2]], axis=0), join(table[[4, 5]], axis=0)])
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_padding_is_left_out_of_a_bag(mode):
+    table = tensor([[1.0], [-5.0], [3.0]], requires_grad=True)
+    lines = F.embedding_bag(tensor([[1, 2], [2, 2]]), table, mode=mode, padding_idx=2)
+    flat = F.embedding_bag(tensor([1, 2, 2, 2]), table, tensor([0, 2]), mode=mode, padding_idx=2)
+    assert lines.tolist() == flat.tolist() == [[-5], [0]]
+    lines.sum().backward()
+    assert table.grad.tolist() == [[0], [1], [0]]
+
+
+def test_weights_of_a_bag():
+    table, weights = tensor([[1.0], [2.0]]), tensor([[0.5, 4.0]], requires_grad=True)
+    found = F.embedding_bag(tensor([[0, 1]]), table, mode="sum", per_sample_weights=weights)
+    found.backward()
+    assert found.tolist() == [[8.5]] and weights.grad.tolist() == [[1, 2]]
+
+
+def test_an_embedding_bag_layer():
+    net = torch.nn.EmbeddingBag.from_pretrained(tensor([[3.0, 4.0], [0.0, 1.0]]), max_norm=1.0, mode="sum")
+    assert not net.weight.requires_grad
+    np.testing.assert_allclose(net(tensor([[0, 1]])).numpy(), [[0.6, 1.8]], rtol=1e-6)
+    assert repr(torch.nn.EmbeddingBag(4, 3, padding_idx=-1)) == "EmbeddingBag(4, 3, mode='mean', padding_idx=3)"
+    assert torch.nn.EmbeddingBag(4, 3, padding_idx=1).weight[1].tolist() == [0, 0, 0]
+    with pytest.raises(RuntimeError, match="offsets.0. has to be 0, got 1"):
+        F.embedding_bag(tensor([0, 1]), tensor([[1.0], [2.0]]), tensor([1]))

@@ -302,6 +302,122 @@ class ParameterList(Module):
         return enclosed("ParameterList", [], lines)
 
 
+class ParameterDict(Module):
+    """A dict of parameters, registered as such; tensors become parameters.  It has no forward.
+
+    Example:
+        >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
+        >>> params["shift"] = torch.zeros(2)
+        >>> list(params)
+        ['scale', 'shift']
+    """
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def _checked(self, key: Any) -> str:
+        if key not in self._keys:
+            held = ", ".join(map(repr, self._keys)) or "none"
+            raise NamingError(
+                f"there is no parameter {shown(key)}; there are: {held}",
+                hint="use one of these",
+                operator="ParameterDict",
+            )
+        return str(key)
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, self._checked(key))
+
+    def __setitem__(self, key: str, parameter: Any) -> None:
+        check_name("ParameterDict", self, key, "parameter", self._parameters)
+        setattr(self, key, _as_parameter("ParameterDict", parameter))
+        self._keys[key] = None
+
+    def __delitem__(self, key: str) -> None:
+        delattr(self, self._checked(key))
+        del self._keys[key]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self._keys))
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._keys
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        return self.copy().__ior__(other)
+
+    def __ior__(self, other: Any) -> Self:
+        self.update(other)
+        return self
+
+    def copy(self) -> ParameterDict:
+        """A dict of the same parameters."""
+        return ParameterDict(dict(self.items()))
+
+    def update(self, parameters: Any) -> None:
+        """Add the parameters of a mapping, or of (key, parameter) pairs."""
+        pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        for key, value in checks.listed("update", "parameters", "(key, parameter) pairs", pairs):
+            self[key] = value
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The parameter of a key, which is first set to the default if it is missing."""
+        if key not in self._keys:
+            self[key] = default
+        return self[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The parameter of a key, or the default."""
+        return self[key] if key in self._keys else default
+
+    def pop(self, key: str) -> Any:
+        """Remove a parameter and return it."""
+        found = self[key]
+        del self[key]
+        return found
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last parameter and return it with its key."""
+        if not self._keys:
+            raise NamingError("it is empty", hint="test len() first", operator="popitem")
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        """Remove all parameters."""
+        for key in list(self._keys):
+            del self[key]
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new dict with one value for all keys."""
+        return ParameterDict(dict.fromkeys(keys, default))
+
+    def keys(self) -> Any:
+        return self._keys.keys()
+
+    def items(self) -> Any:
+        return [(key, self[key]) for key in self._keys]
+
+    def values(self) -> Any:
+        return [self[key] for key in self._keys]
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotSupportedError("it has no forward", hint="use its parameters", operator="ParameterDict")
+
+    def __repr__(self) -> str:
+        lines = [f"({key}): Parameter containing: [{each.describe()}]" for key, each in self.items()]
+        return enclosed("ParameterDict", [], lines)
+
+
 def _as_parameter(called: str, value: Any) -> Parameter:
     if isinstance(value, Parameter):
         return value

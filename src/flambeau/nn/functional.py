@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from .. import callers, dtypes, ops  # noqa: F401  (ops registers the operators)
 from ..autograd.mode import GradMode
 from ..core.call import call_inplace
 from ..core.tensor import TensorBase
+from ..dtypes import int64
+from ..errors import ArgumentError, DtypeError, ShapeError
 from ..errors import no_attribute as _no_attribute
+from ..ops.losses import reduced, reduction_of
+from ..ops.margin_losses import check_triplet
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories, functions
 from ..tensor.operators import inplace_function
+from .multihead import multi_head_attention_forward
 
 SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
 SMALLEST_NORMAL = {  # the least positive numbers of the types that are not denormal
@@ -20,6 +26,11 @@ SMALLEST_NORMAL = {  # the least positive numbers of the types that are not deno
 _lookup = REGISTRY["embedding"]
 one_hot = REGISTRY["one_hot"]
 layer_norm = REGISTRY["layer_norm"]
+rms_norm = REGISTRY["rms_norm"]
+local_response_norm = REGISTRY["local_response_norm"]
+pad = REGISTRY["pad"]
+interpolate = REGISTRY["interpolate"]
+bilinear = REGISTRY["bilinear"]
 gelu = REGISTRY["gelu"]
 tanh = REGISTRY["tanh"]
 sigmoid = REGISTRY["sigmoid"]
@@ -46,6 +57,21 @@ nll_loss = REGISTRY["nll_loss"]
 cross_entropy = REGISTRY["cross_entropy"]
 binary_cross_entropy = REGISTRY["binary_cross_entropy"]
 binary_cross_entropy_with_logits = REGISTRY["binary_cross_entropy_with_logits"]
+kl_div = REGISTRY["kl_div"]
+huber_loss = REGISTRY["huber_loss"]
+poisson_nll_loss = REGISTRY["poisson_nll_loss"]
+gaussian_nll_loss = REGISTRY["gaussian_nll_loss"]
+hinge_embedding_loss = REGISTRY["hinge_embedding_loss"]
+margin_ranking_loss = REGISTRY["margin_ranking_loss"]
+cosine_embedding_loss = REGISTRY["cosine_embedding_loss"]
+triplet_margin_loss = REGISTRY["triplet_margin_loss"]
+multi_margin_loss = REGISTRY["multi_margin_loss"]
+multilabel_margin_loss = REGISTRY["multilabel_margin_loss"]
+multilabel_soft_margin_loss = REGISTRY["multilabel_soft_margin_loss"]
+soft_margin_loss = REGISTRY["soft_margin_loss"]
+cosine_similarity = REGISTRY["cosine_similarity"]
+pairwise_distance = REGISTRY["pairwise_distance"]
+pdist = REGISTRY["pdist"]
 scaled_dot_product_attention = REGISTRY["scaled_dot_product_attention"]
 
 
@@ -235,6 +261,96 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     return input.copy_(result) if inplace and result is not input else result
 
 
+def _drop(name: str, called: str, input: Any, p: float, training: bool, inplace: bool) -> Any:
+    """Call a dropout operator under the name of a function; write its result in place where that is asked for."""
+    checks.tensor(called, "input", input)
+    checks.flag(called, "training", training)
+    result = REGISTRY[name].called_as(called)(input, p, training)
+    return input.copy_(result) if inplace and result is not input else result
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
+
+    Shapes: [n, c, l] or [c, l]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1], ShapeError for another number of dimensions.
+    Example:
+        >>> x = torch.nn.functional.dropout1d(torch.ones(50, 4, 3), p=0.5)
+        >>> sorted(set(x.sum(2).flatten().tolist()))
+        [0.0, 6.0]
+    """
+    checks.tensor("dropout1d", "input", input)
+    if input.ndim not in (2, 3):
+        raise ShapeError(
+            f"expected 2D or 3D input, but received a {input.ndim}D input of shape {list(input.shape)}",
+            hint="[n, c, l] or [c, l]: dropout takes every shape",
+            operator="dropout1d",
+        )
+    batch = input if input.ndim == 3 else input.unsqueeze(0)
+    result = _drop("feature_dropout", "dropout1d", batch, p, training, inplace)
+    return input if inplace else result if input.ndim == 3 else result.squeeze(0)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
+
+    Shapes: [n, c, h, w]; the result as the input.  Other numbers of dimensions give a warning: the channels are
+            dimension 1 of these too.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> x = torch.nn.functional.dropout2d(torch.ones(50, 4, 2, 2), p=0.5)
+        >>> sorted(set(x.sum((2, 3)).flatten().tolist()))
+        [0.0, 8.0]
+    """
+    checks.tensor("dropout2d", "input", input)
+    if input.ndim != 4:
+        callers.warn(f"dropout2d: received a {input.ndim}D input; dimension 1 is taken for the channels")
+    return _drop("feature_dropout", "dropout2d", input, p, training, inplace)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
+
+    Shapes: [n, c, d, h, w] or [c, d, h, w]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> x = torch.nn.functional.dropout3d(torch.ones(50, 4, 1, 2, 2), p=0.5)
+        >>> sorted(set(x.sum((2, 3, 4)).flatten().tolist()))
+        [0.0, 8.0]
+    """
+    checks.tensor("dropout3d", "input", input)
+    if input.ndim not in (4, 5):
+        callers.warn(f"dropout3d: received a {input.ndim}D input, expected 4D or 5D")
+    batch = input if input.ndim == 5 else input.unsqueeze(0)
+    result = _drop("feature_dropout", "dropout3d", batch, p, training, inplace)
+    return input if inplace else result if input.ndim == 5 else result.squeeze(0)
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1.
+
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> x = torch.nn.functional.alpha_dropout(torch.ones(1000), p=0.5, training=True)
+        >>> len(set(x.tolist()))
+        2
+    """
+    return _drop("alpha_dropout", "alpha_dropout", input, p, training, inplace)
+
+
+def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """`alpha_dropout` of whole channels.
+
+    Shapes: [n, c, *]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions.
+    Example:
+        >>> x = torch.nn.functional.feature_alpha_dropout(torch.ones(50, 4, 3), p=0.5, training=True)
+        >>> len(set(x.flatten().tolist()))
+        2
+    """
+    return _drop("feature_alpha_dropout", "feature_alpha_dropout", input, p, training, inplace)
+
+
 def embedding(
     input: Any,
     weight: Any,
@@ -271,6 +387,312 @@ def _limit_rows(weight: Any, rows: Any, max_norm: float, norm_type: float) -> No
         norms = found.norm(norm_type, 1, True)
         scaled = found * (max_norm / (norms + SMALLEST_NORM))
         weight.index_copy_(0, index, REGISTRY["where"](norms > max_norm, scaled, found))
+
+
+def _require_several(name: str, what: str, count: int, shape: Any) -> None:
+    """Raise ArgumentError for a batch with one value per channel, whose variance is not defined."""
+    if count == 1:
+        raise ArgumentError(
+            f"expected more than 1 {what} when training, got input size {list(shape)}",
+            hint="use a larger batch, or the running statistics",
+            operator=name,
+        )
+
+
+def batch_norm(
+    input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
+    momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel.
+
+    training: use the mean and variance of the batch, and move the running ones to them by the share `momentum`, in
+    place (the variance with count - 1 in its divisor); otherwise use the running ones.
+    Shapes: input [n, c, *]; all others [c]; the result as the input.
+    Host:   returns at once.
+    Raises: ArgumentError for one value per channel in training, ShapeError, DtypeError.
+    Example:
+        >>> mean, variance = torch.zeros(1), torch.ones(1)
+        >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), mean, variance, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
+        >>> mean, variance
+        (tensor([0.2000]), tensor([1.1000]))
+    """
+    checks.tensor("batch_norm", "input", input)
+    if training and input.ndim > 1:
+        count = input.numel() // max(input.shape[1], 1)
+        _require_several("batch_norm", "value per channel", count, input.shape)
+    return functions.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def instance_norm(
+    input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance.
+
+    use_input_stats: use the mean and variance of the instance, and move the running ones to their averages by the share
+    `momentum`, in place; otherwise use the running ones.
+    Shapes: input [n, c, *]; all others [c]; the result as the input.
+    Host:   returns at once.
+    Raises: ArgumentError for one value per channel, ShapeError, DtypeError.
+    Example:
+        >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0], [4.0, 4.0]]]))
+        tensor([[[-1.0000,  1.0000],
+                 [ 0.0000,  0.0000]]])
+    """
+    checks.tensor("instance_norm", "input", input)
+    if use_input_stats and input.ndim > 1:
+        _require_several("instance_norm", "spatial element", prod(input.shape[2:]), input.shape)
+    return functions.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
+
+
+def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias.
+
+    Shapes: input [n, c, *], with c a multiple of num_groups; weight and bias [c]; the result as the input.
+    Host:   returns at once.
+    Raises: ArgumentError for one value per group, ShapeError, DtypeError.
+    Example:
+        >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 0.0, 8.0]]), 2)
+        tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    checks.tensor("group_norm", "input", input)
+    if input.ndim > 1 and num_groups:
+        count = input.numel() // num_groups
+        _require_several("group_norm", "value per channel", count, input.shape)
+    return REGISTRY["group_norm"](input, num_groups, weight, bias, eps)
+
+
+def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+    """Divide vectors along `dim` by their p-norm, or by eps where that is larger.
+
+    Shapes: the result as the input.
+    Host:   returns at once.
+    Raises: IndexRangeError for a bad dimension, DtypeError for integers.
+    Example:
+        >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
+    """
+    return REGISTRY["normalize"](input, p, dim, eps, out=out)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None, margin: float = 1.0,
+    swap: bool = False, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """`triplet_margin_loss` with a function of two tensors as distance; None is `pairwise_distance`.
+
+    Raises: ArgumentError for a bad reduction or margin, ShapeError.
+    Example:
+        >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
+        >>> def distance(a, b):
+        ...     return (a - b).abs().amax(-1)
+        >>> torch.nn.functional.triplet_margin_with_distance_loss(anchor, near, far, distance_function=distance)
+        tensor(0.5000)
+    """
+    name = "triplet_margin_with_distance_loss"
+    for called, value in (("anchor", anchor), ("positive", positive), ("negative", negative)):
+        checks.tensor(name, called, value)
+    reduction = reduction_of(name, None, None, reduction)
+    check_triplet(name, margin, anchor, positive, negative)
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = REGISTRY["minimum"](far, distance(positive, negative))
+    return reduced((margin + near - far).clamp_min(0), reduction)
+
+
+def upsample(
+    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
+) -> Any:
+    """A former name of `interpolate`.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.nn.functional.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
+    callers.warn("upsample: the function is deprecated; use interpolate")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """A former name of `interpolate` with mode "nearest".
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.nn.functional.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
+    callers.warn("upsample_nearest: the function is deprecated; use interpolate")
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """A former name of `interpolate` with mode "bilinear" and aligned corners.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.nn.functional.upsample_bilinear(torch.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
+        tensor([[[[1., 2., 3.]]]])
+    """
+    callers.warn("upsample_bilinear: the function is deprecated; use interpolate")
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+def embedding_bag(
+    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """The sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
+
+    offsets: where each bag begins in a 1D input; include_last_offset: the last one is where the last bag ends.
+    max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
+    scale_grad_by_freq, sparse: must be False; gradients are dense.
+    per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is left out.
+    Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
+    Raises: ArgumentError, NotSupportedError for arguments that do not fit; IndexRangeError as `embedding`.
+    Example:
+        >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+        >>> torch.nn.functional.embedding_bag(torch.tensor([1, 2, 2]), table, torch.tensor([0, 2]), mode="sum")
+        tensor([[3., 3.],
+                [2., 2.]])
+    """
+    checks.tensor("embedding_bag", "input", input)
+    checks.tensor("embedding_bag", "weight", weight)
+    checks.absent("embedding_bag", "scale_grad_by_freq", scale_grad_by_freq)
+    checks.absent("embedding_bag", "sparse", sparse)
+    if max_norm is not None:
+        _limit_rows(weight, input, max_norm, norm_type)
+    called = REGISTRY["embedding_bag"]
+    return called(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx)
+
+
+def _corners(name: str, align_corners: Any) -> bool:
+    if align_corners is None:
+        callers.warn(f"{name}: no align_corners was given, False is used")
+    return bool(align_corners)
+
+
+def grid_sample(
+    input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
+) -> Any:
+    """Values of images at the points of a grid.
+
+    grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.
+    mode: "bilinear" (also of volumes), "nearest" or "bicubic".  padding_mode: what is outside an image: "zeros", its
+    "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the image's borders.
+    Shapes: [n, c, h, w] and [n, *, *, 2] give [n, c, *, *]; [n, c, d, h, w] and [n, *, *, *, 3] give [n, c, *, *, *].
+    Raises: ArgumentError for a bad mode, ShapeError, NotSupportedError for "bicubic" of volumes.
+    Example:
+        >>> image = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+        >>> points = torch.tensor([[[[0.0, 0.0], [1.0, -1.0]]]])
+        >>> torch.nn.functional.grid_sample(image, points, align_corners=True)
+        tensor([[[[2.5000, 2.0000]]]])
+    """
+    return REGISTRY["grid_sample"](input, grid, mode, padding_mode, _corners("grid_sample", align_corners))
+
+
+def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
+    """The points of an image under affine maps: a grid for `grid_sample`.
+
+    size: of the image, (n, c, h, w) or (n, c, d, h, w).  align_corners: as in `grid_sample`.
+    Shapes: theta [n, 2, 3] gives [n, h, w, 2], and [n, 3, 4] gives [n, d, h, w, 3].
+    Raises: ArgumentError for a theta or size that do not fit, NotSupportedError for other numbers of dimensions.
+    Example:
+        >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 3), align_corners=True)[0, 0]
+        tensor([[-1.,  0.],
+                [ 0.,  0.],
+                [ 1.,  0.]])
+    """
+    return REGISTRY["affine_grid"](theta, tuple(size), _corners("affine_grid", align_corners))
+
+
+def _lengths(name: str, values: Any) -> list[int]:
+    """Lengths as numbers.  Host: waits for those on a GPU."""
+    if not isinstance(values, TensorBase):
+        return [int(each) for each in checks.listed("ctc_loss", name, "ints", values)]
+    listed = values.tolist()  # type: ignore[attr-defined]
+    return listed if isinstance(listed, list) else [listed]
+
+
+def ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:  # fmt: skip
+    """Negative log-probability of all paths that give the targets (A. Graves et al., 2006).
+
+    input_lengths, target_lengths: of each sequence, tensors or lists.  blank: the class between labels.
+    reduction: "mean" divides each loss by its target's length, and then takes the mean.
+    zero_infinity: losses and gradients of targets that are too long for their inputs are 0.
+    Shapes: log_probs [t, n, c] and targets [n, s], or all of them in one dimension; or [t, c] and [s] without a batch.
+            The result is (), or [n] with reduction "none".
+    Host:   waits for lengths on a GPU.
+    Raises: ArgumentError, ShapeError, DtypeError for arguments that do not fit; IndexRangeError for a label out of
+            range on the CPU.
+    Example:
+        >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
+        >>> torch.nn.functional.ctc_loss(logs, torch.tensor([[1]]), [2], [1])
+        tensor(0.2877)
+    """
+    name = "ctc_loss"
+    checks.tensor(name, "log_probs", log_probs)
+    checks.tensor(name, "targets", targets)
+    reduction = reduction_of(name, None, None, reduction)
+    is_batched = log_probs.ndim == 3
+    logs = log_probs if is_batched else log_probs.unsqueeze(1)
+    if logs.ndim != 3 or targets.ndim not in (1, 2) or not 0 <= blank < logs.shape[2]:
+        raise ShapeError(
+            f"log_probs {list(log_probs.shape)}, targets {list(targets.shape)} and blank {blank} do not fit",
+            hint="[t, n, c], [n, s] and one of the c classes",
+            operator=name,
+        )
+    if not logs.dtype.is_floating_point or targets.dtype.is_floating_point:
+        raise DtypeError(
+            f"log_probs must be floating point and targets integers, got {logs.dtype.name} and {targets.dtype.name}",
+            hint="convert targets with .long()",
+            operator=name,
+        )
+    times, batch = logs.shape[:2]
+    inputs, counts = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
+    if len(inputs) != batch or len(counts) != batch or (targets.ndim == 2 and targets.shape[0] != batch):
+        raise ShapeError(
+            f"{batch} sequences need as many lengths and targets, got {len(inputs)} input lengths, {len(counts)} "
+            f"target lengths and targets {list(targets.shape)}",
+            hint="one length for each sequence",
+            operator=name,
+        )
+    room = targets.shape[1] if targets.ndim == 2 else targets.shape[0]
+    longest = max(counts, default=0)
+    used = longest if targets.ndim == 2 else sum(counts)
+    if min([*inputs, *counts], default=0) < 0 or max(inputs, default=0) > times or used > room:
+        raise ShapeError(
+            f"input lengths {inputs} must be 0 to {times}, and target lengths {counts} fit targets "
+            f"{list(targets.shape)}",
+            hint="lengths count from the first element",
+            operator=name,
+        )
+    starts = [sum(counts[:n]) for n in range(batch)] if targets.ndim == 1 else [n * room for n in range(batch)]
+    place = {"device": logs.device, "dtype": int64}
+    numbers = [factories.tensor(each, **place) for each in (starts, inputs, counts)]
+    flat = targets.to(int64).reshape(-1)
+    losses = REGISTRY["ctc_paths"](logs, flat, *numbers, longest, blank, zero_infinity)[0].to(logs.dtype)
+    if zero_infinity:
+        losses = losses.masked_fill(losses == float("inf"), 0)
+    if reduction == "mean":
+        return (losses / numbers[2].clamp_min(1)).mean()
+    if reduction == "sum":
+        return losses.sum()
+    return losses if is_batched else losses.squeeze(0)
 
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
@@ -334,12 +756,19 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_", "cross_entropy", "dropout", "elu",
-    "elu_", "embedding", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
-    "hardtanh_", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear", "log_softmax", "logsigmoid",
-    "mish", "mse_loss", "nll_loss", "one_hot", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_",
-    "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "smooth_l1_loss", "softmax", "softmin",
-    "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+    "affine_grid", "alpha_dropout", "batch_norm", "bilinear", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "celu", "celu_", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
+    "ctc_loss", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
+    "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss",
+    "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
+    "local_response_norm", "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss",
+    "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
+    "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist", "poisson_nll_loss", "prelu", "relu",
+    "relu6", "relu_", "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu",
+    "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh",
+    "tanhshrink", "threshold", "threshold_", "triplet_margin_loss", "triplet_margin_with_distance_loss", "upsample",
+    "upsample_bilinear", "upsample_nearest",
 ]  # fmt: skip
 
 

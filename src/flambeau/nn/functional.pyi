@@ -16,6 +16,14 @@ from ..runtime.generator import Generator as Generator
 from ..memory_formats import layout as _layout
 from ..tensor.tensor import *
 
+def affine_grid(theta: Any, size: Sizes, align_corners: Any = ...) -> Tensor:
+    """The points of an image under affine maps: a grid for `grid_sample`."""
+def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
+    """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1."""
+def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Tensor | None = ..., bias: Tensor | None = ..., training: _bool = ..., momentum: _float = ..., eps: _float = ...) -> Tensor:
+    """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel."""
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """input1 @ weight[k] @ input2 + bias[k] for each k."""
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """-(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., pos_weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -24,20 +32,42 @@ def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
     """input where it is positive, else alpha * (exp(input / alpha) - 1); inplace: the input is overwritten."""
 def celu_(input: Tensor, alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `celu`: overwrites this tensor with the result, and returns it."""
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1."""
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., label_smoothing: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-probability of the target, from unnormalised logits."""
+def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: _int = ..., reduction: str = ..., zero_infinity: _bool = ...) -> Tensor:
+    """Negative log-probability of all paths that give the targets (A. Graves et al., 2006)."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """In training, each element is 0 with probability p, else multiplied by 1 / (1 - p)."""
+def dropout1d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
+    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p)."""
+def dropout2d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
+    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p)."""
+def dropout3d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
+    """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p)."""
 def elu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
     """input where it is positive, else alpha * (exp(input) - 1); inplace: the input is overwritten."""
 def elu_(input: Tensor, alpha: Number = ..., scale: Any = ..., input_scale: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else alpha * (exp(x) - 1)."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """The rows of `weight` that `input` names."""
+def embedding_bag(input: Tensor, weight: Tensor | None, offsets: Any = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., mode: str = ..., sparse: _bool = ..., per_sample_weights: Any = ..., include_last_offset: _bool = ..., padding_idx: _int | None = ...) -> Tensor:
+    """The sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag."""
+def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | Number, full: _bool = ..., eps: _float = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2."""
 def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """x times the cumulative distribution function of the normal distribution."""
 def glu(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The first half along `dim` times the sigmoid of the second."""
+def grid_sample(input: Tensor, grid: Any, mode: str = ..., padding_mode: str = ..., align_corners: Any = ...) -> Tensor:
+    """Values of images at the points of a grid."""
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ...) -> Tensor:
+    """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def gumbel_softmax(logits: Any, tau: _float = ..., hard: _bool = ..., eps: _float = ..., dim: _int = ...) -> Tensor:
     """A random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -50,6 +80,16 @@ def hardtanh(input: Tensor, min_val: _float = ..., max_val: _float = ..., inplac
     """input limited to [min_val, max_val]; inplace: the input is overwritten."""
 def hardtanh_(input: Tensor, min_val: Any = ..., max_val: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """x limited to [min_val, max_val].  NaN is unchanged."""
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """input where the target is 1, and max(0, margin - input) where it is -1."""
+def huber_loss(input: Tensor, target: Tensor, reduction: str = ..., delta: _float = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2)."""
+def instance_norm(input: Tensor, running_mean: Any = ..., running_var: Any = ..., weight: Tensor | None = ..., bias: Tensor | None = ..., use_input_stats: _bool = ..., momentum: _float = ..., eps: _float = ...) -> Tensor:
+    """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance."""
+def interpolate(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ..., recompute_scale_factor: Any = ..., antialias: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Resample the spatial dimensions to another size."""
+def kl_div(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., log_target: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """target * (log(target) - input), where input has logarithms of probabilities."""
 def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Absolute difference of input and target: its mean, sum, or each term."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -60,18 +100,40 @@ def leaky_relu_(input: Tensor, negative_slope: Any = ..., *, out: Tensor | None 
     """x where it is positive, else x * negative_slope."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
     """input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
+def local_response_norm(input: Tensor, size: _int, alpha: _float = ..., beta: _float = ..., k: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """input / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; missing neighbours are 0."""
 def log_softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """The logarithm of `softmax`."""
 def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of 1 / (1 + exp(-x))."""
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2."""
 def mish(input: Tensor, inplace: _bool = ...) -> Tensor:
     """input * tanh(softplus(input)); inplace: the input is overwritten."""
 def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Squared difference of input and target: its mean, sum, or each term."""
+def multi_head_attention_forward(query: Any, key: Any, value: Tensor | Number, embed_dim_to_check: _int, num_heads: _int, in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: _bool, dropout_p: _float, out_proj_weight: Any, out_proj_bias: Any, training: _bool = ..., key_padding_mask: Any = ..., need_weights: _bool = ..., attn_mask: Any = ..., use_separate_proj_weight: _bool = ..., q_proj_weight: Any = ..., k_proj_weight: Any = ..., v_proj_weight: Any = ..., static_k: Any = ..., static_v: Any = ..., average_attn_weights: _bool = ..., is_causal: _bool = ...) -> tuple[Any, Any]:
+    """Project the inputs, attend in every head, and project the joined heads: (result, attention weights or None)."""
+def multi_margin_loss(input: Tensor, target: Tensor, p: _int = ..., margin: _float = ..., weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes."""
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Sum of max(0, 1 - input[label] + input[other]) over the labels of a sample and its other classes, over c."""
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Mean over the classes of the binary cross entropy of sigmoid(input), times weight."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-probability of the target classes, from log-probabilities."""
+def normalize(input: Tensor, p: _float = ..., dim: Sizes | None = ..., eps: _float = ..., out: Tensor | None = ...) -> Tensor:
+    """Divide vectors along `dim` by their p-norm, or by eps where that is larger."""
 def one_hot(tensor: Tensor, num_classes: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """1 at each index, 0 elsewhere, along a new last dimension."""
+def pad(input: Tensor, pad: Any, mode: str = ..., value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Add elements before and after those of the last dimensions; numbers below 0 cut elements off."""
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The p-norm of x1 - x2 + eps over the last dimension."""
+def pdist(input: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The p-norm of the difference of each row and every later one."""
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = ..., full: _bool = ..., size_average: _bool | None = ..., eps: _float = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Negative log-likelihood of counts: exp(input) - target * input, or of a rate: input - target * log(input + eps)."""
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
 def relu(input: Tensor, inplace: _bool = ...) -> Tensor:
@@ -80,6 +142,8 @@ def relu6(input: Tensor, inplace: _bool = ...) -> Tensor:
     """input limited to [0, 6]; inplace: the input is overwritten."""
 def relu_(input: Tensor) -> Tensor:
     """max(input, 0), in place."""
+def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """input where it is positive, else input times a slope: random in training, else the mean of both."""
 def rrelu_(input: Tensor, lower: Any = ..., upper: Any = ..., training: Any = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -96,6 +160,8 @@ def silu(input: Tensor, inplace: _bool = ...) -> Tensor:
     """input * sigmoid(input); inplace: the input is overwritten."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2."""
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """log(1 + exp(-target * input)), with targets of 1 and -1."""
 def softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
 def softmin(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
@@ -114,3 +180,13 @@ def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = 
     """input where it exceeds the threshold, else value; inplace: the input is overwritten."""
 def threshold_(input: Tensor, threshold: Any, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `threshold`: overwrites this tensor with the result, and returns it."""
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance."""
+def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = ..., margin: _float = ..., swap: _bool = ..., reduction: str = ...) -> Tensor:
+    """`triplet_margin_loss` with a function of two tensors as distance; None is `pairwise_distance`."""
+def upsample(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ...) -> Tensor:
+    """A former name of `interpolate`."""
+def upsample_bilinear(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ...) -> Tensor:
+    """A former name of `interpolate` with mode "bilinear" and aligned corners."""
+def upsample_nearest(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ...) -> Tensor:
+    """A former name of `interpolate` with mode "nearest"."""

@@ -74,6 +74,58 @@ class Linear(Layer):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class Bilinear(Module):
+    """A bilinear map: input1 @ weight[k] @ input2 + bias[k].
+
+    Shapes: inputs [*, in1_features] and [*, in2_features]; result [*, out_features];
+            weight [out_features, in1_features, in2_features]; bias [out_features].
+    Weight and bias start uniformly distributed in [-1/sqrt(in1_features), 1/sqrt(in1_features)].
+    Raises: ArgumentError for sizes that are not positive; ShapeError for other inputs.
+    Example:
+        >>> torch.nn.Bilinear(3, 4, 2)(torch.ones(5, 3), torch.ones(5, 4)).shape
+        torch.Size([5, 2])
+    """
+
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        name = self._get_name()
+        sizes = {"in1_features": in1_features, "in2_features": in2_features, "out_features": out_features}
+        for what, size in sizes.items():
+            checks.count(name, what, size)
+        if not in1_features:
+            raise ArgumentError("in1_features must be above 0, got 0", hint="1 or more", operator=name)
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        with naming(name):
+            made = factories.empty(out_features, in1_features, in2_features, device=device, dtype=dtype)
+            self.weight = Parameter(made)
+            if bias:
+                self.bias = Parameter(factories.empty(out_features, device=device, dtype=dtype))
+            else:
+                self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values."""
+        bound = 1 / math.sqrt(self.in1_features)
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )
+
+
 class Flatten(Layer):
     """Merge the dimensions from start_dim to end_dim into one.
 
@@ -124,7 +176,7 @@ class Unflatten(Layer):
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 
-def _normalized_sizes(name: str, shape: Any) -> tuple[int, ...]:
+def normalized_sizes(name: str, shape: Any) -> tuple[int, ...]:
     """The sizes of the last dimensions.  Raises ArgumentTypeError, ValueRangeError."""
     found = (shape,) if hasattr(shape, "__index__") else shape
     if not isinstance(found, (tuple, list)):
@@ -157,7 +209,7 @@ class LayerNorm(Layer):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = _normalized_sizes(self._get_name(), normalized_shape)
+        self.normalized_shape = normalized_sizes(self._get_name(), normalized_shape)
         checks.number(self._get_name(), "eps", eps)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
@@ -179,10 +231,30 @@ class LayerNorm(Layer):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        has_bias = self.bias is not None
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={has_bias}"
 
 
-class Dropout(Layer):
+class _Dropout(Layer):
+    """Base of the dropout layers, with the probability p and the flag inplace."""
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        checks.number(self._get_name(), "p", p)
+        if not 0 <= p <= 1:
+            raise ArgumentError(
+                f"dropout probability has to be between 0 and 1, but got {p}",
+                hint="p=0.5 drops every other element",
+                operator=self._get_name(),
+            )
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
     """In training mode, set elements to 0 with probability p and multiply the others by 1 / (1 - p).
 
     inplace: overwrite the input.
@@ -195,23 +267,79 @@ class Dropout(Layer):
         tensor([1., 1.])
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        checks.number("Dropout", "p", p)
-        if not 0 <= p <= 1:
-            raise ArgumentError(
-                f"dropout probability has to be between 0 and 1, but got {p}",
-                hint="p=0.5 drops every other element",
-                operator="Dropout",
-            )
-        self.p = p
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+
+class Dropout1d(_Dropout):
+    """In training mode, set whole channels to 0 with probability p and multiply the others by 1 / (1 - p).
+
+    inplace: overwrite the input.
+    Shapes: [n, c, l] or [c, l]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> torch.nn.Dropout1d()(torch.ones(2, 3, 4)).shape
+        torch.Size([2, 3, 4])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropout):
+    """In training mode, set whole channels to 0 with probability p and multiply the others by 1 / (1 - p).
+
+    inplace: overwrite the input.
+    Shapes: [n, c, h, w]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> torch.nn.Dropout2d()(torch.ones(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropout):
+    """In training mode, set whole channels to 0 with probability p and multiply the others by 1 / (1 - p).
+
+    inplace: overwrite the input.
+    Shapes: [n, c, d, h, w] or [c, d, h, w]; the result as the input.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> torch.nn.Dropout3d()(torch.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropout):
+    """In training mode, set elements to the saturated value of SELU with probability p; mean and variance stay 0 and 1.
+
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> torch.nn.AlphaDropout().eval()(torch.ones(1, 2))
+        tensor([[1., 1.]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """In training mode, set whole channels to the saturated value of SELU with probability p.
+
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> torch.nn.FeatureAlphaDropout().eval()(torch.ones(1, 2))
+        tensor([[1., 1.]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)
 
 
 _lookup = REGISTRY["embedding"]
@@ -332,3 +460,102 @@ class Embedding(Layer):
         limit = "" if self.max_norm is None else f", max_norm={self.max_norm}"
         order = "" if self.norm_type == 2 else f", norm_type={self.norm_type}"
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}{limit}{order}"
+
+
+class EmbeddingBag(Module):
+    """The sum, mean or maximum of rows of a table, for each bag of indices.
+
+    mode: "sum", "mean" or "max".  include_last_offset: the last offset is where the last bag ends.
+    padding_idx: a row that starts at zero, gets no gradient and is left out.
+    max_norm: rows that are looked up and whose norm, of order norm_type, is larger are scaled to it in place.
+    scale_grad_by_freq, sparse: must be False; gradients are dense.
+    Shapes: input [b, l], or [n] and offsets [b]; result [b, embedding_dim]; weight [num_embeddings, embedding_dim].
+    Raises: ArgumentError, ArgumentTypeError for sizes or a padding_idx out of range.
+    Example:
+        >>> layer = torch.nn.EmbeddingBag(10, 3, mode="sum")
+        >>> layer(torch.tensor([1, 2, 4]), torch.tensor([0, 2])).shape
+        torch.Size([2, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Any = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        name = self._get_name()
+        checks.absent(name, "scale_grad_by_freq", scale_grad_by_freq)
+        checks.absent(name, "sparse", sparse)
+        checks.count(name, "num_embeddings", num_embeddings)
+        checks.count(name, "embedding_dim", embedding_dim)
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self.mode = mode
+        self.include_last_offset = include_last_offset
+        self.padding_idx = _padding_row(name, padding_idx, num_embeddings)
+        with naming(name):
+            if _weight is None:
+                self.weight = Parameter(factories.empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
+                self.reset_parameters()
+            else:
+                self.weight = Parameter(_checked_table(name, _weight, [num_embeddings, embedding_dim]))
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Any,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Self:
+        """Make a layer from a given table; freeze: do not train it.  Raises ShapeError."""
+        checks.tensor("from_pretrained", "embeddings", embeddings)
+        if embeddings.ndim != 2:
+            raise ShapeError(
+                f"the table must have 2 dimensions, this is {embeddings.describe()}",
+                hint="its shape is [num_embeddings, embedding_dim]",
+                operator="from_pretrained",
+            )
+        rows, width = embeddings.shape
+        made = cls(
+            rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset,
+            padding_idx,
+        )  # fmt: skip
+        made.weight.requires_grad_(not freeze)
+        return made
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values from the standard normal distribution."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with GradMode(False):
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        return F.embedding_bag(
+            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
+            self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        limit = "" if self.max_norm is None else f", max_norm={self.max_norm}"
+        order = "" if self.norm_type == 2 else f", norm_type={self.norm_type}"
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{limit}{order}, mode={self.mode!r}{padding}"

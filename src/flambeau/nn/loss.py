@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..errors import naming
+from ..errors import ArgumentError, naming
 from ..ops.losses import reduction_of
 from ..tensor.tensor import Tensor
 from . import functional as F
@@ -131,4 +132,371 @@ class BCEWithLogitsLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(
             input, target, weight=self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )
+
+
+class BCELoss(_WeightedLoss):
+    """Binary cross entropy of probabilities.
+
+    weight: a factor per element.
+    Shapes: input and target [*], alike, in [0, 1]; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]))
+        tensor(0.6931)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class NLLLoss2d(NLLLoss):
+    """A former name of NLLLoss.
+
+    Example:
+        >>> torch.nn.NLLLoss2d()(torch.tensor([[-0.5, -1.5]]), torch.tensor([1]))
+        tensor(1.5000)
+    """
+
+
+class SmoothL1Loss(_Loss):
+    """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
+
+    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> torch.nn.SmoothL1Loss()(torch.tensor([0.5, 2.0]), torch.tensor([0.0, 0.0]))
+        tensor(0.8125)
+    """
+
+    def __init__(
+        self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2).
+
+    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> torch.nn.HuberLoss()(torch.tensor([0.5, 4.0]), torch.tensor([0.0, 0.0]))
+        tensor(1.8125)
+    """
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class KLDivLoss(_Loss):
+    """target * (log(target) - input), where input has logarithms of probabilities.
+
+    reduction: also "batchmean", the sum over the size of dimension 0.  log_target: the target has logarithms too.
+    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 0.0]])
+        >>> torch.nn.KLDivLoss(reduction="batchmean")(input, target)
+        tensor(0.6931)
+    """
+
+    def __init__(
+        self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class PoissonNLLLoss(_Loss):
+    """Negative log-likelihood of counts: exp(input) - target * input.
+
+    log_input: whether the input is the logarithm of the rate; else the loss is input - target * log(input + eps).
+    full: add Stirling's approximation of log(target!).
+    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
+        tensor(0.8591)
+    """
+
+    def __init__(
+        self, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
+        reduce: Any = None, reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        return F.poisson_nll_loss(
+            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """Negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2.
+
+    full: add the constant log(2 pi) / 2.  eps: the least variance.
+    Shapes: input and target [*]; var [*], or without the last dimension, or with size 1 in one; result a scalar, or [*]
+            with reduction="none".
+    Example:
+        >>> torch.nn.GaussianNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 3.0]), torch.ones(2))
+        tensor(1.)
+    """
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+        self.full = full
+        self.eps = eps
+
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor: ...  # type: ignore[override]
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
+class HingeEmbeddingLoss(_Loss):
+    """input where the target is 1, and max(0, margin - input) where it is -1.
+
+    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0]))
+        tensor(0.6500)
+    """
+
+    def __init__(
+        self, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-target * input)), with targets of 1 and -1.
+
+    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
+        tensor(0.6931)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """Sum of max(0, 1 - input[label] + input[other]) over the labels of a sample and its other classes, over c.
+
+    Shapes: input [n, c] or [c]; target of the same shape: labels, which end at the first -1; result a scalar, or [n]
+            with reduction="none".
+    Example:
+        >>> input, target = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]])
+        >>> torch.nn.MultiLabelMarginLoss()(input, target)
+        tensor(0.8500)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """Mean over the classes of the binary cross entropy of sigmoid(input).
+
+    weight: a factor per class.
+    Shapes: input and target [*, c]; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]))
+        tensor(0.6931)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """Mean over the other classes of max(0, margin - input[target] + input[class]) ** p.
+
+    p: 1 or 2.  weight: a factor for each target class.
+    Shapes: input [n, c] or [c]; target [n] or (); result a scalar, or as the target with reduction="none".
+    Raises: ArgumentError for another p or weight.
+    Example:
+        >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+        tensor(0.3250)
+    """
+
+    def __init__(
+        self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: Any = None,
+        reduce: Any = None, reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ArgumentError(f"only p == 1 and p == 2 exist, got {p}", hint="use 1 or 2", operator=self._get_name())
+        if weight is not None and weight.ndim != 1:
+            raise ArgumentError(
+                f"weight must be one-dimensional, got {list(weight.shape)}",
+                hint="one number for each class",
+                operator=self._get_name(),
+            )
+        self.p = p
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multi_margin_loss(
+            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
+        )
+
+
+class _PairLoss(_Loss):
+    """Base of losses of three tensors, with a margin."""
+
+    if TYPE_CHECKING:
+
+        def __call__(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor: ...  # type: ignore[override]
+
+    def __init__(
+        self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class CosineEmbeddingLoss(_PairLoss):
+    """1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1.
+
+    Shapes: inputs [n, d] or [d]; target [n] or (); result a scalar, or as the target with reduction="none".
+    Example:
+        >>> first, second = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+        >>> torch.nn.CosineEmbeddingLoss()(first, second, torch.tensor([1]))
+        tensor(1.)
+    """
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MarginRankingLoss(_PairLoss):
+    """max(0, margin - target * (input1 - input2)).
+
+    Shapes: all [*], alike; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> first, second = torch.tensor([1.0, 1.0]), torch.tensor([0.0, 3.0])
+        >>> torch.nn.MarginRankingLoss()(first, second, torch.ones(2))
+        tensor(1.)
+    """
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class TripletMarginLoss(_Loss):
+    """max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance.
+
+    swap: use the distance of positive and negative if it is smaller than that of anchor and negative.
+    Shapes: [*, d] each; result a scalar, or [*] with reduction="none".
+    Raises: ArgumentError for a margin that is not positive.
+    Example:
+        >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
+        >>> torch.nn.TripletMarginLoss()(anchor, near, far)
+        tensor(0.5000)
+    """
+
+    if TYPE_CHECKING:
+
+        def __call__(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor: ...  # type: ignore[override]
+
+    def __init__(
+        self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, size_average: Any = None,
+        reduce: Any = None, reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        super().__init__(size_average, reduce, reduction)
+        _check_margin(self._get_name(), margin)
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_loss(
+            anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap,
+            reduction=self.reduction,
+        )  # fmt: skip
+
+
+def _check_margin(name: str, margin: float) -> None:
+    if margin <= 0:
+        raise ArgumentError(f"margin must be greater than 0, got {margin}", hint="1.0 is usual", operator=name)
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """TripletMarginLoss with a function of two tensors as distance; None is the 2-norm of their difference.
+
+    Shapes: those that the distance takes; result a scalar, or the distance's with reduction="none".
+    Raises: ArgumentError for a margin that is not positive.
+    Example:
+        >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
+        >>> torch.nn.TripletMarginWithDistanceLoss()(anchor, near, far)
+        tensor(0.5000)
+    """
+
+    if TYPE_CHECKING:
+
+        def __call__(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor: ...  # type: ignore[override]
+
+    def __init__(
+        self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
+        swap: bool = False, reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        super().__init__(reduction=reduction)
+        _check_margin(self._get_name(), margin)
+        self.distance_function = F.pairwise_distance if distance_function is None else distance_function
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_with_distance_loss(
+            anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap,
+            reduction=self.reduction,
+        )  # fmt: skip
+
+
+class CTCLoss(_Loss):
+    """Negative log-probability of all paths that give the targets (A. Graves et al., 2006).
+
+    blank: the class between labels.  reduction: "mean" divides each loss by its target's length before the mean.
+    zero_infinity: losses and gradients of targets that are too long for their inputs are 0.
+    Shapes: log_probs [t, n, c] and targets [n, s], or all of them in one dimension; or [t, c] and [s] without a batch;
+            result a scalar, or [n] with reduction="none".
+    Example:
+        >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
+        >>> torch.nn.CTCLoss()(logs, torch.tensor([[1]]), [2], [1])
+        tensor(0.2877)
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override]
+            self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+        ) -> Tensor: ...
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )

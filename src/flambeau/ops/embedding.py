@@ -1,4 +1,4 @@
-"""embedding and one_hot, with deterministic gradients (kernels/embedding.cu).
+"""embedding, embedding_bag and one_hot, with deterministic gradients (kernels/embedding.cu).
 
 An index outside the table raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed
 assertion does: the next call that waits raises AcceleratorError 710.
@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from ..dtypes import FLOATING_TYPES, dtype, int32, int64
-from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError
+from ..errors import ArgumentError, DtypeError, IndexRangeError, NotSupportedError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, plan_row_copy
@@ -276,3 +276,127 @@ def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
             )
         num_classes = int(tensor.max().item()) + 1
     return one_hot_of(tensor, num_classes)
+
+
+# bags
+
+
+def _bag_samples() -> Iterator[Sample]:
+    table = Array((4, 3), seed=1)
+    lines = Array((2, 3), low=0, high=4, dtype="int64")
+    flat, starts = Array((6,), low=0, high=4, dtype="int64"), Array((3,), low=0, high=0, dtype="int64")
+    for mode in ("sum", "mean", "max"):
+        yield Sample((lines, table), {"mode": mode})
+        yield Sample((flat, table, starts), {"mode": mode, "padding_idx": 2})
+    weights = Array((6,), seed=2)
+    yield Sample((flat, table, starts), {"mode": "sum", "per_sample_weights": weights, "include_last_offset": True})
+    yield Sample((Array((2, 0), dtype="int64"), table))
+
+
+def _bad_bags() -> Iterator[ErrorSample]:
+    table, flat, lines = Array((4, 3)), Array((3,), dtype="int64"), Array((2, 2), dtype="int64")
+    starts = Array((1,), low=0, high=0, dtype="int64")
+    yield ErrorSample((flat, table), ArgumentError, r"offsets .* \[3\]")
+    yield ErrorSample((lines, table, starts), ArgumentError, r"offsets .* \[2, 2\]")
+    yield ErrorSample((Array((1, 1, 1), dtype="int64"), table), ArgumentError, r"1D or 2D, got \[1, 1, 1\]")
+    yield ErrorSample((lines, Array((3,))), ArgumentError, r"2 dimensions, got \[3\]")
+    yield ErrorSample((lines, table), ArgumentError, "'median'", {"mode": "median"})
+    one = Array((2,))
+    yield ErrorSample((lines, table), ArgumentError, r"\[2\].*\[2, 2\]", {"per_sample_weights": one, "mode": "sum"})
+    same = Array((2, 2))
+    yield ErrorSample((lines, table), NotSupportedError, "'max'", {"per_sample_weights": same, "mode": "max"})
+
+
+def _check_bags(input: Any, weight: Any, offsets: Any, mode: str, per_sample_weights: Any) -> None:
+    name = "embedding_bag"
+    if len(weight.shape) != 2:
+        raise ArgumentError(
+            f"weight must have 2 dimensions, got {list(weight.shape)}", hint="a row for each embedding", operator=name
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ArgumentError(f"mode has to be sum, mean or max, got {mode!r}", hint="use 'mean'", operator=name)
+    if len(input.shape) not in (1, 2):
+        raise ArgumentError(
+            f"input has to be 1D or 2D, got {list(input.shape)}", hint="a row for each bag, or offsets", operator=name
+        )
+    if (len(input.shape) == 1) is (offsets is None) or offsets is not None and len(offsets.shape) != 1:
+        raise ArgumentError(
+            f"offsets must be a 1D tensor for a 1D input, and None for a 2D input, whose shape is {list(input.shape)}",
+            hint="offsets say where each bag begins",
+            operator=name,
+        )
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ArgumentError(
+            f"per_sample_weights {list(per_sample_weights.shape)} must have the shape of the input, "
+            f"{list(input.shape)}",
+            hint="a factor for each index",
+            operator=name,
+        )
+    if per_sample_weights is not None and mode != "sum":
+        raise NotSupportedError(
+            f"per_sample_weights exist for mode 'sum' only, got {mode!r}", hint="use mode='sum'", operator=name
+        )
+
+
+@composite(samples=_bag_samples, errors=_bad_bags, dtypes=FLOATING_TYPES, method=False, function=False, host="waits")
+def embedding_bag(
+    input: Operand, weight: Operand, offsets: Operand | None = None, mode: str = "mean",
+    per_sample_weights: Operand | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """The sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag.
+
+    offsets: where each bag begins in a 1D input; include_last_offset: the last one is where the last bag ends.
+    per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is left out.
+    Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
+    Host:   waits for the longest bag with mode "max" and offsets, and for the first offset on the CPU.
+    Raises: ArgumentError, NotSupportedError for arguments that do not fit; IndexRangeError as `embedding`.
+    """
+    _check_bags(input, weight, offsets, mode, per_sample_weights)
+    indexes: Any = input
+    _padding(padding_idx, weight.shape[0])
+    rows: Any = embedding(input, weight, padding_idx)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)  # type: ignore[attr-defined]
+    is_left_out: Any = None
+    if padding_idx is not None:
+        is_left_out = indexes == _padding(padding_idx, weight.shape[0])
+        rows = rows.masked_fill(is_left_out.unsqueeze(-1), float("-inf") if mode == "max" else 0)
+    if offsets is not None:
+        return _flat_bags(rows, offsets, mode, is_left_out, include_last_offset)
+    if mode == "sum" or not input.shape[1]:
+        return rows.sum(1)
+    if mode == "mean":
+        count: Any = input.shape[1]
+        if is_left_out is not None:
+            count = (~is_left_out).sum(1, True).clamp_min(1)
+        return rows.sum(1) / count
+    found = rows.max(1)[0]
+    return found if is_left_out is None else found.masked_fill(is_left_out.all(1, True), 0)
+
+
+def _flat_bags(rows: Any, offsets: Any, mode: str, is_left_out: Any, include_last: bool) -> Any:
+    """The bags of rows that begin at the offsets."""
+    if not offsets.is_cuda and offsets.numel() and int(offsets[0].item()) != 0:
+        raise ValueRangeError(
+            f"offsets[0] has to be 0, got {offsets[0].item()}",
+            hint="the first bag begins with the first index",
+            operator="embedding_bag",
+        )
+    starts = offsets[:-1] if include_last else offsets
+    count, bags, width = rows.shape[0], starts.shape[0], rows.shape[1]
+    marks = starts.new_zeros((count + 1,), dtype=int64)
+    bag_of = marks.scatter_add(0, starts.to(int64), marks.new_ones((bags,))).cumsum(0)[:count] - 1
+    kept = marks.new_ones((count,)) if is_left_out is None else (~is_left_out).to(int64)
+    sizes = marks.new_zeros((bags,)).scatter_add(0, bag_of, kept)
+    if mode != "max":
+        total = rows.new_zeros((bags, width)).index_add(0, bag_of, rows)
+        return total / sizes.clamp_min(1).unsqueeze(1) if mode == "mean" else total
+    lengths = marks.new_zeros((bags,)).scatter_add(0, bag_of, marks.new_ones((count,)))
+    longest = int(lengths.max().item()) if count and bags else 0
+    if not longest:
+        return rows.sum() * rows.new_zeros((bags, width))
+    step = (marks.new_ones((longest,)).cumsum(0) - 1).unsqueeze(0)
+    places = starts.to(int64).unsqueeze(1) + step
+    lines = rows.index_select(0, places.clamp(0, count - 1).reshape(-1)).reshape(bags, longest, width)
+    lines = lines.masked_fill((step >= lengths.unsqueeze(1)).unsqueeze(2), float("-inf"))
+    return lines.max(1)[0].masked_fill((sizes == 0).unsqueeze(1), 0)

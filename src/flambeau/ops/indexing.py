@@ -740,7 +740,7 @@ def _unravel_samples() -> Iterator[Sample]:
 
 
 def _unravel_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,)), (3, 4)), DtypeError, "must be of an integer type, got float32")
+    yield ErrorSample((Array((3,)), (3, 4)), ArgumentTypeError, "must be of an integer type, got float32")
     yield ErrorSample((index_array(3), (3, -4)), ValueRangeError, r"at least 0, got \[3, -4\]")
 
 

@@ -147,7 +147,7 @@ def _(grad: Any, input: Any, target: Any, beta: float, needs: Any) -> Any:
     return slope, -slope if needs[1] else None, None
 
 
-def _warn_sizes(name: str, input: Any, target: Any) -> None:
+def warn_sizes(name: str, input: Any, target: Any) -> None:
     if input.shape != target.shape:
         callers.warn(
             f"{name}: target of shape {list(target.shape)} differs from input of shape {list(input.shape)}; they are "
@@ -171,7 +171,7 @@ def mse_loss(
         tensor(2.)
     """
     reduction = reduction_of("mse_loss", size_average, reduce, reduction)
-    _warn_sizes("mse_loss", input, target)
+    warn_sizes("mse_loss", input, target)
     return _weighted("mse_loss", squared_difference(input, target), input, weight, reduction)
 
 
@@ -191,7 +191,7 @@ def l1_loss(
         tensor(1.)
     """
     reduction = reduction_of("l1_loss", size_average, reduce, reduction)
-    _warn_sizes("l1_loss", input, target)
+    warn_sizes("l1_loss", input, target)
     return _weighted("l1_loss", absolute_difference(input, target), input, weight, reduction)
 
 
@@ -221,7 +221,7 @@ def smooth_l1_loss(
             hint="it is where the loss becomes linear; 0 makes it l1_loss",
             operator="smooth_l1_loss",
         )
-    _warn_sizes("smooth_l1_loss", input, target)
+    warn_sizes("smooth_l1_loss", input, target)
     return reduced(smooth_difference(input, target, float(beta)), reduction)
 
 

@@ -1,4 +1,4 @@
-"""Layer norm and its gradients.  kernels/layer_norm.cu has the device code.
+"""Layer norm, RMS norm and their gradients (kernels/layer_norm.cu), and local response norm.
 
 - Half types are computed in float32, and each result is rounded once.
 - Operands are made contiguous first.  A row is the normalised dimensions.
@@ -13,10 +13,10 @@ from typing import Any
 
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, dtype
-from ..errors import DtypeError, ShapeError
+from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
-from .operator import Array, ErrorSample, Operand, Sample, composite, operator
+from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import THREADS, source_text
 from .reduction_kernels import (
     ROW_ARGUMENTS,
@@ -171,10 +171,10 @@ def _norm_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3), dtype="int64"), (3,)), DtypeError, "must be floating point, got int64")
 
 
-def _check_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any) -> None:
+def _check_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, name: str = "layer_norm") -> None:
     if not input.dtype.is_floating_point:
         raise DtypeError(
-            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="layer_norm"
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator=name
         )
     shape = list(normalized_shape)
     if not shape or list(input.shape[-len(shape) :]) != shape:
@@ -183,20 +183,20 @@ def _check_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: 
             f"given normalized_shape={shape}, expected input with shape [{wanted}], but got input of size "
             f"{list(input.shape)}",
             hint=f"normalized_shape is that of the last dimensions, for example {list(input.shape[-1:])}",
-            operator="layer_norm",
+            operator=name,
         )
     for name, operand in (("weight", weight), ("bias", bias)):
         if operand is not None and list(operand.shape) != shape:
             raise ShapeError(
                 f"{name} has shape {list(operand.shape)}, normalized_shape is {shape}",
                 hint="they must be the same",
-                operator="layer_norm",
+                operator=name,
             )
         if operand is not None and operand.dtype is not input.dtype:
             raise DtypeError(
                 f"{name} is {operand.dtype.name}, input is {input.dtype.name}; they must be the same",
                 hint=f"convert one of them, for example {name}.to(torch.{input.dtype.name})",
-                operator="layer_norm",
+                operator=name,
             )
 
 
@@ -390,3 +390,216 @@ def layer_norm(
     """
     shape = tuple(st.as_ints(normalized_shape))
     return native_layer_norm(input, shape, weight, bias, eps)[0]
+
+
+# RMS norm
+
+
+@cache
+def rms_norm_kernel(dtype: dtype, is_even: bool) -> Kernel:
+    """The kernel of rows divided by their root mean square, and 1 / that root."""
+    t, c = dtype.cuda, dtype.wide.cuda
+    arguments = f"{t}* out, {c}* rstd, const {t}* input, const {t}* weight, {ROW_ARGUMENTS}, double eps"
+    values = f"out, rstd, input, weight, rows, size, tiles, (int)lanes, ({c})eps"
+    entry, source = _norm_source("rms_norm", dtype, is_even, ROW_BOUNDS, arguments, values)
+
+    def reference(
+        out: Any, rstd: Any, input: Any, weight: Any, rows: int, size: int, tiles: int, lanes: int, eps: float
+    ) -> None:
+        x = input.astype(dtype.wide.numpy, copy=False)
+        rstd[...] = 1 / np.sqrt(np.square(x).mean(axis=1) + dtype.wide.numpy.type(eps))
+        x = x * rstd[:, None]
+        out[...] = x if weight is None else x * weight.astype(dtype.wide.numpy, copy=False)
+
+    params = [
+        Pointer("out", dtype, "w", ("rows", "size")),
+        Pointer("rstd", dtype.wide, "w", ("rows",)),
+        Pointer("input", dtype, "r", ("rows", "size")),
+        Pointer("weight", dtype, "r", ("size",)),
+        *ROW_PARAMETERS,
+        Scalar("eps", "float64"),
+    ]
+    return Kernel(entry, source, params, reference, 4.0)
+
+
+@cache
+def rms_norm_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
+    """The kernel of the gradient of the input."""
+    t, c = dtype.cuda, dtype.wide.cuda
+    arguments = f"{t}* out, const {t}* grad, const {t}* input, const {c}* rstd, const {t}* weight, {ROW_ARGUMENTS}"
+    values = "out, grad, input, rstd, weight, rows, size, tiles, (int)lanes"
+    entry, source = _norm_source("rms_norm_backward", dtype, is_even, ROW_BOUNDS, arguments, values)
+
+    def reference(
+        out: Any, grad: Any, input: Any, rstd: Any, weight: Any, rows: int, size: int, tiles: int, lanes: int
+    ) -> None:
+        wide = dtype.wide.numpy
+        x, scale = input.astype(wide, copy=False), rstd[:, None]
+        slope = grad.astype(wide) * (1 if weight is None else weight.astype(wide, copy=False))
+        along = (slope * x).mean(axis=1, keepdims=True) * scale * scale
+        out[...] = scale * (slope - x * along)
+
+    params = [
+        Pointer("out", dtype, "w", ("rows", "size")),
+        *[Pointer(name, dtype, "r", ("rows", "size")) for name in ("grad", "input")],
+        Pointer("rstd", dtype.wide, "r", ("rows",)),
+        Pointer("weight", dtype, "r", ("size",)),
+        *ROW_PARAMETERS,
+    ]
+    return Kernel(entry, source, params, reference, 8.0)
+
+
+def _rms_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 5)), (5,)))
+    yield Sample((Array((2, 3, 4)), (3, 4), Array((3, 4), seed=1), 1e-5))
+    yield Sample((Array((5, 3), layout="transposed"), (3,), Array((3,), seed=1)))
+    yield Sample((Array((2, 1500), grad=False), (1500,)))
+    yield Sample((Array((0, 4)), (4,)))
+
+
+def _rms_errors() -> Iterator[ErrorSample]:
+    for sample in _norm_errors():
+        yield ErrorSample(sample.args, sample.error, sample.match)
+
+
+@operator(samples=_rms_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def native_rms_norm(
+    call: Any, input: Operand, normalized_shape: Any, weight: Operand | None = None, eps: float = 1e-5
+) -> Any:
+    """The operator of `rms_norm`: (result, 1 / root mean squares)."""
+    _check_norm(input, normalized_shape, weight, None, "rms_norm")
+    dtype, size = input.dtype, prod(normalized_shape)
+    lead = len(input.shape) - len(normalized_shape)
+    count = prod(input.shape[:lead])
+    out = call.output(input.shape, dtype)
+    rstd = call.output((*input.shape[:lead], *[1] * len(normalized_shape)), dtype.wide)
+    if count * size:
+        operands = [None if operand is None else call.contiguous(operand) for operand in (input, weight)]
+        is_even, rows = plan_rows(count, size, (out, *operands))
+        call.launch(rms_norm_kernel(dtype, is_even), rows.grid(), out, rstd, *operands, *rows, float(eps))
+    return out, rstd
+
+
+@native_rms_norm.derivative
+def _(grads: Any, out1: Any, input: Any, normalized_shape: Any, weight: Any, needs: Any) -> Any:
+    grad, of_rstd = grads
+    of_input = None
+    if needs[0] and grad is not None:
+        of_input = rms_norm_backward(grad, input, out1, weight)
+    if needs[0] and of_rstd is not None:
+        through = (of_rstd * out1**3 / -prod(normalized_shape)) * input
+        of_input = through if of_input is None else of_input + through
+    of_weight = None
+    if needs[1] and grad is not None:
+        of_weight = layer_norm_columns(grad, input, out1.new_zeros(out1.shape), out1, normalized_shape)[0]
+    return of_input, of_weight
+
+
+def _rms_rows() -> Iterator[Sample]:
+    rstd = Array((3, 1), low=0.5, high=1.5, seed=1)
+    yield Sample((Array((3, 5)), Array((3, 5), seed=1), rstd, Array((5,), seed=2)))
+    yield Sample((Array((3, 5)), Array((3, 5), seed=1), rstd))
+
+
+@operator(samples=_rms_rows, dtypes=FLOATING_TYPES[2:], method=False, function=False)
+def rms_norm_backward(
+    call: Any, grad_output: Operand, input: Operand, rstd: Operand, weight: Operand | None = None
+) -> Any:
+    """The gradient of the input of `native_rms_norm`."""
+    dtype, count = input.dtype, rstd.numel()
+    size = input.numel() // count if count else 0
+    out = call.output(input.shape, dtype)
+    if count * size:
+        operands = [call.contiguous(grad_output, dtype), call.contiguous(input)]
+        weight = None if weight is None else call.contiguous(weight)
+        is_even, rows = plan_rows(count, size, (out, *operands, weight))
+        kernel = rms_norm_backward_kernel(dtype, is_even)
+        call.launch(kernel, rows.grid(), out, *operands, call.contiguous(rstd), weight, *rows)
+    return out
+
+
+@rms_norm_backward.derivative
+def _(grad: Any, grad_output: Any, input: Any, rstd: Any, weight: Any, needs: Any) -> Any:
+    normal, scaled = input * rstd, grad * rstd
+    slope = grad_output if weight is None else grad_output * weight
+    along, across = _row_mean(slope * normal, rstd), _row_mean(scaled * normal, rstd)
+    of_slope = scaled - normal * across
+    of_normal = -(scaled * along + slope * across)
+    of_rstd = (grad * (slope - normal * along) + of_normal * input).sum(_row_dims(rstd), True)
+    of_grad = of_slope if weight is None else of_slope * weight
+    of_weight = _column_sum(of_slope * grad_output, weight) if needs[3] else None
+    return of_grad.to(input.dtype), (of_normal * rstd).to(input.dtype), of_rstd, of_weight
+
+
+@composite(samples=_rms_samples, errors=_rms_errors, dtypes=FLOATING_TYPES, method=False)
+def rms_norm(input: Operand, normalized_shape: Any, weight: Operand | None = None, eps: float | None = None) -> Any:
+    """input / sqrt(mean of squares + eps) * weight, over the last dimensions.
+
+    normalized_shape: the sizes of these dimensions.  eps: the machine epsilon of the type of the computation if None.
+
+    Shapes: the result has the input's shape; weight has normalized_shape.
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError if types differ or are not floating point.
+    Example:
+        >>> torch.nn.functional.rms_norm(torch.tensor([[1.0, -1.0, 1.0], [0.0, 4.0, 3.0]]), (3,))
+        tensor([[ 1.0000, -1.0000,  1.0000],
+                [ 0.0000,  1.3856,  1.0392]])
+    """
+    shape = tuple(st.as_ints(normalized_shape))
+    if eps is None:
+        eps = float(np.finfo(input.dtype.wide.numpy).eps) if input.dtype.is_floating_point else 0.0
+    if weight is not None and weight.dtype is not input.dtype and weight.dtype.is_floating_point:
+        whole: Any = native_rms_norm(input, shape, None, eps)[0]
+        return (whole * weight).to(input.dtype)
+    return native_rms_norm(input, shape, weight, eps)[0]
+
+
+# local response norm
+
+
+def _response_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 5, 3)), 3))
+    yield Sample((Array((2, 4, 2, 2)), 2, 0.1, 0.5, 2.0))
+    yield Sample((Array((3, 4, 2), layout="transposed"), 2))
+
+
+def _response_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), 2), ArgumentError, r"3 or more dimensions, got shape \[2, 3\]")
+
+
+@composite(samples=_response_samples, errors=_response_errors, dtypes=FLOATING_TYPES, method=False, function=False)
+def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """input / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; missing neighbours are 0.
+
+    Shapes: input [n, c, *]; the result as the input.
+    Host:   returns at once.
+    Raises: ArgumentError for fewer than 3 dimensions.
+    Example:
+        >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 1), size=2, alpha=1.0, beta=1.0)
+        tensor([[[0.6667],
+                 [0.5000]]])
+    """
+    if len(input.shape) < 3:
+        raise ArgumentError(
+            f"expected 3D or higher dimensionality: 3 or more dimensions, got shape {list(input.shape)}",
+            hint="the channels are dimension 1: [n, c, *]",
+            operator="local_response_norm",
+        )
+    if not input.numel():
+        return input
+    values: Any = input
+    squares = values * values
+    total = squares
+    for step in range(1, size):  # the neighbours below come first: size // 2 of them
+        shift = -((step + 1) // 2) if step % 2 else step // 2
+        total = total + _shifted(squares, shift)
+    return values / (total * (alpha / size) + k) ** beta
+
+
+def _shifted(values: Any, shift: int) -> Any:
+    """Channel c of the result is channel c + shift, or 0 where there is none."""
+    channels = values.shape[1]
+    count = min(abs(shift), channels)
+    none = values.new_zeros((values.shape[0], count, *values.shape[2:]))
+    kept = values.narrow(1, count if shift > 0 else 0, channels - count)
+    return REGISTRY["cat"]([kept, none] if shift > 0 else [none, kept], 1)

@@ -11,8 +11,11 @@ from typing import Any
 from .. import (
     ops,  # noqa: F401  (registers the operators)
 )
-from ..errors import ArgumentError, shown
+from ..autograd.mode import GradMode
+from ..errors import ArgumentError, ShapeError, shown
 from ..memory_formats import contiguous_format
+from ..ops.channel_norms import require_channels, require_floats
+from ..ops.grid_sampling import MODES, PADDINGS
 from ..ops.indexing import index_put_
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
@@ -121,6 +124,17 @@ def embedding(
     return REGISTRY["embedding"](indices, weight, padding_idx if padding_idx >= 0 else None)
 
 
+def _reduction(name: str, reduction: Any) -> str:
+    """The reduction that a number stands for.  Raises ArgumentError."""
+    if type(reduction) is not int or not 0 <= reduction < len(REDUCTIONS):
+        raise ArgumentError(
+            f"reduction must be 0, 1 or 2, got {shown(reduction)}",
+            hint=f"nn.functional.{name} takes 'none', 'mean' and 'sum'",
+            operator=name,
+        )
+    return REDUCTIONS[reduction]
+
+
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
@@ -131,14 +145,9 @@ def binary_cross_entropy_with_logits(
         >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
         tensor([0.6931])
     """
-    if type(reduction) is not int or not 0 <= reduction < len(REDUCTIONS):
-        raise ArgumentError(
-            f"reduction must be 0, 1 or 2, got {shown(reduction)}",
-            hint="nn.functional.binary_cross_entropy_with_logits takes 'none', 'mean' and 'sum'",
-            operator="binary_cross_entropy_with_logits",
-        )
     called = REGISTRY["binary_cross_entropy_with_logits"]
-    return called(input, target, weight, reduction=REDUCTIONS[reduction], pos_weight=pos_weight)
+    chosen = _reduction("binary_cross_entropy_with_logits", reduction)
+    return called(input, target, weight, reduction=chosen, pos_weight=pos_weight)
 
 
 def layer_norm(
@@ -191,6 +200,190 @@ def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
     return REGISTRY["polygamma"](input, n, out=out)
 
 
+def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.kl_div(torch.tensor([0.5]).log(), torch.tensor([1.0]), reduction=2)
+        tensor(0.6931)
+    """
+    chosen = _reduction("kl_div", reduction)
+    return REGISTRY["kl_div"](input, target, log_target=log_target, reduction=chosen)
+
+
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.hinge_embedding_loss(torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0]))
+        tensor(0.6500)
+    """
+    chosen = _reduction("hinge_embedding_loss", reduction)
+    return REGISTRY["hinge_embedding_loss"](input, target, margin, reduction=chosen)
+
+
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
+        tensor(2.)
+    """
+    chosen = _reduction("margin_ranking_loss", reduction)
+    return REGISTRY["margin_ranking_loss"](input1, input2, target, margin, reduction=chosen)
+
+
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.cosine_embedding_loss(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]), torch.tensor(1))
+        tensor(1.)
+    """
+    chosen = _reduction("cosine_embedding_loss", reduction)
+    return REGISTRY["cosine_embedding_loss"](input1, input2, target, margin, reduction=chosen)
+
+
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-06,
+    swap: bool = False,
+    reduction: int = 1,
+) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.triplet_margin_loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2), margin=2.0)
+        tensor(0.5858)
+    """
+    chosen = _reduction("triplet_margin_loss", reduction)
+    return REGISTRY["triplet_margin_loss"](anchor, positive, negative, margin, p, eps, swap, reduction=chosen)
+
+
+def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
+    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([1.0]), True, False, 1e-8, 1)
+        tensor(1.)
+    """
+    chosen = _reduction("poisson_nll_loss", reduction)
+    return REGISTRY["poisson_nll_loss"](input, target, log_input, full, eps=eps, reduction=chosen)
+
+
+def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """`nn.functional.grid_sample` with numbers for its modes, in the order of its documentation, from 0.
+
+    Host: returns at once.
+    Example:
+        >>> torch.grid_sampler(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 1, 2), 0, 0, True)
+        tensor([[[[2.]]]])
+    """
+    for what, value, known in (
+        ("interpolation_mode", interpolation_mode, MODES),
+        ("padding_mode", padding_mode, PADDINGS),
+    ):
+        if type(value) is not int or not 0 <= value < len(known):
+            raise ArgumentError(
+                f"{what} must be 0, 1 or 2, got {shown(value)}", hint=f"they are {known}", operator="grid_sampler"
+            )
+    return REGISTRY["grid_sample"](input, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
+
+
+def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
+    """`nn.functional.affine_grid`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.affine_grid_generator(torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), True)
+        tensor([[[[-1.,  0.],
+                  [ 1.,  0.]]]])
+    """
+    return REGISTRY["affine_grid"](theta, tuple(size), align_corners)
+
+
+def batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+    eps: float, cudnn_enabled: bool = True,
+) -> Any:  # fmt: skip
+    """`nn.functional.batch_norm` with its arguments in another order.  cudnn_enabled has no effect.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.tensor([[1.0], [3.0]])
+        >>> torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5)
+        tensor([[-1.0000],
+                [ 1.0000]])
+    """
+    checks.tensor("batch_norm", "input", input)
+    require_floats("batch_norm", input)
+    operands = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    require_channels("batch_norm", input, **operands)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ShapeError(
+                "running_mean and running_var must be given in evaluation mode",
+                hint="pass training=True to use the statistics of the batch",
+                operator="batch_norm",
+            )
+        return REGISTRY["batch_norm_of_running"](input, running_mean, running_var, weight, bias, eps)
+    out, mean, _, variance = REGISTRY["batch_norm_of_batch"](input, weight, bias, eps)
+    if running_mean is not None and running_var is not None and input.numel():
+        count = input.numel() // (input.shape[1] or 1)
+        _update(running_mean, running_var, mean.view(-1), variance.view(-1), momentum, count)
+    return out
+
+
+def _update(running_mean: Any, running_var: Any, mean: Any, variance: Any, momentum: float, count: int) -> None:
+    """Move running statistics towards those of a batch, of `count` values each."""
+    unbiased = count / (count - 1) if count > 1 else float("nan")
+    with GradMode(False):
+        REGISTRY["update_statistics"]([running_mean, running_var], mean, variance, float(momentum), unbiased)
+
+
+def instance_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
+    eps: float, cudnn_enabled: bool = True,
+) -> Any:  # fmt: skip
+    """`nn.functional.instance_norm` with its arguments in another order.  cudnn_enabled has no effect.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.tensor([[[1.0, 3.0], [4.0, 4.0]]])
+        >>> torch.instance_norm(x, None, None, None, None, True, 0.1, 1e-5)
+        tensor([[[-1.0000,  1.0000],
+                 [ 0.0000,  0.0000]]])
+    """
+    checks.tensor("instance_norm", "input", input)
+    require_floats("instance_norm", input)
+    operands = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    require_channels("instance_norm", input, **operands)
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise ShapeError(
+                "expected running_mean and running_var to be given when use_input_stats=False",
+                hint="pass use_input_stats=True to use the statistics of each instance",
+                operator="instance_norm",
+            )
+        return REGISTRY["batch_norm_of_running"](input, running_mean, running_var, weight, bias, eps)
+    out, mean, _, variance = REGISTRY["instance_norm_of_input"](input, weight, bias, eps)
+    if running_mean is not None and running_var is not None and input.numel():
+        shape = mean.shape[:2]
+        means, variances = mean.detach().view(shape).mean(0), variance.detach().view(shape).mean(0)
+        _update(running_mean, running_var, means, variances, momentum, input[0, 0].numel())
+    return out
+
+
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """The method `Tensor.norm`, with out=.
 
@@ -225,6 +418,7 @@ def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> A
 
 
 __all__ = [
-    "as_strided_", "clone", "detach", "detach_", "detach_copy", "fill", "fill_", "polygamma", "resize_as_", "zero_",
-    *_FUNCTIONS,
+    "affine_grid_generator", "as_strided_", "batch_norm", "clone", "cosine_embedding_loss", "detach", "detach_",
+    "detach_copy", "fill", "fill_", "grid_sampler", "hinge_embedding_loss", "instance_norm", "kl_div",
+    "margin_ranking_loss", "poisson_nll_loss", "polygamma", "resize_as_", "triplet_margin_loss", "zero_", *_FUNCTIONS,
 ]  # fmt: skip

@@ -84,6 +84,72 @@ inline void layer_norm_backward(T* out, const T* grad, const T* input, const C* 
     }
 }
 
+// out = x * rstd * weight, with rstd = 1 / sqrt(mean of x * x + eps): layer norm about 0.
+template <bool EVEN, class C, class T>
+inline void rms_norm(T* out, C* rstd, const T* input, const T* weight, long long rows, long long size, long long steps,
+                     int lanes, C eps) {
+    constexpr int V = length<EVEN, T>();
+    const Place place(lanes, rows);
+    const long long stop = place.is_there ? size : 0, start = place.row * size, tiles = EVEN ? 1 : steps;
+    Held<EVEN, C, T, V> held;
+    const auto span_of = [&](long long tile) { return Span<V, EVEN>(place.lane, lanes, tile, stop); };
+    const auto fetch_tile = [&](long long tile) { fetch<EVEN, C, V>(held, input + start, 1, span_of(tile), 0); };
+    C squares = 0;
+    for (long long tile = 0; tile < tiles; ++tile) {
+        fetch_tile(tile);
+        each_element<V>([&](int k, int j) { squares += load<C>(held.at[k].at(j)) * load<C>(held.at[k].at(j)); });
+    }
+    const C scale = rsqrt(join_lanes(lanes, Plus(), squares) / (C)size + eps);
+    for (long long tile = tiles - 1; tile >= 0; --tile) {  // the last tile is still there
+        if (tile < tiles - 1) fetch_tile(tile);
+#pragma unroll
+        for (int k = 0; k < RUNS; ++k) {
+            const auto factors = run_or<EVEN, C>(weight, span_of(tile), k, C(1));
+            put_run(out + start, span_of(tile), k,
+                    [&](int j) { return load<C>(held.at[k].at(j)) * scale * load<C>(factors.at(j)); });
+        }
+    }
+    if (place.lane == 0 && place.is_there) rstd[place.row] = scale;
+}
+
+// The gradient of its input.
+template <bool EVEN, class C, class T>
+inline void rms_norm_backward(T* out, const T* grad, const T* input, const C* rstd, const T* weight, long long rows,
+                              long long size, long long steps, int lanes) {
+    constexpr int V = length<EVEN, T>();
+    const Place place(lanes, rows);
+    const long long stop = place.is_there ? size : 0, start = place.row * size, tiles = EVEN ? 1 : steps;
+    const C scale = rstd[place.row];
+    Held<EVEN, C, T, V> slopes, values;
+    const auto span_of = [&](long long tile) { return Span<V, EVEN>(place.lane, lanes, tile, stop); };
+    const auto fetch_tile = [&](long long tile) {
+        fetch<EVEN, C, V>(slopes, grad + start, 1, span_of(tile), 0);
+        fetch<EVEN, C, V>(values, input + start, 1, span_of(tile), 0);
+    };
+    C products = 0;
+    for (long long tile = 0; tile < tiles; ++tile) {
+        fetch_tile(tile);
+#pragma unroll
+        for (int k = 0; k < RUNS; ++k) {
+            const auto factors = run_or<EVEN, C>(weight, span_of(tile), k, C(1));
+#pragma unroll
+            for (int j = 0; j < V; ++j)
+                products += load<C>(slopes.at[k].at(j)) * load<C>(factors.at(j)) * load<C>(values.at[k].at(j));
+        }
+    }
+    const C along = join_lanes(lanes, Plus(), products) / (C)size * scale * scale;
+    for (long long tile = tiles - 1; tile >= 0; --tile) {  // the last tile is still there
+        if (tile < tiles - 1) fetch_tile(tile);
+#pragma unroll
+        for (int k = 0; k < RUNS; ++k) {
+            const auto factors = run_or<EVEN, C>(weight, span_of(tile), k, C(1));
+            put_run(out + start, span_of(tile), k, [&](int j) {
+                return scale * (load<C>(slopes.at[k].at(j)) * load<C>(factors.at(j)) - load<C>(values.at[k].at(j)) * along);
+            });
+        }
+    }
+}
+
 // ---- the gradients of weight and bias ----
 
 #define ROWS_AT_ONCE 4  // so many loads of each operand are under way in a thread

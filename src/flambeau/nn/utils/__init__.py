@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
-from ..autograd.mode import GradMode
-from ..core.tensor import TensorBase
-from ..dtypes import promote
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, ValueRangeError, naming, shown
-from ..errors import no_attribute as _no_attribute
-from ..ops.operator import REGISTRY
-from ..tensor import checks, factories
+from ...autograd.mode import GradMode
+from ...core.tensor import TensorBase
+from ...dtypes import promote
+from ...errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, ValueRangeError, naming, shown
+from ...errors import no_attribute as _no_attribute
+from ...ops.operator import REGISTRY
+from ...tensor import checks, factories
+from . import rnn
 
 
 def _gradients(name: str, parameters: Any) -> list[Any]:
@@ -185,7 +186,14 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
         start += param.numel()
 
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "vector_to_parameters"]
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "get_total_norm",
+    "parameters_to_vector",
+    "rnn",
+    "vector_to_parameters",
+]
 
 
 def __getattr__(name: str) -> object:

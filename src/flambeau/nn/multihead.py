@@ -1,0 +1,194 @@
+"""The function of multi-head attention: projections, masks, attention of every head, output projection."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..errors import ArgumentError, DtypeError, ShapeError
+from ..ops.operator import REGISTRY
+from ..tensor import checks
+
+NAME = "multi_head_attention_forward"
+
+
+def _wrong(fact: str, hint: str) -> ShapeError:
+    return ShapeError(fact, hint=hint, operator=NAME)
+
+
+def additive_mask(name: str, what: str, mask: Any, dtype: Any) -> Any:
+    """A mask as numbers to add: -inf where a bool mask is True.  None stays None; raises DtypeError for integers."""
+    if mask is None or mask.dtype.is_floating_point:
+        return mask
+    if mask.dtype.name != "bool":
+        raise DtypeError(
+            f"only bool and floating types of {what} are supported, got {mask.dtype.name}",
+            hint="True masks a position; numbers are added to the scores",
+            operator=name,
+        )
+    return mask.new_zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
+
+
+def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any) -> bool:
+    """Whether the inputs have a batch dimension.  Raises ShapeError."""
+    ranks = [each.ndim for each in (query, key, value)]
+    if ranks not in ([3, 3, 3], [2, 2, 2]):
+        raise _wrong(
+            f"query, key and value must all be 3D, or all 2D without a batch; they are {ranks[0]}D, {ranks[1]}D and "
+            f"{ranks[2]}D",
+            "their shapes are [length, batch, features]",
+        )
+    if key_padding_mask is not None and key_padding_mask.ndim != ranks[0] - 1:
+        raise _wrong(
+            f"key_padding_mask must be {ranks[0] - 1}D, got shape {list(key_padding_mask.shape)}",
+            "its shape is [batch, source length], or [source length] without a batch",
+        )
+    if attn_mask is not None and attn_mask.ndim not in (2, 3):
+        raise _wrong(
+            f"attn_mask must be 2D or 3D, got shape {list(attn_mask.shape)}",
+            "its shape is [target length, source length], or that for every head of every batch",
+        )
+    return bool(ranks[0] == 3)
+
+
+def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
+    """The three projections by one weight; equal inputs are projected together."""
+    linear = REGISTRY["linear"]
+    if key is value and query is key:
+        return tuple(linear(query, weight, bias).chunk(3, -1))
+    weights = weight.chunk(3)
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    return tuple(linear(*each) for each in zip((query, key, value), weights, biases))
+
+
+def multi_head_attention_forward(
+    query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any, in_proj_bias: Any,
+    bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Any, out_proj_bias: Any,
+    training: bool = True, key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Any = None, k_proj_weight: Any = None,
+    v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Project the inputs, attend in every head, and project the joined heads: (result, attention weights or None).
+
+    in_proj_weight, in_proj_bias: the projections of query, key and value, one below the other; or q_proj_weight,
+    k_proj_weight and v_proj_weight with use_separate_proj_weight.
+    bias_k, bias_v: one more key and value for every batch.  add_zero_attn: one more of zeros.
+    static_k, static_v: projected keys and values, [batch * heads, source length, head size].
+    key_padding_mask: keys that nobody attends to.  attn_mask: pairs; True masks, and numbers are added to the scores.
+    need_weights: return the weights, which average_attn_weights averages over the heads.
+    is_causal: a hint that attn_mask is the causal mask, which must be given.
+    Shapes: query [t, n, e], key and value [s, n, *], or without n; the result as the query; the weights [n, t, s].
+    Raises: ShapeError, DtypeError, ArgumentError for inputs and masks that do not fit.
+    Example:
+        >>> x, weight = torch.ones(3, 1, 2), torch.ones(6, 2)
+        >>> arguments = 2, 1, weight, None, None, None, False, 0.0, torch.ones(2, 2), None
+        >>> out, weights = torch.nn.functional.multi_head_attention_forward(x, x, x, *arguments)
+        >>> out.shape, weights.shape
+        (torch.Size([3, 1, 2]), torch.Size([1, 3, 3]))
+    """
+    for called, each in (("query", query), ("key", key), ("value", value)):
+        checks.tensor(NAME, called, each)
+    is_batched = _check_shapes(query, key, value, key_padding_mask, attn_mask)
+    if not is_batched:
+        is_same = key is value, query is key
+        query, key, value = (each.unsqueeze(1) for each in (query, key, value))
+        value = key if is_same[0] else value
+        query = key if is_same[1] else query
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch, width = query.shape
+    if is_causal and attn_mask is None:
+        raise ArgumentError(
+            "is_causal is a hint about attn_mask, which is missing",
+            hint="make it with Transformer.generate_square_subsequent_mask(length)",
+            operator=NAME,
+        )
+    if width != embed_dim_to_check or width % num_heads:
+        raise _wrong(
+            f"expected {embed_dim_to_check} features, a multiple of {num_heads} heads, got {width}",
+            "the last dimension of the query is embed_dim",
+        )
+    alike = (key.shape[:2], value.shape[:2]) if use_separate_proj_weight else (key.shape, value.shape)
+    if alike[0] != alike[1] or key.shape[1] != batch:
+        raise _wrong(
+            f"key {list(key.shape)} and value {list(value.shape)} must have one length and the batch of query "
+            f"{list(query.shape)}",
+            "their shapes are [source length, batch, features]",
+        )
+    padding = additive_mask(NAME, "key_padding_mask", key_padding_mask, query.dtype)
+    is_hint_enough = is_causal and padding is None and not need_weights
+    mask = None if is_hint_enough else additive_mask(NAME, "attn_mask", attn_mask, query.dtype)
+
+    if use_separate_proj_weight:
+        biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
+        weights = q_proj_weight, k_proj_weight, v_proj_weight
+        q, k, v = (REGISTRY["linear"](*each) for each in zip((query, key, value), weights, biases))
+    else:
+        q, k, v = _packed(query, key, value, in_proj_weight, in_proj_bias)
+    mask = None if mask is None else _by_head(mask, batch, num_heads, length, key.shape[0])
+    added = 0
+    if bias_k is not None and bias_v is not None:
+        k, v = (REGISTRY["cat"]([own, more.repeat(1, batch, 1)]) for own, more in ((k, bias_k), (v, bias_v)))
+        added += 1
+    size = width // num_heads
+    q = q.reshape(length, batch, num_heads, size).permute(1, 2, 0, 3)
+    k = _heads(k, static_k, batch, num_heads, size)
+    v = _heads(v, static_v, batch, num_heads, size)
+    if add_zero_attn:
+        k, v = (REGISTRY["pad"](each, (0, 0, 0, 1)) for each in (k, v))
+        added += 1
+    if added:
+        mask = None if mask is None else REGISTRY["pad"](mask, (0, added))
+        padding = None if padding is None else REGISTRY["pad"](padding, (0, added))
+    if padding is not None:
+        if tuple(padding.shape) != (batch, k.shape[2]):
+            raise _wrong(
+                f"key_padding_mask is {list(key_padding_mask.shape)}, expected {[batch, k.shape[2] - added]}",
+                "its shape is [batch, source length]",
+            )
+        padding = padding.reshape(batch, 1, 1, -1)
+        mask = padding if mask is None else mask + padding
+    out, attention = _attend(q, k, v, mask, dropout_p if training else 0.0, need_weights, is_hint_enough)
+    out = out.permute(2, 0, 1, 3).reshape(length, batch, width)
+    out = REGISTRY["linear"](out, out_proj_weight, out_proj_bias)
+    if attention is not None and average_attn_weights:
+        attention = attention.mean(1)
+    if not is_batched:
+        return out.squeeze(1), None if attention is None else attention.squeeze(0)
+    return out, attention
+
+
+def _by_head(mask: Any, batch: int, heads: int, length: int, source: int) -> Any:
+    """A mask of pairs as [batch or 1, heads or 1, target length, source length].  Raises ShapeError."""
+    wanted = (length, source) if mask.ndim == 2 else (batch * heads, length, source)
+    if tuple(mask.shape) != wanted:
+        raise _wrong(
+            f"attn_mask of {mask.ndim} dimensions is {list(mask.shape)}, expected {list(wanted)}",
+            "2D: [target length, source length], 3D: [batch * heads, target length, source length]",
+        )
+    return mask if mask.ndim == 2 else mask.reshape(batch, heads, length, source)
+
+
+def _heads(projected: Any, static: Any, batch: int, heads: int, size: int) -> Any:
+    """Keys or values as [batch, heads, length, head size]."""
+    if static is None:
+        return projected.reshape(-1, batch, heads, size).permute(1, 2, 0, 3)
+    if static.shape[0] != batch * heads or static.shape[-1] != size:
+        raise _wrong(
+            f"static keys and values must be {[batch * heads, '*', size]}, got {list(static.shape)}",
+            "[batch * heads, length, head size]",
+        )
+    return static.reshape(batch, heads, -1, size)
+
+
+def _attend(
+    q: Any, k: Any, v: Any, mask: Any, dropout_p: float, need_weights: bool, is_causal: bool
+) -> tuple[Any, Any]:
+    """(result, weights or None) of attention in every head."""
+    if not need_weights:
+        return REGISTRY["scaled_dot_product_attention"](q, k, v, mask, dropout_p, is_causal), None
+    scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)
+    weights = REGISTRY["softmax"](scores if mask is None else scores + mask, -1)
+    if dropout_p > 0:
+        weights = REGISTRY["dropout"](weights, dropout_p, True)
+    return weights @ v, weights

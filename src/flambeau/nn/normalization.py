@@ -1,0 +1,420 @@
+"""Normalization layers: batch, instance, group, RMS and local response norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import callers
+from ..dtypes import int64
+from ..errors import ArgumentError, naming
+from ..tensor import checks, factories
+from ..tensor.tensor import Tensor
+from . import functional as F
+from . import init
+from .layers import normalized_sizes
+from .module import Layer, Module
+from .parameter import Parameter
+
+
+def _set_affine(module: Any, shape: Any, wanted: dict[str, bool], device: Any, dtype: Any) -> None:
+    """Register weight and bias, or None in the place of one that is not wanted."""
+    for name, present in wanted.items():
+        with naming(module._get_name()):
+            made = factories.empty(shape, device=device, dtype=dtype) if present else None
+            module.register_parameter(name, None if made is None else Parameter(made))
+
+
+def _reset_affine(module: Any) -> None:
+    """Set weight to 1 and bias to 0."""
+    if module.weight is not None:
+        init.ones_(module.weight)
+    if getattr(module, "bias", None) is not None:
+        init.zeros_(module.bias)
+
+
+class _ChannelNorm(Layer):
+    """Base of layers with one weight and one bias per channel, and running statistics."""
+
+    _ranks: tuple[int, ...] = ()  # the numbers of dimensions that an input may have; () for 2 and more
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        checks.count(self._get_name(), "num_features", num_features)
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        _set_affine(self, (num_features,), {"weight": affine, "bias": affine and bias}, device, dtype)
+        with naming(self._get_name()):
+            made: list[Any] = [None, None, None]
+            if track_running_stats:
+                made = [
+                    factories.zeros(num_features, device=device, dtype=dtype),
+                    factories.ones(num_features, device=device, dtype=dtype),
+                    factories.tensor(0, device=device, dtype=int64),
+                ]
+            for name, value in zip(("running_mean", "running_var", "num_batches_tracked"), made):
+                self.register_buffer(name, value)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Set the running mean to 0, the running variance to 1, and the count of batches to 0."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Reset the running statistics; set weight to 1 and bias to 0."""
+        self.reset_running_stats()
+        _reset_affine(self)
+
+    def _check_input_dim(self, input: Any) -> None:
+        """Raise ArgumentError for an input of another number of dimensions."""
+        checks.tensor(self._get_name(), "input", input)
+        wrong = input.ndim not in self._ranks if self._ranks else input.ndim < 2
+        if wrong:
+            wanted = " or ".join(f"{rank}D" for rank in self._ranks) or "at least 2D"
+            raise ArgumentError(
+                f"expected {wanted} input (got {input.ndim}D input, shape {list(input.shape)})",
+                hint="the channels follow the batch: [n, c, *]",
+                operator=self._get_name(),
+            )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_ChannelNorm):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the average over all batches
+                factor = 1.0 / float(self.num_batches_tracked)
+        is_of_batch = self.training or (self.running_mean is None and self.running_var is None)
+        is_tracked = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if is_tracked else None,
+            self.running_var if is_tracked else None,
+            self.weight,
+            self.bias,
+            is_of_batch,
+            factor,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalize each channel over the batch, then multiply by weight and add bias.
+
+    eps: added to the variance.  momentum: the share of each batch in the running statistics; None averages all batches.
+    affine: whether there are weight and bias.  track_running_stats: keep a running mean and variance, which are used in
+    evaluation mode.
+    Shapes: input [n, c] or [n, c, l]; the result as the input.
+    Raises: ArgumentError for another number of dimensions, or one value per channel in training.
+    Example:
+        >>> torch.nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]])).detach()
+        tensor([[-1.0000],
+                [ 1.0000]])
+    """
+
+    _ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalize each channel over the batch and two more dimensions; otherwise as BatchNorm1d.
+
+    Shapes: input [n, c, h, w]; the result as the input.
+    Example:
+        >>> torch.nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+    """
+
+    _ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalize each channel over the batch and three more dimensions; otherwise as BatchNorm1d.
+
+    Shapes: input [n, c, d, h, w]; the result as the input.
+    Example:
+        >>> torch.nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+    """
+
+    _ranks = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm of a process: there are no process groups, so the statistics are those of its own batch.
+
+    process_group: must be None.
+    Shapes: input [n, c, *]; the result as the input.
+    Example:
+        >>> torch.nn.SyncBatchNorm(3)(torch.ones(2, 3, 4)).shape
+        torch.Size([2, 3, 4])
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        if process_group is not None:
+            raise ArgumentError(
+                "there are no process groups", hint="leave process_group out", operator=self._get_name()
+            )
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Replace every batch norm of a module, which may itself be one, by a SyncBatchNorm of the same state.
+
+        Example:
+            >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.BatchNorm2d(3)).num_features
+            3
+        """
+        result = module
+        if isinstance(module, _BatchNorm):
+            made = cls(
+                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
+                process_group, bias=module.bias is not None,
+            )  # fmt: skip
+            for name in ("weight", "bias"):
+                if module.affine:
+                    setattr(made, name, getattr(module, name))
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                setattr(made, name, getattr(module, name))
+            made.training = module.training
+            result = made
+        for name, child in module.named_children():
+            result._modules[name] = cls.convert_sync_batchnorm(child, process_group)
+        return result
+
+
+class _InstanceNorm(_ChannelNorm):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        is_single = input.ndim == self._ranks[0]
+        channels = input.shape[0 if is_single else 1]
+        if channels != self.num_features:
+            fact = f"expected input's size at dim={0 if is_single else 1} to match num_features"
+            if self.affine:
+                raise ArgumentError(
+                    f"{fact} ({self.num_features}), but got: {channels}",
+                    hint="make the layer for the input's channels",
+                    operator=self._get_name(),
+                )
+            callers.warn(f"{self._get_name()}: {fact} ({self.num_features}), but got: {channels}; it is not used")
+        found = F.instance_norm(
+            input.unsqueeze(0) if is_single else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return found.squeeze(0) if is_single else found
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalize each channel of each instance; otherwise as BatchNorm1d.
+
+    Shapes: input [n, c, l] or [c, l]; the result as the input.
+    Example:
+        >>> torch.nn.InstanceNorm1d(1)(torch.tensor([[[1.0, 3.0]]]))
+        tensor([[[-1.0000,  1.0000]]])
+    """
+
+    _ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalize each channel of each instance; otherwise as BatchNorm1d.
+
+    Shapes: input [n, c, h, w] or [c, h, w]; the result as the input.
+    Example:
+        >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+    """
+
+    _ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalize each channel of each instance; otherwise as BatchNorm1d.
+
+    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result as the input.
+    Example:
+        >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+    """
+
+    _ranks = (4, 5)
+
+
+class GroupNorm(Layer):
+    """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias.
+
+    num_groups: a divisor of num_channels.  eps: added to the variance.  affine: whether there are weight and bias.
+    Shapes: input [n, num_channels, *]; the result as the input; weight and bias [num_channels].
+    Raises: ArgumentError if num_groups does not divide num_channels; in forward ShapeError.
+    Example:
+        >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 0.0, 8.0]])).detach()
+        tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        name = self._get_name()
+        checks.count(name, "num_channels", num_channels)
+        checks.integer(name, "num_groups", num_groups)
+        if num_groups < 1 or num_channels % num_groups:
+            raise ArgumentError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})",
+                hint=f"choose num_groups among the divisors of {num_channels}",
+                operator=name,
+            )
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        _set_affine(self, (num_channels,), {"weight": affine, "bias": affine and bias}, device, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set weight to 1 and bias to 0."""
+        _reset_affine(self)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        has_bias = self.bias is not None
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={has_bias}"
+
+
+class RMSNorm(Layer):
+    """Divide the last dimensions by their root mean square, then multiply by weight.
+
+    normalized_shape: the sizes of those dimensions.  eps: added to the mean square; None is the machine epsilon.
+    Shapes: input [*, *normalized_shape]; the result as the input; weight normalized_shape.
+    Raises: ArgumentTypeError, ArgumentError for another normalized_shape; in forward ShapeError if the input's differs.
+    Example:
+        >>> torch.nn.RMSNorm(2)(torch.tensor([[1.0, -7.0]])).detach()
+        tensor([[ 0.2000, -1.4000]])
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = normalized_sizes(self._get_name(), normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        _set_affine(self, self.normalized_shape, {"weight": elementwise_affine}, device, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set weight to 1."""
+        _reset_affine(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LocalResponseNorm(Layer):
+    """Divide by (k + alpha * mean of the squares of `size` neighbouring channels) ** beta.
+
+    Shapes: input [n, c, *]; the result as the input.
+    Example:
+        >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
+        torch.Size([1, 4, 3])
+    """
+
+    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """The former name of LocalResponseNorm, for images.
+
+    Shapes: input [n, c, h, w]; the result as the input.
+    Example:
+        >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
+        torch.Size([1, 4, 3, 3])
+    """
+
+    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)

@@ -1,0 +1,251 @@
+"""Padding layers: constant, zero, reflection, replication and circular, for one to three dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ArgumentTypeError, shown
+from ..tensor.tensor import Tensor
+from . import functional as F
+from .module import Layer
+
+
+class _Pad(Layer):
+    """Base of padding layers: an int pads every side, a tuple has (before, after) from the last dimension on."""
+
+    _dims = 1
+    _mode = "constant"
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        count = 2 * self._dims
+        given = (padding,) * count if hasattr(padding, "__index__") else padding
+        if not isinstance(given, (tuple, list)) or len(given) != count:
+            raise ArgumentTypeError(
+                f"padding must be an int or {count} ints, got {shown(padding)}",
+                hint="(before, after) of the last dimension, then of the one before it, and so on",
+                operator=self._get_name(),
+            )
+        self.padding = tuple(given)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self._mode)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """Pad with one value, around the last dimension.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [*]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ConstantPad1d(1, 7.0)(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[7., 1., 2., 3., 7.]])
+    """
+
+    _dims = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """Pad with one value, around the last two dimensions.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [*]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ConstantPad2d(1, 7.0)(torch.ones(1, 2, 3)).shape
+        torch.Size([1, 4, 5])
+    """
+
+    _dims = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """Pad with one value, around the last three dimensions.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [*]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ConstantPad3d(1, 7.0)(torch.ones(1, 2, 3, 4)).shape
+        torch.Size([1, 4, 5, 6])
+    """
+
+    _dims = 3
+
+
+class ZeroPad1d(_Pad):
+    """Pad with zeros, around the last dimension.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [*]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[0., 1., 2., 3., 0.]])
+    """
+
+    _dims = 1
+
+
+class ZeroPad2d(_Pad):
+    """Pad with zeros, around the last two dimensions.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [*]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ZeroPad2d(1)(torch.ones(1, 2, 3)).shape
+        torch.Size([1, 4, 5])
+    """
+
+    _dims = 2
+
+
+class ZeroPad3d(_Pad):
+    """Pad with zeros, around the last three dimensions.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [*]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ZeroPad3d(1)(torch.ones(1, 2, 3, 4)).shape
+        torch.Size([1, 4, 5, 6])
+    """
+
+    _dims = 3
+
+
+class ReflectionPad1d(_Pad):
+    """Pad with the mirrored input, without its edge, around the last dimension.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ReflectionPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[2., 1., 2., 3., 2.]])
+    """
+
+    _dims = 1
+    _mode = "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """Pad with the mirrored input, without its edge, around the last two dimensions.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ReflectionPad2d(1)(torch.ones(1, 2, 3)).shape
+        torch.Size([1, 4, 5])
+    """
+
+    _dims = 2
+    _mode = "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """Pad with the mirrored input, without its edge, around the last three dimensions.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ReflectionPad3d(1)(torch.ones(1, 2, 3, 4)).shape
+        torch.Size([1, 4, 5, 6])
+    """
+
+    _dims = 3
+    _mode = "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """Pad with the edge of the input, around the last dimension.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ReplicationPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[1., 1., 2., 3., 3.]])
+    """
+
+    _dims = 1
+    _mode = "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """Pad with the edge of the input, around the last two dimensions.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ReplicationPad2d(1)(torch.ones(1, 2, 3)).shape
+        torch.Size([1, 4, 5])
+    """
+
+    _dims = 2
+    _mode = "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """Pad with the edge of the input, around the last three dimensions.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.ReplicationPad3d(1)(torch.ones(1, 2, 3, 4)).shape
+        torch.Size([1, 4, 5, 6])
+    """
+
+    _dims = 3
+    _mode = "replicate"
+
+
+class CircularPad1d(_Pad):
+    """Pad with the other end of the input, around the last dimension.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.CircularPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[3., 1., 2., 3., 1.]])
+    """
+
+    _dims = 1
+    _mode = "circular"
+
+
+class CircularPad2d(_Pad):
+    """Pad with the other end of the input, around the last two dimensions.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.CircularPad2d(1)(torch.ones(1, 2, 3)).shape
+        torch.Size([1, 4, 5])
+    """
+
+    _dims = 2
+    _mode = "circular"
+
+
+class CircularPad3d(_Pad):
+    """Pad with the other end of the input, around the last three dimensions.
+
+    padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
+    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
+    Example:
+        >>> torch.nn.CircularPad3d(1)(torch.ones(1, 2, 3, 4)).shape
+        torch.Size([1, 4, 5, 6])
+    """
+
+    _dims = 3
+    _mode = "circular"

@@ -1,0 +1,495 @@
+"""Recurrent layers and cells: RNN, LSTM and GRU, made of the operators of one step after another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import callers
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, naming, shown
+from ..ops.operator import REGISTRY
+from ..tensor import checks, factories
+from ..tensor.tensor import Tensor
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+from .utils.rnn import PackedSequence
+
+State = tuple[Any, ...]  # the hidden state, and the cell state of an LSTM
+Step = Callable[[Any, State], State]  # of the projected input and the state
+GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+
+
+def _simple(activation: str) -> Callable[..., State]:
+    activate = REGISTRY[activation]
+
+    def step(x: Any, state: State, weight: Any, bias: Any) -> State:
+        return (activate(x + F.linear(state[0], weight, bias)),)
+
+    return step
+
+
+def _lstm(x: Any, state: State, weight: Any, bias: Any) -> State:
+    enter, keep, new, leave = (x + F.linear(state[0], weight, bias)).chunk(4, 1)
+    cell = keep.sigmoid() * state[1] + enter.sigmoid() * new.tanh()
+    return leave.sigmoid() * cell.tanh(), cell
+
+
+def _gru(x: Any, state: State, weight: Any, bias: Any) -> State:
+    (h,) = state
+    reset, update, new = x.chunk(3, 1)
+    of_reset, of_update, of_new = F.linear(h, weight, bias).chunk(3, 1)
+    new = (new + (reset + of_reset).sigmoid() * of_new).tanh()
+    return (new + (update + of_update).sigmoid() * (h - new),)
+
+
+STEPS: dict[str, Any] = {"RNN_TANH": _simple("tanh"), "RNN_RELU": _simple("relu"), "LSTM": _lstm, "GRU": _gru}
+
+
+def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_reverse: bool) -> tuple[Any, State]:
+    """(results of all steps, last state) of one layer in one direction.
+
+    projected: the inputs of all steps, one below the other; step t has sizes[t] sequences, which never increase.
+    """
+    inputs = projected.split(list(sizes), 0)
+    results: list[Any] = [None] * len(sizes)
+    batch, finished = sizes[0], []
+    now = tuple(each[: sizes[-1]] for each in state) if is_reverse else state
+    order = range(len(sizes) - 1, -1, -1) if is_reverse else range(len(sizes))
+    have = sizes[-1] if is_reverse else batch
+    for time in order:
+        size = sizes[time]
+        if size < have:  # the shortest sequences end
+            finished.append(tuple(each[size:] for each in now))
+            now = tuple(each[:size] for each in now)
+        elif size > have:  # seen from the end, longer ones begin earlier
+            now = tuple(REGISTRY["cat"]([each, first[have:size]]) for each, first in zip(now, state))
+        have = size
+        now = step(inputs[time], now)
+        results[time] = now[0]
+    if finished:
+        now = tuple(REGISTRY["cat"](list(parts)) for parts in zip(now, *reversed(finished)))
+    return REGISTRY["cat"](results), now
+
+
+class RNNBase(Module):
+    """Base of the recurrent layers.  mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"; see RNN for the rest.
+
+    Example:
+        >>> torch.nn.RNNBase("GRU", 3, 5).mode
+        'GRU'
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        name = self._get_name()
+        if mode not in GATES:
+            raise ArgumentError(f"unrecognized mode {mode!r}", hint=f"use one of {', '.join(GATES)}", operator=name)
+        for what, value in (("bias", bias), ("batch_first", batch_first)):
+            checks.flag(name, what, value)
+        for what, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+            checks.integer(name, what, value)
+            if value <= 0:
+                raise ArgumentError(f"{what} must be greater than zero, got {value}", hint="1 or more", operator=name)
+        checks.number(name, "dropout", dropout)
+        if isinstance(dropout, bool) or not 0 <= dropout <= 1:
+            raise ArgumentError(
+                f"dropout should be a number in range [0, 1], got {shown(dropout)}",
+                hint="it is the probability of an element being zeroed",
+                operator=name,
+            )
+        if dropout > 0 and num_layers == 1:
+            callers.warn(f"{name}: dropout acts between layers, and num_layers is 1: dropout={dropout} has no effect")
+        if not 0 <= proj_size < hidden_size:
+            raise ArgumentError(
+                f"proj_size must be at least 0 and smaller than hidden_size {hidden_size}, got {proj_size}",
+                hint="0 is no projection",
+                operator=name,
+            )
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        self._all_weights: list[list[str]] = []
+        gates, result = GATES[mode] * hidden_size, proj_size or hidden_size
+        for layer in range(num_layers):
+            for direction in range(1 + bidirectional):
+                width = input_size if layer == 0 else result * (1 + bidirectional)
+                sizes = {"weight_ih": (gates, width), "weight_hh": (gates, result)}
+                if bias:
+                    sizes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
+                if proj_size:
+                    sizes["weight_hr"] = (proj_size, hidden_size)
+                names = {f"{each}_l{layer}{'_reverse' if direction else ''}": size for each, size in sizes.items()}
+                with naming(name):
+                    for each, size in names.items():
+                        self.register_parameter(each, Parameter(factories.empty(size, device=device, dtype=dtype)))
+                self._all_weights.append([*names])
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values, uniformly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)]."""
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Has no effect: weights are used where they are."""
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of every layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0,
+                 "bidirectional": False}  # fmt: skip
+        return text + "".join(
+            f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value
+        )
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        name = self._get_name()
+        is_lstm = self.mode == "LSTM"
+        if isinstance(input, PackedSequence):
+            data, batch_sizes, order, back = input
+            sizes = batch_sizes.tolist()
+            self._check_input(data, 2)
+            state = self._state(data, sizes[0], hx, 3)
+            state = state if order is None or hx is None else tuple(each.index_select(1, order) for each in state)
+            data, state = self._layers(data, sizes, state)
+            state = state if back is None else tuple(each.index_select(1, back) for each in state)
+            return PackedSequence(data, batch_sizes, order, back), state if is_lstm else state[0]
+        checks.tensor(name, "input", input)
+        if input.ndim not in (2, 3):
+            raise ArgumentError(
+                f"expected input to be 2D or 3D, got {input.ndim}D: shape {list(input.shape)}",
+                hint="[length, batch, features], or [length, features] without a batch",
+                operator=name,
+            )
+        is_batched = input.ndim == 3
+        whole = input if is_batched else input.unsqueeze(1)
+        whole = whole.transpose(0, 1) if is_batched and self.batch_first else whole
+        length, batch = whole.shape[:2]
+        self._check_input(whole, 3)
+        if length == 0:
+            raise ShapeError(
+                f"expected sequence length to be larger than 0, got shape {list(input.shape)}",
+                hint="leave empty sequences out",
+                operator=name,
+            )
+        state = self._state(whole, batch, hx, input.ndim)
+        data, state = self._layers(whole.reshape(length * batch, -1), [batch] * length, state)
+        data = data.reshape(length, batch, -1)
+        data = data.transpose(0, 1) if is_batched and self.batch_first else data
+        if not is_batched:
+            data, state = data.squeeze(1), tuple(each.squeeze(1) for each in state)
+        return data, state if is_lstm else state[0]
+
+    def _check_input(self, data: Any, ndim: int) -> None:
+        weight = self.weight_ih_l0
+        if data.dtype is not weight.dtype:
+            raise ArgumentError(
+                f"input dtype ({data.dtype}) does not match weight dtype ({weight.dtype})",
+                hint=f"convert the input with .to({weight.dtype})",
+                operator=self._get_name(),
+            )
+        if data.ndim != ndim or data.shape[-1] != self.input_size:
+            raise ShapeError(
+                f"the last dimension of the input must be input_size {self.input_size}, got shape {list(data.shape)}",
+                hint="it holds the features",
+                operator=self._get_name(),
+            )
+
+    def _state(self, data: Any, batch: int, hx: Any, ndim: int) -> State:
+        """The states before the first step, [layers * directions, batch, size].  Raises ShapeError."""
+        count = self.num_layers * (1 + self.bidirectional)
+        widths = (self.proj_size or self.hidden_size, self.hidden_size)[: 2 if self.mode == "LSTM" else 1]
+        if hx is None:
+            return tuple(data.new_zeros((count, batch, width)) for width in widths)
+        given = hx if self.mode == "LSTM" else (hx,)
+        if not isinstance(given, (tuple, list)) or len(given) != len(widths):
+            raise ArgumentTypeError(
+                f"hx must be a pair (h_0, c_0), got {shown(hx)}", hint="two tensors", operator=self._get_name()
+            )
+        for each in given:
+            checks.tensor(self._get_name(), "hx", each)
+        for each, width in zip(given, widths):
+            wanted = [count, batch, width] if ndim == 3 else [count, width]
+            if list(each.shape) != wanted:
+                raise ShapeError(
+                    f"expected hidden size {tuple(wanted)}, got {list(each.shape)}",
+                    hint="[layers * directions, batch, size]; batch_first does not concern it",
+                    operator=self._get_name(),
+                )
+        return tuple(each if ndim == 3 else each.unsqueeze(1) for each in given)
+
+    def _layers(self, data: Any, sizes: Sequence[int], state: State) -> tuple[Any, State]:
+        """(results, last states) of all layers."""
+        directions = 1 + self.bidirectional
+        last: list[State] = []
+        for layer in range(self.num_layers):
+            results = []
+            for direction in range(directions):
+                number = layer * directions + direction
+                found, final = self._direction(data, sizes, tuple(each[number] for each in state), number, direction)
+                results.append(found)
+                last.append(final)
+            data = results[0] if directions == 1 else REGISTRY["cat"](results, 1)
+            if self.dropout and self.training and layer < self.num_layers - 1:
+                data = F.dropout(data, self.dropout, True)
+        return data, tuple(REGISTRY["stack"](list(parts)) for parts in zip(*last))
+
+    def _direction(self, data: Any, sizes: Sequence[int], state: State, number: int, is_reverse: int) -> Any:
+        weights = dict(zip(("ih", "hh"), (getattr(self, name) for name in self._all_weights[number][:2])))
+        biases = [getattr(self, name) for name in self._all_weights[number][2:4]] if self.bias else [None, None]
+        projection = getattr(self, self._all_weights[number][-1]) if self.proj_size else None
+        advance = STEPS[self.mode]
+
+        def step(x: Any, state: State) -> State:
+            found: State = advance(x, state, weights["hh"], biases[1])
+            return found if projection is None else (F.linear(found[0], projection), *found[1:])
+
+        return _scan(step, F.linear(data, weights["ih"], biases[0]), sizes, state, bool(is_reverse))
+
+
+class RNN(RNNBase):
+    """A recurrent layer: h = activation(W_ih x + b_ih + W_hh h + b_hh) for each element of a sequence.
+
+    num_layers: layers that follow each other.  nonlinearity: "tanh" or "relu".  bias: whether there are biases.
+    batch_first: inputs and results are [batch, length, features].  dropout: between layers, in training.
+    bidirectional: a second direction, from the end, whose results follow the first one's.
+    Shapes: input [t, n, input_size] or [t, input_size], or a PackedSequence; hx [layers * directions, n, hidden_size],
+            0 if None; the results [t, n, directions * hidden_size], and the last states, shaped as hx.
+    Raises: ArgumentError, ShapeError for sizes that do not fit.
+    Example:
+        >>> out, last = torch.nn.RNN(3, 5, num_layers=2)(torch.ones(7, 2, 3))
+        >>> out.shape, last.shape
+        (torch.Size([7, 2, 5]), torch.Size([2, 2, 5]))
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        _check_nonlinearity("RNN", nonlinearity)
+        super().__init__(
+            f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first, dropout,
+            bidirectional, device=device, dtype=dtype,
+        )  # fmt: skip
+        self.nonlinearity = nonlinearity
+
+
+def _check_nonlinearity(name: str, nonlinearity: Any) -> None:
+    if nonlinearity not in ("tanh", "relu"):
+        raise ArgumentError(f"unknown nonlinearity {nonlinearity!r}", hint="use 'tanh' or 'relu'", operator=name)
+
+
+class LSTM(RNNBase):
+    """Long short-term memory (S. Hochreiter, J. Schmidhuber, 1997).
+
+    proj_size: project hidden states to so many features; 0 does not.  Other arguments: see RNN.
+    Shapes: as RNN; hx is a pair (hidden states, cell states), and so are the last states.
+    Raises: ArgumentError, ShapeError for sizes that do not fit.
+    Example:
+        >>> out, (h, c) = torch.nn.LSTM(3, 5, batch_first=True, bidirectional=True)(torch.ones(2, 7, 3))
+        >>> out.shape, h.shape, c.shape
+        (torch.Size([2, 7, 10]), torch.Size([2, 2, 5]), torch.Size([2, 2, 5]))
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+        dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device,
+            dtype,
+        )  # fmt: skip
+
+
+class GRU(RNNBase):
+    """Gated recurrent units (K. Cho et al., 2014).  Arguments and shapes: see RNN.
+
+    Raises: ArgumentError, ShapeError for sizes that do not fit.
+    Example:
+        >>> out, last = torch.nn.GRU(3, 5)(torch.ones(7, 2, 3))
+        >>> out.shape, last.shape
+        (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]))
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+        dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device=device,
+            dtype=dtype,
+        )  # fmt: skip
+
+
+class RNNCellBase(Module):
+    """Base of the cells: one step of a recurrent layer.
+
+    Example:
+        >>> torch.nn.RNNCellBase(3, 5, bias=False, num_chunks=4).weight_ih.shape
+        torch.Size([20, 3])
+    """
+
+    _mode = ""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        name = self._get_name()
+        checks.count(name, "input_size", input_size)
+        checks.count(name, "hidden_size", hidden_size)
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        gates = num_chunks * hidden_size
+        sizes: dict[str, Any] = {"weight_ih": (gates, input_size), "weight_hh": (gates, hidden_size)}
+        sizes |= {"bias_ih": gates, "bias_hh": gates}
+        with naming(name):
+            for each, size in sizes.items():
+                is_there = bias or each.startswith("weight")
+                made = Parameter(factories.empty(size, device=device, dtype=dtype)) if is_there else None
+                self.register_parameter(each, made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values, uniformly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)]."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0.0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def extra_repr(self) -> str:
+        bias = "" if self.bias is True else f", bias={self.bias}"
+        chosen = getattr(self, "nonlinearity", "tanh")
+        return f"{self.input_size}, {self.hidden_size}{bias}" + ("" if chosen == "tanh" else f", nonlinearity={chosen}")
+
+    def _advance(self, mode: str, input: Any, state: Any) -> State:
+        """One step; a state of None is 0.  Raises ArgumentError, ShapeError."""
+        name = self._get_name()
+        checks.tensor(name, "input", input)
+        count = 2 if mode == "LSTM" else 1
+        if state is not None and (not isinstance(state, (tuple, list)) or len(state) != count):
+            raise ArgumentTypeError(
+                f"the state must be {count} tensors, got {shown(state)}", hint="(h_0, c_0)", operator=name
+            )
+        for each in state or ():
+            checks.tensor(name, "hx", each)
+        for what, each in (("input", input), *(("hidden", each) for each in state or ())):
+            if each.ndim not in (1, 2):
+                raise ArgumentError(
+                    f"expected {what} to be 1D or 2D, got {each.ndim}D: shape {list(each.shape)}",
+                    hint="[batch, features] or [features]",
+                    operator=name,
+                )
+        is_batched = input.ndim == 2
+        x = input if is_batched else input.unsqueeze(0)
+        if x.shape[1] != self.input_size:
+            raise ShapeError(
+                f"input has inconsistent input_size: got {x.shape[1]}, expected {self.input_size}",
+                hint="it is the last dimension",
+                operator=name,
+            )
+        if state is None:
+            now: State = (x.new_zeros((x.shape[0], self.hidden_size)),) * count
+        else:
+            now = tuple(each if is_batched else each.unsqueeze(0) for each in state)
+        if any(tuple(each.shape) != (x.shape[0], self.hidden_size) for each in now):
+            raise ShapeError(
+                f"hidden has shape {list(now[0].shape)}, expected {[x.shape[0], self.hidden_size]}",
+                hint="[batch, hidden_size]",
+                operator=name,
+            )
+        found: State = STEPS[mode](F.linear(x, self.weight_ih, self.bias_ih), now, self.weight_hh, self.bias_hh)
+        return found if is_batched else tuple(each.squeeze(0) for each in found)
+
+
+class RNNCell(RNNCellBase):
+    """One step of an RNN: activation(W_ih x + b_ih + W_hh h + b_hh).
+
+    Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], 0 if None; the result as hx.
+    Raises: ArgumentError, ShapeError for inputs that do not fit.
+    Example:
+        >>> torch.nn.RNNCell(3, 5)(torch.ones(2, 3)).shape
+        torch.Size([2, 5])
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        _check_nonlinearity("RNNCell", nonlinearity)
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        found: Tensor = self._advance(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[0]
+        return found
+
+
+class LSTMCell(RNNCellBase):
+    """One step of an LSTM: (hidden state, cell state).
+
+    Shapes: input [n, input_size] or [input_size]; hx a pair of [n, hidden_size] or [hidden_size], 0 if None; the
+            results as these.
+    Raises: ArgumentError, ShapeError for inputs that do not fit.
+    Example:
+        >>> h, c = torch.nn.LSTMCell(3, 5)(torch.ones(2, 3))
+        >>> h.shape, c.shape
+        (torch.Size([2, 5]), torch.Size([2, 5]))
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        hidden, cell = self._advance("LSTM", input, hx)
+        return hidden, cell
+
+
+class GRUCell(RNNCellBase):
+    """One step of a GRU.
+
+    Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], 0 if None; the result as hx.
+    Raises: ArgumentError, ShapeError for inputs that do not fit.
+    Example:
+        >>> torch.nn.GRUCell(3, 5)(torch.ones(2, 3)).shape
+        torch.Size([2, 5])
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        found: Tensor = self._advance("GRU", input, None if hx is None else (hx,))[0]
+        return found

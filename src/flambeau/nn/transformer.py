@@ -1,0 +1,408 @@
+"""Multi-head attention and transformers."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ArgumentError, ShapeError, naming
+from ..tensor import checks, factories
+from ..tensor.tensor import Tensor
+from . import functional as F
+from . import init
+from .containers import ModuleList
+from .layers import Dropout, LayerNorm, Linear
+from .module import Module
+from .multihead import additive_mask
+from .parameter import Parameter
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear under the name that the output projection of MultiheadAttention prints."""
+
+
+class MultiheadAttention(Module):
+    """Attention of `num_heads` heads, each of embed_dim / num_heads features.
+
+    dropout: the probability with which weights are dropped in training.  bias: whether the projections have biases.
+    add_bias_kv: one more key and value, which are learned.  add_zero_attn: one more of zeros.
+    kdim, vdim: the features of keys and values; None is embed_dim.
+    batch_first: inputs and results are [batch, length, features], not [length, batch, features].
+    Shapes: see `nn.functional.multi_head_attention_forward`.
+    Raises: ArgumentError for sizes that are not positive, or heads that do not divide embed_dim.
+    Example:
+        >>> layer = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+        >>> x = torch.ones(2, 3, 4)
+        >>> out, weights = layer(x, x, x)
+        >>> out.shape, weights.shape
+        (torch.Size([2, 3, 4]), torch.Size([2, 3, 3]))
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        name = self._get_name()
+        if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
+            raise ArgumentError(
+                f"embed_dim {embed_dim} and num_heads {num_heads} must be above 0, and num_heads divide embed_dim",
+                hint="each head has embed_dim / num_heads features",
+                operator=name,
+            )
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+
+        def made(*size: int) -> Parameter:
+            with naming(name):
+                return Parameter(factories.empty(*size, device=device, dtype=dtype))
+
+        if self._qkv_same_embed_dim:
+            self.in_proj_weight = made(3 * embed_dim, embed_dim)
+            for each in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+                self.register_parameter(each, None)
+        else:
+            self.q_proj_weight = made(embed_dim, embed_dim)
+            self.k_proj_weight = made(embed_dim, self.kdim)
+            self.v_proj_weight = made(embed_dim, self.vdim)
+            self.register_parameter("in_proj_weight", None)
+        self.register_parameter("in_proj_bias", made(3 * embed_dim) if bias else None)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        if add_bias_kv:
+            self.bias_k, self.bias_v = made(1, 1, embed_dim), made(1, 1, embed_dim)
+        else:
+            self.bias_k = self.bias_v = None  # type: ignore[assignment]
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        if self._qkv_same_embed_dim:
+            init.xavier_uniform_(self.in_proj_weight)
+        else:
+            for weight in (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.constant_(self.in_proj_bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+        need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        for called, each in (("query", query), ("key", key), ("value", value)):
+            checks.tensor(self._get_name(), called, each)
+        inputs = query, key, value
+        is_turned = self.batch_first and query.ndim == 3
+        if is_turned:
+            turned = {id(each): each.transpose(1, 0) for each in inputs}  # equal inputs stay equal
+            inputs = tuple(turned[id(each)] for each in inputs)
+        out, weights = F.multi_head_attention_forward(
+            *inputs, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
+            self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
+            key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim, q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight, v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights, is_causal=is_causal,
+        )  # fmt: skip
+        return out.transpose(1, 0) if is_turned else out, weights
+
+
+ACTIVATIONS: dict[str, Any] = {"relu": F.relu, "gelu": F.gelu}
+
+
+def _activation(name: str, activation: Any) -> Any:
+    if not isinstance(activation, str):
+        checks.function(name, "activation", activation)
+        return activation
+    if activation not in ACTIVATIONS:
+        raise ArgumentError(
+            f"activation should be 'relu' or 'gelu', not {activation!r}", hint="or give a function", operator=name
+        )
+    return ACTIVATIONS[activation]
+
+
+class _TransformerLayer(Module):
+    """Base of encoder and decoder layers: attention, a network of two linear maps, dropout and layer norm."""
+
+    _attentions: tuple[str, ...] = ("self_attn",)
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        place = {"device": device, "dtype": dtype}
+        for name in self._attentions:
+            attention = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)
+            self.add_module(name, attention)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
+        self.norm_first = norm_first
+        count = len(self._attentions) + 1
+        for number in range(1, count + 1):
+            self.add_module(f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **place))
+        for number in range(1, count + 1):
+            self.add_module(f"dropout{number}", Dropout(dropout))
+        self.activation = _activation(self._get_name(), activation)
+
+    def _step(self, number: int, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
+        """A block with its residual connection and norm `number`."""
+        norm, drop = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
+        if self.norm_first:
+            result: Tensor = x + drop(block(norm(x)))
+        else:
+            result = norm(x + drop(block(x)))
+        return result
+
+    def _feed(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(_TransformerLayer):
+    """Self-attention and a feedforward network, each with dropout, a residual connection and layer norm.
+
+    activation: "relu", "gelu" or a function.  norm_first: normalize before attention and network, not after.
+    Shapes: src [length, batch, d_model], or [batch, length, d_model] with batch_first; the result as src.
+    Raises: ArgumentError for another activation, or heads that do not divide d_model.
+    Example:
+        >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
+        >>> layer(torch.ones(5, 3, 8)).shape
+        torch.Size([5, 3, 8])
+    """
+
+    def forward(
+        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
+        mask = additive_mask(self._get_name(), "src_mask", src_mask, src.dtype)
+
+        def attend(x: Tensor) -> Tensor:
+            found: Tensor = self.self_attn(
+                x, x, x, key_padding_mask=src_key_padding_mask, need_weights=False, attn_mask=mask, is_causal=is_causal
+            )[0]
+            return found
+
+        return self._step(2, self._step(1, src, attend), self._feed)
+
+
+class TransformerDecoderLayer(_TransformerLayer):
+    """Self-attention, attention to a memory and a feedforward network; otherwise as TransformerEncoderLayer.
+
+    Shapes: tgt and memory [length, batch, d_model], or [batch, length, d_model] with batch_first; the result as tgt.
+    Raises: ArgumentError for another activation, or heads that do not divide d_model.
+    Example:
+        >>> layer = torch.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
+        >>> layer(torch.ones(5, 3, 8), torch.ones(7, 3, 8)).shape
+        torch.Size([5, 3, 8])
+    """
+
+    _attentions = ("self_attn", "multihead_attn")
+
+    def forward(
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
+        def attend(x: Tensor) -> Tensor:
+            found: Tensor = self.self_attn(
+                x, x, x, key_padding_mask=tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask,
+                is_causal=tgt_is_causal,
+            )[0]  # fmt: skip
+            return found
+
+        def recall(x: Tensor) -> Tensor:
+            found: Tensor = self.multihead_attn(
+                x, memory, memory, key_padding_mask=memory_key_padding_mask, need_weights=False,
+                attn_mask=memory_mask, is_causal=memory_is_causal,
+            )[0]  # fmt: skip
+            return found
+
+        return self._step(3, self._step(2, self._step(1, tgt, attend), recall), self._feed)
+
+
+class TransformerEncoder(Module):
+    """A stack of copies of an encoder layer.
+
+    norm: applied to the result.  enable_nested_tensor, mask_check: have no effect.
+    Shapes: as the layer's.
+    Example:
+        >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
+        >>> torch.nn.TransformerEncoder(layer, num_layers=2)(torch.ones(3, 5, 8)).shape
+        torch.Size([3, 5, 8])
+    """
+
+    def __init__(
+        self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None,
+        enable_nested_tensor: bool = True, mask_check: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.num_layers = num_layers
+        self.norm = norm
+        self.enable_nested_tensor = enable_nested_tensor
+        self.mask_check = mask_check
+
+    def forward(
+        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:  # fmt: skip
+        mask = additive_mask(self._get_name(), "mask", mask, src.dtype)
+        padding = additive_mask(self._get_name(), "src_key_padding_mask", src_key_padding_mask, src.dtype)
+        output = src
+        for layer in self.layers:
+            output = layer(output, src_mask=mask, src_key_padding_mask=padding, is_causal=bool(is_causal))
+        return output if self.norm is None else self.norm(output)
+
+
+class TransformerDecoder(Module):
+    """A stack of copies of a decoder layer.
+
+    norm: applied to the result.
+    Shapes: as the layer's.
+    Example:
+        >>> layer = torch.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
+        >>> torch.nn.TransformerDecoder(layer, num_layers=2)(torch.ones(3, 5, 8), torch.ones(3, 7, 8)).shape
+        torch.Size([3, 5, 8])
+    """
+
+    def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
+        output = tgt
+        for layer in self.layers:
+            output = layer(
+                output, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=bool(tgt_is_causal),
+                memory_is_causal=memory_is_causal,
+            )  # fmt: skip
+        return output if self.norm is None else self.norm(output)
+
+
+class Transformer(Module):
+    """An encoder and a decoder (A. Vaswani et al., 2017).
+
+    custom_encoder, custom_decoder: used in place of the standard ones.  Other arguments: see TransformerEncoderLayer.
+    Shapes: src [s, n, d_model] and tgt [t, n, d_model], or [n, s, d_model] and [n, t, d_model] with batch_first; the
+            result as tgt.
+    Raises: ShapeError in forward if batches differ or features are not d_model.
+    Example:
+        >>> net = torch.nn.Transformer(8, 2, 1, 1, dim_feedforward=16)
+        >>> net(torch.ones(5, 3, 8), torch.ones(7, 3, 8)).shape
+        torch.Size([7, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        own = d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias
+        if custom_encoder is not None:
+            self.encoder = custom_encoder
+        else:
+            encoder_layer = TransformerEncoderLayer(*own, device, dtype)
+            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
+            self.encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norm)
+        if custom_decoder is not None:
+            self.decoder = custom_decoder
+        else:
+            decoder_layer = TransformerDecoderLayer(*own, device, dtype)
+            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
+            self.decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norm)
+        self._reset_parameters()
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def forward(
+        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
+        place = 0 if self.batch_first else 1
+        if src.ndim == 3 and src.shape[place] != tgt.shape[place] or {src.shape[-1], tgt.shape[-1]} != {self.d_model}:
+            raise ShapeError(
+                f"src {list(src.shape)} and tgt {list(tgt.shape)} must have one batch size, dimension {place}, and "
+                f"{self.d_model} features",
+                hint="the features are the last dimension",
+                operator=self._get_name(),
+            )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        found: Tensor = self.decoder(
+            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )  # fmt: skip
+        return found
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """The causal mask: -inf above the diagonal, else 0.
+
+        Example:
+            >>> torch.nn.Transformer.generate_square_subsequent_mask(2)
+            tensor([[0., -inf],
+                    [0., 0.]])
+        """
+        return factories.full((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
+
+    def _reset_parameters(self) -> None:
+        for parameter in self.parameters():
+            if parameter.ndim > 1:
+                init.xavier_uniform_(parameter)

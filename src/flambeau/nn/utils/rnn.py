@@ -1,0 +1,290 @@
+"""torch.nn.utils.rnn: sequences of several lengths, padded or packed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
+
+from ...core.tensor import TensorBase
+from ...dtypes import int64
+from ...errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, shown
+from ...errors import no_attribute as _no_attribute
+from ...host import np
+from ...ops.operator import REGISTRY
+from ...tensor import checks, factories
+
+
+class _Packed(NamedTuple):
+    data: Any
+    batch_sizes: Any
+    sorted_indices: Any
+    unsorted_indices: Any
+
+
+class PackedSequence(_Packed):
+    """Sequences of several lengths without padding: the first elements of all, then the second ones, and so on.
+
+    data: the elements.  batch_sizes: how many sequences have a first, second, ... element, on the CPU.
+    sorted_indices, unsorted_indices: the order of the sequences, longest first, and its inverse; None if they were
+    given in this order.  `pack_sequence` and `pack_padded_sequence` make them.
+    Example:
+        >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
+    """
+
+    def __new__(
+        cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
+    ) -> Self:
+        if batch_sizes is None:
+            data, batch_sizes = data
+        if batch_sizes.is_cuda:
+            raise ArgumentError(
+                "batch_sizes should always be on CPU", hint="make it with pack_sequence", operator=cls.__name__
+            )
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move or convert the data, as Tensor.to does; the order moves with it."""
+        data = self.data.to(*args, **kwargs)
+        if data is self.data:
+            return self
+        order = [None if each is None else each.to(data.device) for each in self[2:]]
+        return type(self)(data, self.batch_sizes, *order)
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Self:
+        """Move to a CUDA device, the current one by default."""
+        return self.to(*(args or (kwargs.pop("device", "cuda"),)), **kwargs)
+
+    def cpu(self) -> Self:
+        """Move to the CPU."""
+        return self.to("cpu")
+
+    def pin_memory(self) -> Self:
+        """Copy to pinned memory."""
+        order = [None if each is None else each.pin_memory() for each in self[2:]]
+        return type(self)(self.data.pin_memory(), self.batch_sizes, *order)
+
+    def double(self) -> Self:
+        """Convert to float64."""
+        return self._as(self.data.double())
+
+    def float(self) -> Self:
+        """Convert to float32."""
+        return self._as(self.data.float())
+
+    def half(self) -> Self:
+        """Convert to float16."""
+        return self._as(self.data.half())
+
+    def _as(self, data: Any) -> Self:
+        return type(self)(data, *self[1:])
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data is on a GPU."""
+        return bool(self.data.is_cuda)
+
+    def is_pinned(self) -> bool:
+        """Whether the data is in pinned memory."""
+        return bool(self.data.is_pinned())
+
+
+def invert_permutation(permutation: Any) -> Any:
+    """The inverse of a permutation; None stays None.
+
+    Example:
+        >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+        tensor([1, 2, 0])
+    """
+    if permutation is None:
+        return None
+    places = factories.arange(permutation.numel(), device=permutation.device)
+    return permutation.new_zeros(permutation.shape).scatter(0, permutation, places)
+
+
+def _places(lengths: Any, total: int, device: Any) -> Any:
+    """The positions, in [total * batch], of the elements that are no padding, one time after another."""
+    is_there = lengths[None, :] > np.arange(total)[:, None]
+    return factories.from_numpy(np.flatnonzero(is_there)).to(device)
+
+
+def pack_padded_sequence(
+    input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Pack padded sequences.
+
+    lengths: of each sequence, a list or a tensor on the CPU.  enforce_sorted: whether they must not increase; otherwise
+    the sequences are sorted, and the result remembers their order.
+    Shapes: input [t, n, *], or [n, t, *] with batch_first.
+    Host:   waits if the lengths are on a GPU.
+    Raises: ShapeError for lengths that do not fit, ValueRangeError for lengths below 1 or not sorted.
+    Example:
+        >>> padded = torch.tensor([[1, 2, 3], [4, 5, 0]])
+        >>> torch.nn.utils.rnn.pack_padded_sequence(padded, [3, 2], batch_first=True).data
+        tensor([1, 4, 2, 5, 3])
+    """
+    name = "pack_padded_sequence"
+    checks.tensor(name, "input", input)
+    if input.ndim < 2:
+        raise ShapeError(
+            f"input must have at least 2 dimensions, got {list(input.shape)}", hint="[t, n, *]", operator=name
+        )
+    values = lengths.cpu() if isinstance(lengths, TensorBase) else factories.tensor(list(lengths))
+    sizes = values.to(int64)
+    order = None
+    if not enforce_sorted:
+        sizes, order = sizes.sort(descending=True)
+        order = order.to(input.device)
+        input = input.index_select(0 if batch_first else 1, order)
+    numbers = sizes.numpy()
+    padded = input.transpose(0, 1) if batch_first else input
+    total, batch = padded.shape[:2]
+    if numbers.shape != (batch,):
+        raise ShapeError(
+            f"expected {batch} lengths for input {list(input.shape)}, got {list(numbers.shape)}",
+            hint="one for each sequence; batch_first says which dimension counts them",
+            operator=name,
+        )
+    if batch == 0 or numbers.min() <= 0 or (np.diff(numbers) > 0).any() or numbers[0] > total:
+        raise ValueRangeError(
+            f"lengths must be at least 1, at most {total} and must not increase, got {numbers.tolist()}",
+            hint="pass enforce_sorted=False for lengths in another order",
+            operator=name,
+        )
+    total = int(numbers[0])
+    counts = (numbers[None, :] > np.arange(total)[:, None]).sum(1)
+    flat = padded[:total].reshape(total * batch, *padded.shape[2:])
+    data = flat.index_select(0, _places(numbers, total, input.device))
+    return PackedSequence(data, factories.from_numpy(counts.astype(np.int64)), order)
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Any, Any]:
+    """(padded sequences, their lengths), in the order in which they were packed.
+
+    total_length: the length to pad to; None is that of the longest sequence.
+    Shapes: the result is [t, n, *], or [n, t, *] with batch_first.
+    Raises: ArgumentError if total_length is less than a length.
+    Example:
+        >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
+        >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+        (tensor([[1, 2, 3],
+                [4, 5, 0]]), tensor([3, 2]))
+    """
+    data, batch_sizes, _, unsorted = sequence
+    counts = batch_sizes.numpy()
+    longest = len(counts)
+    total = longest if total_length is None else total_length
+    if total < longest:
+        raise ArgumentError(
+            f"expected total_length to be at least the length of the longest sequence, {longest}, got {total}",
+            hint="leave it out",
+            operator="pad_packed_sequence",
+        )
+    batch = int(counts[0])
+    lengths = (counts[:, None] > np.arange(batch)[None, :]).sum(0)
+    blank = data.new_full((total * batch, *data.shape[1:]), padding_value)
+    padded = blank.index_copy(0, _places(lengths, longest, data.device), data)
+    padded = padded.reshape(total, batch, *data.shape[1:])
+    sizes = factories.from_numpy(lengths.astype(np.int64))
+    padded = padded.transpose(0, 1) if batch_first else padded
+    if unsorted is not None:
+        padded = padded.index_select(0 if batch_first else 1, unsorted)
+        sizes = sizes.index_select(0, unsorted.cpu())
+    return padded, sizes
+
+
+def pad_sequence(
+    sequences: Iterable[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Any:
+    """Stack sequences of several lengths, padded to the longest.
+
+    padding_side: "right", behind each sequence, or "left".
+    Shapes: [t_i, *] each; the result is [t, n, *], or [n, t, *] with batch_first.
+    Raises: ArgumentTypeError, ArgumentError for another padding_side, ShapeError if the other dimensions differ.
+    Example:
+        >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
+        tensor([[1, 2],
+                [3, 0]])
+    """
+    if isinstance(sequences, TensorBase):
+        sequences = sequences.unbind(0)  # type: ignore[attr-defined]
+    given = checks.tensors("pad_sequence", "sequences", sequences)
+    if padding_side not in ("right", "left"):
+        raise ArgumentError(
+            f"padding_side should be 'right' or 'left', got {shown(padding_side)}",
+            hint="right is behind each sequence",
+            operator="pad_sequence",
+        )
+    if not given:
+        raise ValueRangeError("there are no sequences", hint="give at least one", operator="pad_sequence")
+    total = max(each.shape[0] for each in given)
+    pad = REGISTRY["padded"]
+    padded = []
+    for each in given:
+        lacking = total - each.shape[0]
+        ends = (lacking, 0) if padding_side == "left" else (0, lacking)
+        pads = (ends, *[(0, 0)] * (each.ndim - 1))
+        padded.append(pad(each, pads, "constant", padding_value) if lacking else each)
+    return REGISTRY["stack"](padded, 0 if batch_first else 1)
+
+
+def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
+    """The sequences without their padding.
+
+    Shapes: padded_sequences [t, n, *], or [n, t, *] with batch_first; the results [lengths[i], *].
+    Host:   waits if the lengths are on a GPU.
+    Example:
+        >>> padded = torch.tensor([[1, 2, 3], [4, 5, 0]])
+        >>> torch.nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 2]), batch_first=True)
+        [tensor([1, 2, 3]), tensor([4, 5])]
+    """
+    checks.tensor("unpad_sequence", "padded_sequences", padded_sequences)
+    whole = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [each[: int(length)] for each, length in zip(whole.unbind(0), lengths.tolist())]
+
+
+def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
+    """Pack sequences of several lengths.
+
+    enforce_sorted: whether the longest must come first; otherwise they are sorted, and the result remembers the order.
+    Shapes: [t_i, *] each.
+    Raises: ValueRangeError for lengths below 1 or not sorted.
+    Example:
+        >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1]), torch.tensor([2, 3])], enforce_sorted=False).data
+        tensor([2, 1, 3])
+    """
+    given = checks.tensors("pack_sequence", "sequences", sequences)
+    return pack_padded_sequence(pad_sequence(given), [len(each) for each in given], enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
+    """The sequences that were packed.
+
+    Example:
+        >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+        >>> torch.nn.utils.rnn.unpack_sequence(packed)
+        [tensor([1, 2]), tensor([3])]
+    """
+    if not isinstance(packed_sequences, PackedSequence):
+        raise ArgumentTypeError(
+            f"packed_sequences must be a PackedSequence, got {shown(packed_sequences)}",
+            hint="make one with pack_sequence",
+            operator="unpack_sequence",
+        )
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
+
+
+__all__ = [
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

@@ -1,0 +1,294 @@
+"""Distances and directions of vectors: cosine_similarity, pairwise_distance, cdist, pdist and normalize; bilinear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .. import strides as st
+from ..dtypes import FLOATING_TYPES, float64, int64, promote
+from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
+from ..host import np
+from .operator import Array, ErrorSample, Operand, Sample, Value, composite
+from .pointwise import pointwise, promoted
+from .samples import bad_dims, singles
+
+MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+FEW_ROWS = 25  # up to so many rows on each side, distances are computed without a matrix product
+
+
+def _floors() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0.6, high=2.0), 0.5))
+    yield Sample((Array((0,)), 0.5))
+
+
+@pointwise(
+    dtype=promoted, cuda="input < floor ? floor : input", samples=_floors, dtypes=FLOATING_TYPES, inplace=False,
+    method=False, function=False,
+)  # fmt: skip
+def raised(input: Value, floor: Value) -> Any:
+    """max(input, floor), whose gradient is that of the input everywhere."""
+    return np.maximum(input, floor)
+
+
+@raised.derivative
+def _(grad: Any) -> Any:
+    return grad, None
+
+
+def _squares() -> Iterator[Sample]:
+    return (Sample((each.args[0]._replace(low=0.5, high=3.0),)) for each in singles())
+
+
+@pointwise(
+    dtype=promoted, cuda="input > 0 ? sqrt(input) : input != input ? input : 0", samples=_squares,
+    dtypes=FLOATING_TYPES, inplace=False, method=False, function=False,
+)  # fmt: skip
+def distance_of(input: Value) -> Any:
+    """The square root of max(input, 0), whose gradient is 0 where it is 0."""
+    return np.sqrt(np.maximum(input, 0))
+
+
+@distance_of.derivative
+def _(grad: Any, out: Any) -> Any:
+    return (grad / (out * 2)).masked_fill(out == 0, 0)
+
+
+def _pairs() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
+    yield Sample((Array((3, 4), layout="transposed"), Array((4,), seed=1), -1))
+    yield Sample((Array((2, 5), layout="strided"), Array((1, 5), seed=1)), {"eps": 1e-3})
+    yield Sample((Array((0, 3)), Array((0, 3), seed=1)))
+
+
+def _bad_pairs() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), Array((3,)), 1), IndexRangeError, r"range of \[-1, 0\], but got 1")
+    integers = Array((2, 3), dtype="int64")
+    yield ErrorSample((integers, integers), DtypeError, "floating point, got int64")
+
+
+@composite(samples=_pairs, errors=_bad_pairs, dtypes=FLOATING_TYPES, method=False)
+def cosine_similarity(x1: Operand, x2: Operand, dim: int = 1, eps: float = 1e-8) -> Any:
+    """Cosine of the angle between vectors along `dim`; lengths below eps count as eps.
+
+    Shapes: the inputs broadcast together; the result is without `dim`.
+    Host:   returns at once.
+    Raises: IndexRangeError for a bad dimension, ShapeError if the shapes do not fit, DtypeError for integers.
+    Example:
+        >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+        tensor([0.7071])
+    """
+    common = promote(x1.dtype, x2.dtype)
+    if not common.is_floating_point:
+        raise DtypeError(
+            f"expected operands of floating point, got {common.name}",
+            hint="convert with .float()",
+            operator="cosine_similarity",
+        )
+    shape = st.broadcast([x1.shape, x2.shape], "cosine_similarity")
+    units = []
+    for each in (x1, x2):
+        vectors: Any = each.to(common)
+        whole = vectors.expand(shape)
+        units.append(whole / raised(whole.norm(2, dim, True), eps))
+    return (units[0] * units[1]).sum(dim)
+
+
+def _apart() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
+    yield Sample((Array((3, 4)), Array((4,), seed=1), 1.0), {"keepdim": True})
+    yield Sample((Array((4,)), Array((4,), seed=1), 3.0))
+    yield Sample((Array((0, 3)), Array((0, 3))))
+
+
+def _too_far() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), Array((2, 4))), ShapeError, r"\[2, 3\] and \[2, 4\] do not broadcast")
+
+
+@composite(samples=_apart, errors=_too_far, dtypes=FLOATING_TYPES, method=False)
+def pairwise_distance(x1: Operand, x2: Operand, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The p-norm of x1 - x2 + eps over the last dimension.
+
+    Shapes: the inputs broadcast together; the result is without the last dimension, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: ShapeError, DtypeError.
+    Example:
+        >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
+    """
+    apart: Any = x1 - x2
+    return (apart + eps).norm(p, -1, keepdim)
+
+
+def _sets() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((2, 4), seed=1)))
+    yield Sample((Array((2, 3, 4)), Array((2, 4), seed=1), 1.0))
+    yield Sample((Array((3, 4)), Array((2, 4), seed=1)), {"compute_mode": MODES[1]})
+    yield Sample((Array((30, 2)), Array((2, 2), seed=1)))
+    yield Sample((Array((0, 4)), Array((2, 4), seed=1)))
+    yield Sample((Array((3, 2)), Array((4, 2), seed=1), 3.0))
+
+
+def _bad_sets() -> Iterator[ErrorSample]:
+    pair = Array((2, 3)), Array((4, 3))
+    yield ErrorSample((Array((3,)), pair[1]), ShapeError, r"at least two dimensions, got \[3\]")
+    yield ErrorSample((pair[0], Array((4, 2))), ShapeError, r"as many columns, got \[2, 3\] and \[4, 2\]")
+    yield ErrorSample((*pair, -1.0), ValueRangeError, "p must not be negative, got -1")
+    yield ErrorSample(pair, ArgumentError, "'fast' is not a valid value for compute_mode", {"compute_mode": "fast"})
+    yield ErrorSample((Array((2, 3), dtype="int64"), pair[1]), DtypeError, "floating point, got int64")
+
+
+@composite(samples=_sets, errors=_bad_sets, dtypes=FLOATING_TYPES[2:], method=False)
+def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) -> Any:
+    """The p-norm of the difference of every row of x1 and every row of x2.
+
+    compute_mode: "use_mm_for_euclid_dist" computes 2-norms by a matrix product, "donot_use_mm_for_euclid_dist" does
+    not, and None or "use_mm_for_euclid_dist_if_necessary" does so for more than 25 rows.
+    Shapes: [*, n, d] and [*, m, d], whose first dimensions broadcast, give [*, n, m].
+    Host:   returns at once.
+    Memory: n * m * d numbers without a matrix product.
+    Raises: ShapeError, DtypeError, ArgumentError for another compute_mode, ValueRangeError for p below 0.
+    Example:
+        >>> torch.cdist(torch.tensor([[0.0, 0.0], [3.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+        tensor([[5.],
+                [4.]])
+    """
+    for each in (x1, x2):
+        if len(each.shape) < 2:
+            raise ShapeError(
+                f"both inputs need at least two dimensions, got {list(each.shape)}",
+                hint="a row for each vector: unsqueeze(0)",
+                operator="cdist",
+            )
+        if not each.dtype.is_floating_point:
+            raise DtypeError(
+                f"inputs must be floating point, got {each.dtype.name}", hint="convert with .float()", operator="cdist"
+            )
+    if x1.shape[-1] != x2.shape[-1]:
+        raise ShapeError(
+            f"both inputs must have as many columns, got {list(x1.shape)} and {list(x2.shape)}",
+            hint="distances are between rows of one length",
+            operator="cdist",
+        )
+    if p < 0:
+        raise ValueRangeError(f"p must not be negative, got {p}", hint="2 is the usual distance", operator="cdist")
+    mode = MODES[0] if compute_mode is None else compute_mode
+    if mode not in MODES:
+        raise ArgumentError(
+            f"{mode!r} is not a valid value for compute_mode", hint=f"use one of {MODES}", operator="cdist"
+        )
+    common = promote(x1.dtype, x2.dtype)
+    a: Any = x1.to(common)
+    b: Any = x2.to(common)
+    is_many = x1.shape[-2] > FEW_ROWS or x2.shape[-2] > FEW_ROWS
+    if p == 2 and (mode == MODES[1] or mode == MODES[0] and is_many):
+        squares = (a * a).sum(-1, True) + (b * b).sum(-1).unsqueeze(-2) - a @ b.transpose(-1, -2) * 2
+        return distance_of(squares)
+    return (a.unsqueeze(-2) - b.unsqueeze(-3)).norm(p, -1)
+
+
+def _rows() -> Iterator[Sample]:
+    yield Sample((Array((4, 3)),))
+    yield Sample((Array((3, 5), layout="transposed"), 1.0))
+    yield Sample((Array((1, 3)),))
+
+
+def _bad_rows() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)),), ShapeError, r"2 dimensions, got \[3\]")
+    yield ErrorSample((Array((3, 2)), -1.0), ValueRangeError, "p must not be negative, got -1")
+
+
+@composite(samples=_rows, errors=_bad_rows, dtypes=FLOATING_TYPES[2:], method=False)
+def pdist(input: Operand, p: float = 2) -> Any:
+    """The p-norm of the difference of each row and every later one.
+
+    Shapes: [n, d] gives [n * (n - 1) / 2].
+    Host:   returns at once.
+    Raises: ShapeError for another number of dimensions, ValueRangeError for p below 0.
+    Example:
+        >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]))
+        tensor([5., 3., 4.])
+    """
+    if len(input.shape) != 2:
+        raise ShapeError(
+            f"input must have 2 dimensions, got {list(input.shape)}", hint="a row for each vector", operator="pdist"
+        )
+    if p < 0:
+        raise ValueRangeError(f"p must not be negative, got {p}", hint="2 is the usual distance", operator="pdist")
+    rows: Any = input
+    n = input.shape[0]
+    count = n * (n - 1) // 2
+    at = rows.new_ones((count,), dtype=int64).cumsum(0) - 1
+    behind = (at * -8 + (4 * n * (n - 1) - 7)).to(float64).clamp_min(0).sqrt() / 2 - 0.5
+    first = (n - 2) - behind.floor().to(int64)  # row of the upper triangle in which element `at` lies
+    left = n - first
+    second = at + first + 1 - count + (left * (left - 1)).floor_divide(2)
+    return (rows.index_select(0, first) - rows.index_select(0, second)).norm(p, -1)
+
+
+def _vectors() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)),))
+    yield Sample((Array((3, 4), layout="transposed"), 1.0, 0))
+    yield Sample((Array((2, 3, 4)), 2.0, (0, 2)))
+    yield Sample((Array((0, 4)),))
+
+
+def _bad_vectors() -> Iterator[ErrorSample]:
+    for sample in bad_dims():
+        yield ErrorSample((sample.args[0], 2.0, sample.args[1]), sample.error, sample.match)
+
+
+@composite(samples=_vectors, errors=_bad_vectors, dtypes=FLOATING_TYPES, method=False, function=False)
+def normalize(input: Operand, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
+    """Divide vectors along `dim` by their p-norm, or by eps where that is larger.
+
+    Shapes: the result as the input.
+    Host:   returns at once.
+    Raises: IndexRangeError for a bad dimension, DtypeError for integers.
+    Example:
+        >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
+    """
+    vectors: Any = input
+    return vectors / vectors.norm(p, dim, True).clamp_min(eps)
+
+
+def _bilinear_samples() -> Iterator[Sample]:
+    weight, bias = Array((4, 3, 2), seed=2), Array((4,), seed=3)
+    yield Sample((Array((5, 3)), Array((5, 2), seed=1), weight, bias))
+    yield Sample((Array((2, 3, 3)), Array((2, 3, 2), seed=1), weight))
+    yield Sample((Array((3,)), Array((2,), seed=1), weight))
+
+
+def _bad_bilinears() -> Iterator[ErrorSample]:
+    weight = Array((4, 3, 2))
+    yield ErrorSample((Array((5, 3)), Array((4, 2)), weight), ShapeError, r"\[5, 3\] and \[4, 2\] .* \[4, 3, 2\]")
+    yield ErrorSample((Array((5, 2)), Array((5, 2)), weight), ShapeError, r"\[5, 2\] and \[5, 2\] .* \[4, 3, 2\]")
+
+
+@composite(samples=_bilinear_samples, errors=_bad_bilinears, dtypes=FLOATING_TYPES[2:], method=False)
+def bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | None = None) -> Any:
+    """input1 @ weight[k] @ input2 + bias[k] for each k.
+
+    Shapes: [*, m], [*, n], weight [out, m, n] and bias [out] give [*, out].
+    Host:   returns at once.
+    Raises: ShapeError for shapes that do not fit.
+    Example:
+        >>> weight = torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])
+        >>> torch.bilinear(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]), weight)
+        tensor([[19.]])
+    """
+    fits = input1.shape[:-1] == input2.shape[:-1] and len(weight.shape) == 3 and len(input1.shape) > 0
+    if not fits or tuple(weight.shape[1:]) != (input1.shape[-1], input2.shape[-1]):
+        raise ShapeError(
+            f"inputs {list(input1.shape)} and {list(input2.shape)} do not fit weight {list(weight.shape)}",
+            hint="[*, m], [*, n] and [out, m, n]",
+            operator="bilinear",
+        )
+    out, first, second = weight.shape
+    maps: Any = weight
+    a: Any = input1.reshape((-1, first))
+    b: Any = input2.reshape((-1, second, 1))
+    halves = (a @ maps.permute(1, 0, 2).reshape((first, out * second))).reshape((-1, out, second))
+    result = (halves @ b).reshape((*input1.shape[:-1], out))
+    return result if bias is None else result + bias

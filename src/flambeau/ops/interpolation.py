@@ -1,0 +1,335 @@
+"""Resampling of images: interpolate and its modes (kernels/interpolation.cu).
+
+All modes are separable: one dimension after another is resampled, as weighted sums of neighbours.  Between two
+dimensions values are kept in the wide type.  Gradients are gathered in a fixed order, so they repeat exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from math import floor, prod
+from typing import Any
+
+from .. import strides as st
+from ..dtypes import FLOATING_TYPES, dtype, float32, uint8
+from ..errors import ArgumentError, DtypeError, NotSupportedError, ValueRangeError
+from ..host import np
+from ..kernel import Kernel, Pointer, Scalar
+from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
+from .pointwise import PRELUDE, THREADS, grid_over, source_text
+
+KINDS = ("nearest", "nearest-exact", "linear", "cubic", "area", "linear-antialias", "cubic-antialias")
+KIND_OF = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
+RANKS = {"linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,)}  # of modes; the others take 1 to 3
+OPTIONAL = ("linear", "bilinear", "bicubic", "trilinear")  # modes that take align_corners
+MODES = ("nearest", "nearest-exact", "area", *OPTIONAL)
+
+
+def _cubic(x: Any, a: float) -> Any:
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = (((x - 5) * x + 8) * x - 4) * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def taps_of(kind: str, size: int, results: int, scale: float, align: bool, real: Any) -> tuple[Any, Any]:
+    """(indexes, weights), both [results, taps], of the neighbours of each result; unused taps have weight 0.
+
+    real: the NumPy type of positions.
+    """
+    at = np.arange(results)
+    if kind.startswith("nearest"):
+        shift = np.float32(0.5 if kind == "nearest-exact" else 0)
+        place = np.floor((at.astype(np.float32) + shift) * np.float32(scale)).astype(np.int64)
+        return np.minimum(place, size - 1)[:, None], np.ones((results, 1), real)
+    at, scale = at.astype(real), real(scale)
+    if kind in ("linear", "cubic"):
+        place = scale * at if align else scale * (at + real(0.5)) - real(0.5)
+        place = np.maximum(place, 0) if kind == "linear" else place
+        below = np.floor(place)
+        if kind == "linear":
+            below = np.minimum(below, size - 1)
+            rest = np.minimum(place - below, 1)
+            first, weights = below.astype(np.int64), np.stack([1 - rest, rest], 1)
+        else:
+            rest, first = place - below, below.astype(np.int64) - 1
+            weights = _cubic(np.stack([rest + 1, rest, 1 - rest, 2 - rest], 1), -0.75)
+        count = weights.shape[1]
+        return np.clip(first[:, None] + np.arange(count), 0, size - 1), weights.astype(real)
+    if kind == "area":
+        whole = np.arange(results)
+        first = whole * size // results
+        counts = -(-(whole + 1) * size // results) - first
+        step = np.arange(counts.max())
+        weights = (step < counts[:, None]) / counts[:, None]
+        return np.minimum(first[:, None] + step, size - 1), weights.astype(real)
+    delta, half = real(0.5), 1 if kind.startswith("linear") else 2
+    support = half * scale if scale >= 1 else real(half)
+    center, inverse = scale * (at + delta), 1 / scale if scale >= 1 else real(1)
+    first = np.maximum((center - support + delta).astype(np.int64), 0)
+    counts = np.minimum((center + support + delta).astype(np.int64), size) - first
+    step = np.arange(max(int(counts.max()), 1))
+    x = (first[:, None] + step - (center - delta)[:, None]) * inverse
+    weights = np.maximum(1 - np.abs(x), 0) if half == 1 else _cubic(x, -0.5)
+    weights = np.where(step < counts[:, None], weights, 0)
+    total = weights.sum(1, keepdims=True)
+    weights = weights / np.where(total == 0, 1, total)
+    return np.minimum(first[:, None] + step, size - 1), weights.astype(real)
+
+
+@cache
+def _resample_kernel(source: dtype, out: dtype, kind: str, is_back: bool) -> Kernel:
+    real = np.float64 if source.wide.itemsize == 8 and source.is_floating_point else np.float32
+    wide = source.wide if source.is_floating_point else float32
+    name = "resample_back" if is_back else "resample"
+    entry = f"{name}_{kind.replace('-', '_')}_{source.name}_{out.name}"
+    c = "double" if real is np.float64 else "float"
+    code = f"""{PRELUDE}{source_text("interpolation.cu")}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {source.cuda}* input,
+    long long outer, long long size, long long results, long long inner, double scale, long long align) {{
+  {name}<{KINDS.index(kind)}, {c}, {wide.cuda}>(out, input, outer, size, results, inner, ({c})scale, align != 0);
+}}
+"""
+
+    def forward(
+        out: Any, input: Any, outer: int, size: int, results: int, inner: int, scale: float, align: int
+    ) -> None:
+        indexes, weights = taps_of(kind, size, results, scale, bool(align), real)
+        if kind.startswith("nearest"):
+            out[...] = input[:, indexes[:, 0]]
+            return
+        values, total = input.astype(wide.numpy, copy=False), 0
+        for index, weight in zip(indexes.T, weights.T):
+            total = total + values[:, index] * weight.astype(wide.numpy)[:, None]
+        out[...] = total
+
+    def backward(
+        out: Any, grad: Any, outer: int, size: int, results: int, inner: int, scale: float, align: int
+    ) -> None:
+        indexes, weights = taps_of(kind, size, results, scale, bool(align), real)
+        matrix = np.zeros((size, results), wide.numpy)
+        np.add.at(matrix, (indexes, np.arange(results)[:, None]), weights.astype(wide.numpy))
+        out[...] = matrix @ grad.astype(wide.numpy, copy=False)
+
+    whole, given = (("outer", name, "inner") for name in (("size", "results") if is_back else ("results", "size")))
+    params = [
+        Pointer("out", out, "w", whole),
+        Pointer("input", source, "r", given),
+        *[Scalar(each, "int64") for each in ("outer", "size", "results", "inner")],
+        Scalar("scale", "float64"),
+        Scalar("align", "int64"),
+    ]
+    return Kernel(entry, code, params, backward if is_back else forward, 8.0)
+
+
+def _run(
+    call: Call, input: Any, dim: int, have: int, wanted: int, scale: float, kind: str, align: bool, dtype: dtype,
+    is_back: bool,
+) -> Any:  # fmt: skip
+    """Queue a kernel along `dim`.  have, wanted: the sizes of the image and of its resampled form."""
+    shape = list(input.shape)
+    outer, inner = prod(shape[:dim]), prod(shape[dim + 1 :])
+    shape[dim] = have if is_back else wanted
+    out = call.output(shape, dtype)
+    if out.numel():
+        kernel = _resample_kernel(input.dtype, dtype, kind, is_back)
+        numbers = outer, have, wanted, inner, float(scale), int(align)
+        call.launch(kernel, grid_over(out.numel(), 1), out, call.contiguous(input), *numbers)
+    return out
+
+
+def _line_samples() -> Iterator[Sample]:
+    for number, kind in enumerate(KINDS):
+        wanted = (3, 7, 5)[number % 3]
+        yield Sample((Array((2, 5, 2)), 1, wanted, 5 / wanted, kind, False))
+        yield Sample((Array((2, 8), layout="transposed"), 1, 3, 8 / 3, kind, False))
+    for kind in ("linear", "cubic"):
+        yield Sample((Array((5, 3)), 0, 9, 0.5, kind, True))
+        yield Sample((Array((5, 3)), 0, 1, 0.0, kind, True))
+    yield Sample((Array((0, 3)), 1, 6, 0.5, "linear", False))
+
+
+@operator(samples=_line_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def resample(
+    call: Call, input: Operand, dim: int, size: int, scale: float, kind: str, align: bool, dtype: Any = None
+) -> Any:
+    """The input resampled to `size` elements along `dim`; scale: the distance of neighbouring results in the input."""
+    own = input.dtype if dtype is None else dtype
+    return _run(call, input, dim, input.shape[dim], size, scale, kind, align, own, False)
+
+
+@resample.derivative
+def _(grad: Any, input_shape: Any, dim: int, scale: float, kind: str, align: bool) -> Any:
+    return resample_back(grad, dim, input_shape[dim], scale, kind, align)
+
+
+def _back_samples() -> Iterator[Sample]:
+    for sample in _line_samples():
+        array, dim, size, *rest = sample.args
+        shape = tuple(size if axis == dim else each for axis, each in enumerate(array.shape))
+        yield Sample((array._replace(shape=shape), dim, array.shape[dim], *rest))
+
+
+@operator(samples=_back_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def resample_back(call: Call, grad_output: Operand, dim: int, size: int, scale: float, kind: str, align: bool) -> Any:
+    """The gradient of the input of `resample`, which has `size` elements along `dim`."""
+    wanted = grad_output.shape[dim]
+    return _run(call, grad_output, dim, size, wanted, scale, kind, align, grad_output.dtype, True)
+
+
+@resample_back.derivative
+def _(grad: Any, grad_output_shape: Any, dim: int, scale: float, kind: str, align: bool) -> Any:
+    return resample(grad, dim, grad_output_shape[dim], scale, kind, align)
+
+
+# the public name
+
+
+def _images() -> Iterator[Sample]:
+    yield Sample((Array((1, 2, 3)),), {"scale_factor": 2})
+    yield Sample((Array((1, 2, 3, 4)), (5, 3)), {"mode": "bilinear"})
+    yield Sample((Array((1, 2, 3, 4)), 6), {"mode": "bicubic", "align_corners": True})
+    yield Sample((Array((1, 2, 4, 5), layout="transposed"), (2, 2)), {"mode": "bilinear", "antialias": True})
+    yield Sample((Array((1, 1, 2, 3, 2)),), {"scale_factor": (2.0, 1.0, 1.5), "mode": "trilinear"})
+    yield Sample((Array((1, 2, 5)),), {"scale_factor": 0.5, "mode": "area"})
+    yield Sample((Array((0, 2, 3)), 4))
+
+
+def _bad_images() -> Iterator[ErrorSample]:
+    image = Array((1, 2, 3, 4))
+    yield ErrorSample((image,), ArgumentError, "either size or scale_factor should be defined")
+    yield ErrorSample((image, 2, 2.0), ArgumentError, "only one of size or scale_factor")
+    yield ErrorSample((image, (2, 2, 2)), ArgumentError, r"3 numbers for 2 spatial dimensions of \[1, 2, 3, 4\]")
+    yield ErrorSample((image, 2), NotSupportedError, r"'linear' .* \[1, 2, 3, 4\]", {"mode": "linear"})
+    yield ErrorSample((image, 2), ArgumentError, "align_corners .* 'nearest'", {"align_corners": True})
+    yield ErrorSample((image, 2), ArgumentError, "antialias .* 'area'", {"mode": "area", "antialias": True})
+    yield ErrorSample((image, 0), ValueRangeError, r"greater than 0, got \[3, 4\] and \[0, 0\]")
+    yield ErrorSample((image, 2, None), NotSupportedError, "'lanczos'", {"mode": "lanczos"})
+    yield ErrorSample((Array((2, 3)), 2), NotSupportedError, r"got shape \[2, 3\]")
+
+
+def _listed(name: str, shape: Sequence[int], given: Any) -> list[Any]:
+    """One number for each spatial dimension."""
+    rank = len(shape) - 2
+    values = list(given) if isinstance(given, (tuple, list)) else [given] * rank
+    if len(values) != rank:
+        raise ArgumentError(
+            f"{name} has {len(values)} numbers for {rank} spatial dimensions of {list(shape)}",
+            hint="give one for each, or one number for all",
+            operator="interpolate",
+        )
+    return values
+
+
+def _sizes(input: Any, size: Any, scale_factor: Any, recompute: Any, mode: str) -> tuple[list[int], list[Any]]:
+    """(sizes, factors) of each spatial dimension; a factor of None follows from the sizes."""
+    if size is not None and scale_factor is not None:
+        raise ArgumentError(
+            "only one of size or scale_factor should be defined", hint="leave one out", operator="interpolate"
+        )
+    if size is None and scale_factor is None:
+        raise ArgumentError(
+            "either size or scale_factor should be defined", hint="as in scale_factor=2", operator="interpolate"
+        )
+    if recompute and size is not None:
+        raise ArgumentError(
+            "recompute_scale_factor is not meaningful with an explicit size",
+            hint="leave it out",
+            operator="interpolate",
+        )
+    shape = input.shape
+    if size is not None:
+        return st.as_ints(_listed("size", shape, size)), [None] * (len(shape) - 2)
+    factors = [float(each) for each in _listed("scale_factor", shape, scale_factor)]
+    sizes = [floor(float(have) * factor) for have, factor in zip(shape[2:], factors)]
+    return sizes, [None] * len(sizes) if recompute or mode == "area" else factors
+
+
+def _check_mode(input: Any, mode: str, align_corners: Any, antialias: bool) -> None:
+    rank = len(input.shape) - 2
+    if mode not in MODES or rank not in RANKS.get(mode, (1, 2, 3)):
+        raise NotSupportedError(
+            f"mode {mode!r} does not exist for an input of {rank + 2} dimensions: got shape {list(input.shape)}",
+            hint="3 dimensions take linear, 4 bilinear or bicubic, 5 trilinear; all take nearest and area",
+            operator="interpolate",
+        )
+    if align_corners is not None and mode not in OPTIONAL:
+        raise ArgumentError(
+            f"align_corners cannot be set with mode {mode!r}", hint=f"{OPTIONAL} take it", operator="interpolate"
+        )
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ArgumentError(
+            f"antialias does not exist for mode {mode!r}", hint="bilinear and bicubic have it", operator="interpolate"
+        )
+    if not (input.dtype.is_floating_point or input.dtype is uint8):
+        raise DtypeError(
+            f"input must be floating point or uint8, got {input.dtype.name}",
+            hint="convert with .float()",
+            operator="interpolate",
+        )
+
+
+def _distance(have: int, wanted: int, factor: Any, align: bool, real: Any) -> float:
+    """The distance of neighbouring results, in elements of the input, rounded as the kernel's type."""
+    if align:
+        return float(real(have - 1) / real(wanted - 1)) if wanted > 1 else 0.0
+    return float(real(1.0 / factor)) if factor else float(real(have) / real(wanted))
+
+
+@composite(samples=_images, errors=_bad_images, dtypes=FLOATING_TYPES, method=False, function=False)
+def interpolate(
+    input: Operand, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None,
+    recompute_scale_factor: Any = None, antialias: bool = False,
+) -> Any:  # fmt: skip
+    """Resample the spatial dimensions to another size.
+
+    size: the sizes, one number or one for each dimension.  scale_factor: the factors instead.
+    mode: "nearest", "nearest-exact", "linear" (3 dimensions), "bilinear" or "bicubic" (4), "trilinear" (5) or "area".
+    align_corners: the corners of both images are the same points, not the corners of their pixels.
+    recompute_scale_factor: use the ratio of the sizes in place of scale_factor.
+    antialias: average over all pixels that shrinking merges ("bilinear" and "bicubic").
+    Shapes: [n, c, *] gives [n, c, *sizes].
+    Host:   returns at once.
+    Raises: ArgumentError, NotSupportedError for a mode or options that do not fit, ValueRangeError for empty images,
+            DtypeError.
+    Example:
+        >>> x = torch.tensor([[[1.0, 3.0]]])
+        >>> torch.nn.functional.interpolate(x, scale_factor=2, mode="linear")
+        tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
+    """
+    _check_mode(input, mode, align_corners, antialias)
+    sizes, factors = _sizes(input, size, scale_factor, recompute_scale_factor, mode)
+    images = list(input.shape[2:])
+    if min(sizes) <= 0 or min(input.shape[1:]) <= 0:
+        raise ValueRangeError(
+            f"sizes of input and output should be greater than 0, got {images} and {sizes}",
+            hint="make the output larger",
+            operator="interpolate",
+        )
+    own, align = input.dtype, bool(align_corners)
+    kind = KIND_OF.get(mode, mode) + ("-antialias" if antialias else "")
+    is_last = not input.is_contiguous() and st.is_channels_last(input.shape, input.strides) and len(sizes) == 2
+    values: Any = input
+    values = values.permute(0, 2, 3, 1) if is_last else values
+    first = 1 if is_last else 2
+    is_exact = kind.startswith("nearest")
+    wide = own if is_exact else own.wide if own.is_floating_point else float32
+    if not is_exact and not own.is_floating_point:
+        values = values.to(wide)
+    real = np.float32 if is_exact else wide.numpy.type
+    changed = [
+        (dim, have, wanted, factor)
+        for dim, (have, wanted, factor) in enumerate(zip(images, sizes, factors), first)
+        if have != wanted or factor not in (None, 1.0)
+    ]
+    changed.sort(key=lambda each: each[2] / each[1])  # what shrinks comes first
+    for number, (dim, have, wanted, factor) in enumerate(changed, 1):
+        distance = _distance(have, wanted, factor, align, real)
+        result = own if number == len(changed) and own.is_floating_point else wide
+        values = resample(values, dim, wanted, distance, kind, align, result)
+    if not changed:
+        values = values.clone()
+    if not is_exact and not own.is_floating_point:
+        values = values.round().clamp(0, 255).to(own)
+    return values.permute(0, 3, 1, 2) if is_last else values

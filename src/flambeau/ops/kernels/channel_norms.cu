@@ -1,0 +1,78 @@
+// Statistics of batch, group and instance norm.  Follows reduce.cu.
+
+// (mean, variance, 1 / deviation) of each result, from its pieces [parts, outputs]: each of `chunk` values but the last.
+template <class A>
+inline void join_moments(A* mean, A* variance, A* rstd, const A* means, const A* squares, long long parts,
+                         long long outputs, long long chunk, long long count, A eps) {
+    const int lane = threadIdx.x % WARP;
+    for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
+        Moments<A> mine = {0, 0, 0};
+        for (long long part = lane; part < parts; part += WARP) {
+            const long long left = count - part * chunk, at = part * outputs + i;
+            mine = joined(mine, {(A)(left < chunk ? left : chunk), means[at], squares[at]});
+        }
+        mine = join_lanes(JoinMoments<A>(), mine, WARP);
+        const A square = mine.squares / (A)count;
+        if (lane == 0) mean[i] = mine.mean, variance[i] = square, rstd[i] = 1 / sqrt(square + eps);
+    }
+}
+
+#define LOADS 4  // of each operand that are under way in a thread
+
+// Sums of grad and of grad * (input - mean) * rstd over dimensions [kept, ndim), in `parts` pieces of `chunk` values.
+// `lanes` threads make one result: neighbours, or with `across` threads that are BLOCK / lanes apart.
+template <class C, class T>
+inline void normal_sums(C* sums, C* products, const T* grad, const T* input, const C* mean, const C* rstd,
+                        const Layout<4>& layout, long long outputs, long long count, long long parts, long long chunk,
+                        long long kept, int lanes, bool across) {
+    __shared__ C held[2 * BLOCK];
+    const int groups = BLOCK / lanes;
+    const int lane = across ? threadIdx.x / groups : threadIdx.x % lanes;
+    const int group = across ? threadIdx.x % groups : threadIdx.x / lanes;
+    const int step = across ? groups : 1;
+    const long long tiles = (outputs + groups - 1) / groups;
+    for (long long at = blockIdx.x; at < tiles * parts; at += gridDim.x) {
+        const long long part = at / tiles, output = (at - part * tiles) * groups + group;
+        const long long stop = (part + 1) * chunk < count ? (part + 1) * chunk : count;
+        C sum = 0, product = 0;
+        if (output < outputs) {
+            const T* g_data = grad + walk(layout, 0, 0, kept, output);
+            const T* x_data = input + walk(layout, 1, 0, kept, output);
+            const C center = mean[walk(layout, 2, 0, kept, output)], scale = rstd[walk(layout, 3, 0, kept, output)];
+            for (long long i = part * chunk + lane; i < stop; i += LOADS * lanes) {
+                C g[LOADS], x[LOADS];
+#pragma unroll
+                for (int each = 0; each < LOADS; ++each) {
+                    const long long place = i + each * lanes;
+                    const bool is_there = place < stop;
+                    g[each] = is_there ? load<C>(g_data[walk(layout, 0, kept, layout.ndim, place)]) : C(0);
+                    x[each] = is_there ? load<C>(x_data[walk(layout, 1, kept, layout.ndim, place)]) : center;
+                }
+#pragma unroll
+                for (int each = 0; each < LOADS; ++each) sum += g[each], product += g[each] * ((x[each] - center) * scale);
+            }
+        }
+        __syncthreads();
+        held[threadIdx.x] = sum, held[BLOCK + threadIdx.x] = product;
+        for (int half = lanes / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (lane < half) {
+                held[threadIdx.x] += held[threadIdx.x + half * step];
+                held[BLOCK + threadIdx.x] += held[BLOCK + threadIdx.x + half * step];
+            }
+        }
+        if (lane == 0 && output < outputs)
+            sums[part * outputs + output] = held[threadIdx.x], products[part * outputs + output] = held[BLOCK + threadIdx.x];
+    }
+}
+
+// running = (1 - factor) * running + factor * batch; the batch's variance is first multiplied by `unbiased`.
+template <class C, class T>
+inline void update_statistics(T* running_mean, T* running_var, const C* mean, const C* variance, long long count,
+                              double factor, double unbiased) {
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += (long long)gridDim.x * blockDim.x) {
+        const C keep = C(1 - factor), share = C(factor);
+        running_mean[i] = store<T>(keep * load<C>(running_mean[i]) + share * mean[i]);
+        running_var[i] = store<T>(keep * load<C>(running_var[i]) + share * (variance[i] * C(unbiased)));
+    }
+}

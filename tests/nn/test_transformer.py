@@ -1,0 +1,148 @@
+"""Multi-head attention and transformers: against a loop over heads, masks, layouts, state and text."""
+
+import math
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+
+RANDOM = np.random.default_rng(4)
+
+
+def randn(*shape):
+    return torch.tensor(RANDOM.standard_normal(shape))
+
+
+def by_hand(net, x, blocked=None):
+    """(result, weights of each head) of self-attention, batch first, in NumPy."""
+    parts = (x @ net.in_proj_weight.detach().numpy().T + net.in_proj_bias.detach().numpy()).reshape(
+        *x.shape[:2], 3, net.num_heads, net.head_dim
+    )
+    q, k, v = (parts[:, :, each].swapaxes(1, 2) for each in range(3))
+    scores = q @ k.swapaxes(-1, -2) / math.sqrt(net.head_dim)
+    scores = scores if blocked is None else np.where(blocked, -np.inf, scores)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    joined = (weights @ v).swapaxes(1, 2).reshape(x.shape)
+    return joined @ net.out_proj.weight.detach().numpy().T + net.out_proj.bias.detach().numpy(), weights
+
+
+@pytest.fixture
+def attention():
+    torch.manual_seed(0)
+    return nn.MultiheadAttention(6, 3, batch_first=True, dtype=torch.float64)
+
+
+def test_attention_of_every_head(attention):
+    x = randn(2, 4, 6)
+    expected, weights = by_hand(attention, x.numpy())
+    found, average = attention(x, x, x)
+    np.testing.assert_allclose(found.detach().numpy(), expected)
+    np.testing.assert_allclose(average.detach().numpy(), weights.mean(1))
+    every = attention(x, x, x, average_attn_weights=False)[1]
+    np.testing.assert_allclose(every.detach().numpy(), weights)
+    without = attention(x, x, x, need_weights=False)
+    assert without[1] is None
+    np.testing.assert_allclose(without[0].detach().numpy(), expected)
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_masks(attention, need_weights):
+    x = randn(2, 4, 6)
+    causal = np.triu(np.ones((4, 4), bool), 1)
+    padded = np.array([[False, False, False, True], [False, False, True, True]])
+    expected, _ = by_hand(attention, x.numpy(), causal | padded[:, None, None])
+    options = {"need_weights": need_weights, "key_padding_mask": torch.tensor(padded)}
+    found = attention(x, x, x, attn_mask=torch.tensor(causal), **options)[0]
+    np.testing.assert_allclose(found.detach().numpy(), expected)
+    added = nn.Transformer.generate_square_subsequent_mask(4, dtype=torch.float64)
+    found = attention(x, x, x, attn_mask=added, is_causal=True, need_weights=need_weights)[0]
+    np.testing.assert_allclose(found.detach().numpy(), by_hand(attention, x.numpy(), causal)[0])
+
+
+def test_layouts(attention):
+    other = nn.MultiheadAttention(6, 3, dtype=torch.float64)
+    other.load_state_dict(attention.state_dict())
+    x = randn(2, 4, 6)
+    found = other(*[x.transpose(0, 1)] * 3)[0].transpose(0, 1)
+    assert torch.allclose(found, attention(x, x, x)[0]) and torch.allclose(other(x[0], x[0], x[0])[0], found[0])
+
+
+def test_more_keys_and_other_features():
+    net = nn.MultiheadAttention(4, 2, kdim=5, vdim=3, add_bias_kv=True, add_zero_attn=True)
+    names = ["q_proj_weight", "k_proj_weight", "v_proj_weight", "in_proj_bias", "bias_k", "bias_v", "out_proj.weight",
+             "out_proj.bias"]  # fmt: skip
+    assert list(net.state_dict()) == names and net.in_proj_bias.eq(0).all()
+    out, weights = net(torch.ones(3, 2, 4), torch.ones(6, 2, 5), torch.ones(6, 2, 3))
+    assert out.shape == (3, 2, 4) and weights.shape == (2, 3, 8)
+    assert torch.allclose(weights.sum(-1), torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_an_encoder_layer_is_made_of_its_parts(norm_first):
+    torch.manual_seed(0)
+    net = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, norm_first=norm_first, dtype=torch.float64)
+    x = randn(3, 2, 4)
+
+    def feed(x):
+        return net.linear2(net.linear1(x).relu())
+
+    if norm_first:
+        y = net.norm1(x)
+        y = x + net.self_attn(y, y, y)[0]
+        expected = y + feed(net.norm2(y))
+    else:
+        y = net.norm1(x + net.self_attn(x, x, x)[0])
+        expected = net.norm2(y + feed(y))
+    assert torch.allclose(net(x), expected)
+
+
+def test_a_later_position_does_not_change_earlier_ones_under_a_causal_mask():
+    torch.manual_seed(0)
+    net = nn.Transformer(8, 2, 1, 2, dim_feedforward=16, batch_first=True).eval()
+    src, tgt = torch.randn(2, 5, 8), torch.randn(2, 6, 8)
+    mask = nn.Transformer.generate_square_subsequent_mask(6)
+    found = net(src, tgt, tgt_mask=mask, tgt_is_causal=True)
+    tgt[:, 4:] = 0
+    again = net(src, tgt, tgt_mask=mask)
+    assert torch.allclose(found[:, :4], again[:, :4], atol=1e-5) and not torch.allclose(found[:, 4:], again[:, 4:])
+
+
+def test_training_reaches_every_parameter():
+    net = nn.Transformer(4, 2, 1, 1, dim_feedforward=8)
+    net(torch.randn(3, 2, 4), torch.randn(5, 2, 4)).square().sum().backward()
+    assert all(each.grad is not None for each in net.parameters())
+
+
+def test_text_and_state():
+    net = nn.TransformerEncoderLayer(4, 2, 8, activation="gelu")
+    lines = repr(net).splitlines()
+    assert lines[:4] == [
+        "TransformerEncoderLayer(",
+        "  (self_attn): MultiheadAttention(",
+        "    (out_proj): NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)",
+        "  )",
+    ]
+    assert [name for name, _ in nn.TransformerDecoderLayer(4, 2, 8).named_children()] == [
+        "self_attn", "multihead_attn", "linear1", "dropout", "linear2", "norm1", "norm2", "norm3", "dropout1",
+        "dropout2", "dropout3",
+    ]  # fmt: skip
+    layers = nn.TransformerEncoder(net, 2).layers
+    assert layers[0].linear1.weight.equal(layers[1].linear1.weight)
+    assert layers[0].linear1.weight is not layers[1].linear1.weight
+
+
+@pytest.mark.parametrize(
+    "body, values",
+    [(lambda: nn.MultiheadAttention(5, 2), "MultiheadAttention: embed_dim 5 and num_heads 2"),
+     (lambda: nn.TransformerEncoderLayer(4, 2, activation="tanh"), "TransformerEncoderLayer: .*'tanh'"),
+     (lambda: nn.MultiheadAttention(4, 2)(*[torch.ones(3, 2, 5)] * 3), "forward: expected 4 features.* got 5"),
+     (lambda: nn.MultiheadAttention(4, 2)(*[torch.ones(3, 2, 4)] * 3, attn_mask=torch.ones(2, 3)), r"\[2, 3\].*3, 3"),
+     (lambda: nn.MultiheadAttention(4, 2)(*[torch.ones(3, 2, 4)] * 3, is_causal=True), "attn_mask"),
+     (lambda: nn.Transformer(4, 2, 1, 1, 8)(torch.ones(3, 2, 4), torch.ones(3, 5, 4)), r"\[3, 2, 4\].*\[3, 5, 4\]")]
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(body, values):
+    with pytest.raises((ValueError, RuntimeError), match=values):
+        body()

@@ -1,0 +1,135 @@
+"""Batch, instance, group, RMS and local response norm: values, running statistics and second derivatives."""
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.nn import functional as F
+from flambeau.ops.channel_norms import _spread, native_norm, normal_sums
+from flambeau.testing import gradgradcheck
+
+RANDOM = np.random.default_rng(5)
+
+
+def leaf(*shape):
+    return torch.tensor(RANDOM.standard_normal(shape), requires_grad=True)
+
+
+def batch(x, eps=1e-5):
+    dims = (0, *range(2, x.ndim))
+    return (x - x.mean(dims, keepdims=True)) / np.sqrt(x.var(dims, keepdims=True) + eps)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (2, 3, 40), (2, 3, 4, 5), (300, 3, 40)])
+def test_batch_norm(shape):
+    x, weight, bias = RANDOM.standard_normal(shape) * 2 + 30, RANDOM.random(3), RANDOM.random(3)
+    along = (3, *[1] * (len(shape) - 2))
+    expected = batch(x) * weight.reshape(along) + bias.reshape(along)
+    for each in (x, x.swapaxes(0, -1).copy().swapaxes(0, -1)):
+        found = F.batch_norm(torch.tensor(each), None, None, torch.tensor(weight), torch.tensor(bias), training=True)
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_running_statistics_move_by_the_momentum():
+    x = RANDOM.standard_normal((6, 2, 3))
+    mean, variance = torch.tensor([1.0, 2.0]).double(), torch.tensor([3.0, 4.0]).double()
+    F.batch_norm(torch.tensor(x), mean, variance, training=True, momentum=0.25)
+    np.testing.assert_allclose(mean.numpy(), 0.75 * np.array([1, 2]) + 0.25 * x.mean((0, 2)))
+    np.testing.assert_allclose(variance.numpy(), 0.75 * np.array([3, 4]) + 0.25 * x.var((0, 2), ddof=1))
+    before = mean.tolist(), variance.tolist()
+    found = F.batch_norm(torch.tensor(x), mean, variance, eps=0.5)
+    expected = (x - mean.numpy()[:, None]) / np.sqrt(variance.numpy()[:, None] + 0.5)
+    np.testing.assert_allclose(found.numpy(), expected)
+    assert (mean.tolist(), variance.tolist()) == before
+
+
+def test_the_statistics_of_an_empty_batch_are_not_used():
+    mean, variance = torch.zeros(3), torch.ones(3)
+    assert F.batch_norm(torch.ones(0, 3), mean, variance, training=True).shape == (0, 3)
+    assert (mean.tolist(), variance.tolist()) == ([0, 0, 0], [1, 1, 1])
+
+
+def test_instance_norm_averages_its_running_statistics_over_the_batch():
+    x = RANDOM.standard_normal((4, 2, 6))
+    mean, variance = torch.zeros(2).double(), torch.ones(2).double()
+    found = F.instance_norm(torch.tensor(x), mean, variance, momentum=0.5)
+    expected = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found.numpy(), expected)
+    np.testing.assert_allclose(mean.numpy(), 0.5 * x.mean((0, 2)))
+    np.testing.assert_allclose(variance.numpy(), 0.5 + 0.5 * x.var(2, ddof=1).mean(0))
+
+
+def test_group_norm():
+    x, weight = RANDOM.standard_normal((2, 6, 5)), RANDOM.random(6)
+    groups = x.reshape(2, 3, -1)
+    normal = (groups - groups.mean(-1, keepdims=True)) / np.sqrt(groups.var(-1, keepdims=True) + 1e-5)
+    found = F.group_norm(torch.tensor(x), 3, torch.tensor(weight))
+    np.testing.assert_allclose(found.numpy(), normal.reshape(x.shape) * weight[:, None])
+
+
+@pytest.mark.parametrize("size", [3, 700, 5000])
+def test_rms_norm(size):
+    x, weight = RANDOM.standard_normal((3, size)), RANDOM.random(size)
+    expected = x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * weight
+    np.testing.assert_allclose(F.rms_norm(torch.tensor(x), (size,), torch.tensor(weight), 1e-6).numpy(), expected)
+
+
+def test_rms_norm_of_a_half_type_uses_the_epsilon_of_float32():
+    x = torch.tensor([0.0, 1e-4, 2e-4, 3e-4], dtype=torch.float16)
+    assert F.rms_norm(x, (4,)).tolist() == pytest.approx([0, 0.2546, 0.5093, 0.7637], abs=1e-3)
+    assert F.rms_norm(x, (4,), torch.ones(4)).dtype is torch.float16
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_local_response_norm(size):
+    x = RANDOM.standard_normal((2, 5, 3))
+    padded = np.pad(x * x, ((0, 0), (size // 2, (size - 1) // 2), (0, 0)))
+    total = sum(padded[:, step : step + 5] for step in range(size))
+    expected = x / (2 + 0.1 * total / size) ** 0.75
+    np.testing.assert_allclose(F.local_response_norm(torch.tensor(x), size, 0.1, 0.75, 2.0).numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True),
+        lambda x, w, b: F.batch_norm(x, torch.ones(4), torch.ones(4), w, b),
+        lambda x, w, b: F.instance_norm(x, None, None, w, b),
+        lambda x, w, b: F.group_norm(x, 2, w, b),
+        lambda x, w, b: F.rms_norm(x, (3,), w[:3]),
+    ],
+)
+def test_second_derivatives(body):
+    assert gradgradcheck(body, [leaf(2, 4, 3), leaf(4), leaf(4)])
+
+
+def test_long_sums_are_made_of_pieces():
+    """As one piece would make them: the reference adds all in the first."""
+    x, slope = torch.tensor(RANDOM.standard_normal((2, 3, 9000))), torch.tensor(RANDOM.standard_normal((2, 3, 9000)))
+    assert _spread(3, 18000, False)[1] > 1 and _spread(2000, 3, True) == (8, 1, 3)
+    _, mean, rstd, variance = native_norm(x, (0, 2))
+    np.testing.assert_allclose(variance.view(-1).numpy(), x.numpy().var((0, 2)))
+    sums, products = normal_sums(slope, x, mean, rstd, (0, 2))
+    np.testing.assert_allclose(sums.view(-1).numpy(), slope.numpy().sum((0, 2)))
+    np.testing.assert_allclose(products.view(-1).numpy(), (slope.numpy() * batch(x.numpy(), 1e-5)).sum((0, 2)))
+
+
+def test_channels_last_stays_channels_last():
+    x = torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    assert F.batch_norm(x, None, None, training=True).stride() == x.stride()
+    assert F.batch_norm(x, torch.zeros(3), torch.ones(3)).stride() == x.stride()
+
+
+@pytest.mark.parametrize(
+    "body, name, values",
+    [
+        (lambda: F.batch_norm(torch.ones(1, 3), None, None, training=True), "batch_norm", r"more than 1 .*\[1, 3\]"),
+        (lambda: F.batch_norm(torch.ones(2, 3), None, None), "batch_norm", "running_mean"),
+        (lambda: F.batch_norm(torch.ones(2, 3), torch.ones(2), None), "batch_norm", r"3 elements, got shape \[2\]"),
+        (lambda: F.instance_norm(torch.ones(2, 3, 1)), "instance_norm", r"more than 1 .*\[2, 3, 1\]"),
+        (lambda: F.group_norm(torch.ones(1, 2), 2), "group_norm", r"more than 1 .*\[1, 2\]"),
+    ],
+)
+def test_what_has_no_statistics_is_refused(body, name, values):
+    with pytest.raises((ValueError, RuntimeError), match=f"^{name}: .*{values}"):
+        body()

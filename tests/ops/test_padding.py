@@ -1,0 +1,60 @@
+"""Padding: values by NumPy, cutting, formats, and second derivatives."""
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.nn import functional as F
+from flambeau.testing import gradcheck, gradgradcheck
+
+RANDOM = np.random.default_rng(8)
+OF_NUMPY = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+@pytest.mark.parametrize("mode", OF_NUMPY)
+@pytest.mark.parametrize("shape, pads", [((2, 3, 4), (2, 1)), ((2, 4, 5), (1, 3, 0, 2)), ((1, 2, 4, 3, 3), (2,) * 6)])
+def test_values(mode, shape, pads):
+    x = RANDOM.standard_normal(shape)
+    pairs = list(zip(pads[::2], pads[1::2]))[::-1]
+    expected = np.pad(x, [(0, 0)] * (x.ndim - len(pairs)) + pairs, OF_NUMPY[mode])
+    np.testing.assert_array_equal(F.pad(torch.tensor(x), pads, mode).numpy(), expected)
+
+
+def test_numbers_below_zero_cut():
+    x = torch.arange(10).view(2, 5)
+    assert F.pad(x, (-1, -2)).tolist() == [[1, 2], [6, 7]]
+    assert F.pad(x, (-4, 1, -1, 0), value=-3).tolist() == [[9, -3]]
+    assert F.pad(x, (-1, 2), "reflect").tolist() == [[1, 2, 3, 4, 3, 2], [6, 7, 8, 9, 8, 7]]
+    assert F.pad(x, (-1, 2), "circular").tolist() == [[1, 2, 3, 4, 1, 2], [6, 7, 8, 9, 6, 7]]
+
+
+def test_the_constant_has_the_type_of_the_input():
+    assert F.pad(torch.tensor([1, 2]), (0, 1), value=2.7).tolist() == [1, 2, 2]
+    assert F.pad(torch.tensor([True]), (1, 0)).tolist() == [False, True]
+    assert F.pad(torch.tensor([1.0]).half(), (1, 0), value=-0.5).tolist() == [-0.5, 1.0]
+    assert F.pad(torch.tensor([1], dtype=torch.int64), (0, 1), value=2**60 + 1).tolist() == [1, 2**60 + 1]
+
+
+def test_channels_last_stays_channels_last():
+    x = torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    for mode in ("constant", "reflect", "replicate"):
+        assert F.pad(x, (1, 1, 1, 1), mode).is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("mode", OF_NUMPY)
+def test_derivatives(mode):
+    x = torch.tensor(RANDOM.standard_normal((2, 4, 3)), requires_grad=True)
+    for pads in ((2, 1, 0, 3), (-1, 1, 2, -1)):
+        assert gradcheck(lambda x, pads=pads: F.pad(x, pads, mode), [x])
+        assert gradgradcheck(lambda x, pads=pads: F.pad(x, pads, mode).square(), [x])
+
+
+@pytest.mark.parametrize(
+    "pads, mode, error, values",
+    [((1, 1, 1), "constant", RuntimeError, r"\[1, 1, 1\]"), ((5, 0), "reflect", RuntimeError, "5 .* dimension 2.* 5"),
+     ((6, 0), "circular", RuntimeError, "6 .* dimension 2.* 5"), ((1, 1), "edge", NotImplementedError, "edge"),
+     ((1,) * 6, "replicate", NotImplementedError, r"6 .*\[2, 3, 5\]")]
+)  # fmt: skip
+def test_wrong_pads(pads, mode, error, values):
+    with pytest.raises(error, match=f"^pad: .*{values}"):
+        F.pad(torch.ones(2, 3, 5), pads, mode)
