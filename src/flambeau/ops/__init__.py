@@ -6,6 +6,7 @@ from . import (  # noqa: F401
     assertion,
     attention,
     compare,
+    convolution,
     copies,
     creation,
     elementary,

@@ -13,12 +13,19 @@ from ... import config
 from ...core.nvidia import Stream
 from ...errors import NotSupportedError
 from ...kernel import Grid, Kernel
-from ...library_operation import Attention, AttentionBackward, Gemm, LibraryOperation
+from ...library_operation import (
+    CONVOLUTIONS,
+    Attention,
+    AttentionBackward,
+    Convolution,
+    Gemm,
+    LibraryOperation,
+)
 from . import blas, dnn, own_kernels
 from .devices import Devices
 from .own_kernels import Launch, OwnProduct
 
-LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
+LIBRARIES = frozenset({"gemm", "attention", "attention_backward", *CONVOLUTIONS})
 
 
 class Plan(Protocol):
