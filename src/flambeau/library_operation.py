@@ -274,12 +274,13 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Convolution:
-    """One of three sums over the terms of y[n, o, p] = sum over c, k of x[n, c, p * stride - padding + k * dilation] * w[o, c, k].
+    """One of the three sums of a convolution.
 
+    y[n, o, p] is the sum over c and k of x[n, c, p * stride - padding + k * dilation] * w[o, c, k].
     kind: OF_OUTPUT computes y from x and w.  OF_INPUT computes x from y and w: each x is the sum of y * w over the
     terms in which it occurs.  OF_WEIGHT computes w from x and y in the same way.
-    x is [batch, channels, *spatial], w is [out channels, channels / groups, *kernel], y is [batch, out channels, *places],
-    with two or three spatial dimensions.  Elements of x outside its sizes are 0.
+    x is [batch, channels, *spatial], w is [out channels, channels / groups, *kernel] and y is [batch, out channels,
+    *places], with two or three spatial dimensions.  Elements of x outside its sizes are 0.
     padding: elements in front of x; those behind it follow from the sizes of y.
     Strides of memory are in elements.  Operands: (x, w, y).
     allow_tf32: whether float32 numbers may be rounded to 10 bits of mantissa before they are multiplied.
@@ -304,20 +305,17 @@ class Convolution:
         return 2.0 * prod(self.y_shape) * prod(self.w_shape[1:])
 
     def accesses(self, addresses: tuple[int, ...]) -> list[Access | None]:
-        shapes = zip(CONVOLVED, addresses, self._shapes(), (self.x_strides, self.w_strides, self.y_strides))
+        x, w, y = addresses
+        of_x, of_w, of_y = ("w" if self.kind == result else "r" for result in CONVOLVED)
         return [
-            Access(address, self.dtype, "w" if self.kind == result else "r", shape, strides)
-            for result, address, shape, strides in shapes
+            Access(x, self.dtype, of_x, self.x_shape, self.x_strides),
+            Access(w, self.dtype, of_w, self.w_shape, self.w_strides),
+            Access(y, self.dtype, of_y, self.y_shape, self.y_strides),
         ]
-
-    def _shapes(self) -> tuple[Sizes, Sizes, Sizes]:
-        return self.x_shape, self.w_shape, self.y_shape
 
     def reference(self, x: Any, w: Any, y: Any) -> None:
         """Compute the result in NumPy.  Half types are computed in float32 and rounded once; integers are exact."""
-        {OF_OUTPUT: convolve, OF_INPUT: convolve_transposed, OF_WEIGHT: convolve_weight}[self.kind](
-            x, w, y, self.stride, self.padding, self.dilation, self.groups
-        )
+        REFERENCES[self.kind](x, w, y, self.stride, self.padding, self.dilation, self.groups)
 
 
 CONVOLVED = (OF_INPUT, OF_WEIGHT, OF_OUTPUT)  # the kind of which each operand is the result
@@ -344,7 +342,7 @@ def convolve_weight(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilat
 
 
 def convolve_transposed(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
-    """Write x: columns are products of the weight and y, and are added where x had been read, in order of the kernel."""
+    """Write x: columns are products of the weight and y, and are added where x was read, in order of the kernel."""
     np, wide = host.numpy(), _wide(x)
     weight = w.astype(wide, copy=False).reshape(groups, w.shape[0] // groups, -1).swapaxes(1, 2)
     padded = np.zeros((*x.shape[:2], *_padded_sizes(w.shape, y.shape, stride, dilation)), wide)
@@ -362,6 +360,9 @@ def convolve_transposed(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, d
     if kept.shape != x.shape:
         x[...] = 0
     x[:, :, *map(slice, kept.shape[2:])] = kept
+
+
+REFERENCES = {OF_OUTPUT: convolve, OF_INPUT: convolve_transposed, OF_WEIGHT: convolve_weight}
 
 
 class _Block:
@@ -430,9 +431,7 @@ def _padded_sizes(w: Sizes, y: Sizes, stride: Sizes, dilation: Sizes) -> Sizes:
     return tuple([(places - 1) * step + (kernel - 1) * spread + 1 for places, kernel, step, spread in sizes])
 
 
-def _windows(
-    x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Any:
+def _windows(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
     """[batch, groups, channels, *kernel, *places]: the elements of x, 0 where there is padding, that each y reads."""
     np = host.numpy()
     sizes = _padded_sizes(w.shape, y.shape, stride, dilation)

@@ -20,6 +20,12 @@ layer_norm = REGISTRY["layer_norm"]
 gelu = REGISTRY["gelu"]
 tanh = REGISTRY["tanh"]
 sigmoid = REGISTRY["sigmoid"]
+conv1d = REGISTRY["conv1d"]
+conv2d = REGISTRY["conv2d"]
+conv3d = REGISTRY["conv3d"]
+conv_transpose1d = REGISTRY["conv_transpose1d"]
+conv_transpose2d = REGISTRY["conv_transpose2d"]
+conv_transpose3d = REGISTRY["conv_transpose3d"]
 mse_loss = REGISTRY["mse_loss"]
 l1_loss = REGISTRY["l1_loss"]
 smooth_l1_loss = REGISTRY["smooth_l1_loss"]
@@ -167,7 +173,8 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "dropout", "embedding", "gelu",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "cross_entropy", "dropout", "embedding", "gelu",
     "l1_loss", "layer_norm", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "relu_",
     "scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss", "softmax", "tanh",
 ]  # fmt: skip

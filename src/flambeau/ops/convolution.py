@@ -14,15 +14,14 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
-from .. import dtypes
-from .. import memory_formats
+from .. import dtypes, memory_formats
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, float32, int64
 from ..errors import ArgumentTypeError, DtypeError, ShapeError, ValueRangeError, shown
 from ..library_operation import OF_INPUT, OF_OUTPUT, OF_WEIGHT, Convolution
 from .arithmetic import add
 from .copies import fill
-from .operator import Array, Call, ErrorSample, Operand, Sample, Setting, composite, operator
+from .operator import Array, ErrorSample, Operand, Sample, Setting, composite, operator
 from .reductions import sum_
 
 SAME, VALID = "same", "valid"
@@ -79,12 +78,24 @@ def _run(
     groups: int, is_last: bool,
 ) -> Any:  # fmt: skip
     """Queue one of the sums; `out` is the one of x, w and y that is computed."""
+    is_last = is_last and len(out.shape) in ORDERS
     x, w, y = (operand if operand is out else _dense(call, operand, is_last) for operand in (x, w, y))
-    shapes = [_four_or_more(operand.shape) for operand in (x, w, y)]
-    strides = [_strides(shape, is_last and len(operand.shape) > 3) for shape, operand in zip(shapes, (x, w, y))]
-    numbers = _two_or_more(stride, 1), _two_or_more(padding, 0), _two_or_more(dilation, 1)
-    is_rounded = allow_tf32.value and out.dtype is float32
-    call.library(Convolution(kind, out.dtype, *shapes, *strides, *numbers, groups, is_rounded), x, w, y)
+    operation = Convolution(
+        kind,
+        out.dtype,
+        x_shape := _four_or_more(x.shape),
+        w_shape := _four_or_more(w.shape),
+        y_shape := _four_or_more(y.shape),
+        _strides(x_shape, is_last),
+        _strides(w_shape, is_last),
+        _strides(y_shape, is_last),
+        _two_or_more(stride, 1),
+        _two_or_more(padding, 0),
+        _two_or_more(dilation, 1),
+        groups,
+        allow_tf32=allow_tf32.value and out.dtype is float32,
+    )
+    call.library(operation, x, w, y)
     return out
 
 
@@ -108,7 +119,8 @@ def _forward_samples() -> Iterator[Sample]:
     yield Sample((x, w, bias, (1, 1), (0, 0), (1, 1), 1, (3, 2), False))
     yield Sample((x, w, None, (2, 1), (1, 1), (1, 2), 1, (3, 3), True))
     yield Sample((_small(1, 2, 5, layout="strided"), _small(2, 1, 3, seed=1), None, (2,), (1,), (1,), 2, (3,), False))
-    yield Sample((_small(1, 1, 2, 3, 2), _small(2, 1, 2, 2, 1, seed=1), None, *((1,) * 3, (0,) * 3, (1,) * 3), 1, (1, 2, 2), True))  # fmt: skip
+    three = (1, 1, 1), (0, 0, 0), (1, 1, 1), 1, (1, 2, 2)
+    yield Sample((_small(1, 1, 2, 3, 2), _small(2, 1, 2, 2, 1, seed=1), None, *three, True))
     yield Sample((_small(0, 2, 4, 3), w, bias, (1, 1), (0, 0), (1, 1), 1, (3, 2), False))
     yield Sample((_small(2, 2, 4, 3, layout="transposed"), w, None, (3, 3), (0, 0), (1, 1), 1, (1, 1), False))
 
@@ -273,9 +285,7 @@ def _is_batched(name: str, input: Any, spatial: int) -> bool:
     return len(input.shape) == spatial + 2
 
 
-def _check_operands(
-    name: str, input: Any, weight: Any, bias: Any, spatial: int, groups: int, transposed: bool
-) -> None:
+def _check_operands(name: str, input: Any, weight: Any, bias: Any, spatial: int, groups: int, transposed: bool) -> None:
     if len(weight.shape) != spatial + 2:
         layout = "(in channels, out channels / groups" if transposed else "(out channels, in channels / groups"
         raise ShapeError(
@@ -307,7 +317,8 @@ def _check_operands(
     expected = weight.shape[0] if transposed else weight.shape[1] * groups
     if channels != expected:
         raise ShapeError(
-            f"{given}, expected input{list(input.shape)} to have {expected} channels, but got {channels} channels instead",
+            f"{given}, expected input{list(input.shape)} to have {expected} channels, but got {channels} channels "
+            "instead",
             hint=f"channels are dimension {len(input.shape) - spatial - 1} of the input",
             operator=name,
         )
@@ -450,7 +461,8 @@ def _errors(spatial: int) -> Any:
         yield ErrorSample((x, w), ValueRangeError, r"dilation=\[0\]", {"dilation": 0})
         yield ErrorSample((x, w), ValueRangeError, r"padding=\[-1\]", {"padding": -1})
         yield ErrorSample((x, w), ValueRangeError, "'full'", {"padding": "full"})
-        yield ErrorSample((x, w), ValueRangeError, r"strided convolutions, got stride=\[2", {"padding": "same", "stride": 2})
+        strided = {"padding": "same", "stride": 2}
+        yield ErrorSample((x, w), ValueRangeError, r"strided convolutions, got stride=\[2", strided)
         yield ErrorSample((x, w), ValueRangeError, r"got stride=\[1, 1, 1, 1\]", {"stride": (1, 1, 1, 1)})
         yield ErrorSample((x, w), ShapeError, r"size per channel: \(4.* Kernel size: \(6", {"dilation": 5})
         flags = x._replace(dtype="bool"), w._replace(dtype="bool")

@@ -38,6 +38,22 @@ def embedding(
     return REGISTRY["embedding"](indices, weight, padding_idx if padding_idx >= 0 else None)
 
 
+def convolution(
+    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> Any:  # fmt: skip
+    """`conv1d`, `conv2d` or `conv3d`, or their transposed forms, as the weight's dimensions say.
+
+    Host: returns at once.
+    Example:
+        >>> x, w = torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2)
+        >>> torch.convolution(x, w, None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1)
+        tensor([[[[4.]]]])
+    """
+    numbers = stride, padding, dilation, transposed, output_padding, groups
+    return REGISTRY["general_convolution"](input, weight, bias, *numbers)
+
+
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
@@ -83,4 +99,4 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
 
 
-__all__ = [*_FUNCTIONS]
+__all__ = [*_FUNCTIONS, "convolution"]
