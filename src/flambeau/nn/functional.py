@@ -11,6 +11,24 @@ from ..core.tensor import TensorBase
 from ..errors import no_attribute as _no_attribute
 from ..ops.operator import REGISTRY
 from ..tensor import checks
+from .pooling_functions import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    fold,
+    fractional_max_pool2d,
+    fractional_max_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+    unfold,
+)
 
 SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
 _lookup = REGISTRY["embedding"]
@@ -26,6 +44,12 @@ conv3d = REGISTRY["conv3d"]
 conv_transpose1d = REGISTRY["conv_transpose1d"]
 conv_transpose2d = REGISTRY["conv_transpose2d"]
 conv_transpose3d = REGISTRY["conv_transpose3d"]
+avg_pool1d = REGISTRY["avg_pool1d"]
+avg_pool2d = REGISTRY["avg_pool2d"]
+avg_pool3d = REGISTRY["avg_pool3d"]
+adaptive_avg_pool1d = REGISTRY["adaptive_avg_pool1d"]
+adaptive_avg_pool2d = REGISTRY["adaptive_avg_pool2d"]
+adaptive_avg_pool3d = REGISTRY["adaptive_avg_pool3d"]
 mse_loss = REGISTRY["mse_loss"]
 l1_loss = REGISTRY["l1_loss"]
 smooth_l1_loss = REGISTRY["smooth_l1_loss"]
@@ -173,10 +197,14 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-    "conv_transpose2d", "conv_transpose3d", "cross_entropy", "dropout", "embedding", "gelu",
-    "l1_loss", "layer_norm", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "relu_",
-    "scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss", "softmax", "tanh",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "cross_entropy", "dropout", "embedding", "fold", "fractional_max_pool2d",
+    "fractional_max_pool3d", "gelu", "l1_loss", "layer_norm", "linear", "log_softmax", "lp_pool1d", "lp_pool2d",
+    "lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mse_loss",
+    "nll_loss", "one_hot", "relu", "relu_", "scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss",
+    "softmax", "tanh", "unfold",
 ]  # fmt: skip
 
 

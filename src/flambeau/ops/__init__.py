@@ -19,6 +19,7 @@ from . import (  # noqa: F401
     multi_tensor,
     normalization,
     optimizer_steps,
+    pooling,
     random,
     reductions,
     scans,
