@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, FlambeauError, shown
+from .parameter import is_lazy
 
 
 class StateDictError(FlambeauError, RuntimeError):
@@ -104,6 +105,8 @@ class _Loading:
         value = self.state[key]
         if not isinstance(value, TensorBase):
             self.problems.append(f'"{key}" must be a Tensor, not {type(value).__name__}: {shown(value)}.')
+        elif is_lazy(value) and is_lazy(tensor):  # there is nothing to copy yet
+            return
         elif value.shape != tensor.shape:
             self.problems.append(
                 f"size mismatch for {key}: the state_dict has shape {list(value.shape)}, the module has "

@@ -100,6 +100,9 @@ def window_max(
     return out, indices
 
 
+window_max.node_name = "MaxPool2DWithIndicesBackward0"
+
+
 @window_max.derivative
 def _(
     grads: Any, out1: Any, input_shape: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, is_adaptive: bool
@@ -175,6 +178,9 @@ def window_mean(
         values = out, input, _layout(out), _layout(input), *windows.numbers(), int(counts_padding), divisor
         call.launch(mean_kernel(input.dtype), _grid(out), *values)
     return out
+
+
+window_mean.node_name = "AvgPool2DBackward0"
 
 
 @window_mean.derivative
