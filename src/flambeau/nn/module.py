@@ -19,7 +19,7 @@ from ..tensor.methods import to_arguments
 from ..tensor.tensor import Tensor
 from . import hooks
 from .hooks import Hooked
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, is_lazy
 from .state_dict import IncompatibleKeys, check_target, load, save_into
 
 
@@ -534,7 +534,7 @@ def clear_grad(param: Any, set_to_none: bool) -> None:
 
 def _move(param: Any, visit: Visit) -> None:
     grad, before = param.grad, param.device_index
-    param.data = visit(param.detach())
+    param.data = visit(param if is_lazy(param) else param.detach())
     param.grad = None if grad is None else visit(grad.detach())
     node = param.accumulator() if param.accumulator is not None else None
     if node is not None and before != param.device_index:

@@ -117,10 +117,6 @@ class _Uninitialized:
             operator="share_memory_",
         )
 
-    def detach(self) -> Any:
-        """Return this tensor, which takes part in no graph."""
-        return self
-
     def __getattribute__(self, name: str) -> Any:
         if name.removesuffix("_") in REGISTRY and name not in USABLE:
             raise _unusable(name)

@@ -46,7 +46,7 @@ def check_target(target: Any, prefix: Any) -> None:
 def save_into(module: Any, target: dict[str, Any], prefix: str, keep_vars: bool) -> None:
     """Add a module's parameters and persistent buffers, and its children's, to `target`."""
     for name, tensor in _own(module):
-        target[prefix + name] = tensor if keep_vars else tensor.detach()
+        target[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
     for name, child in module._modules.items():
         if child is not None:
             child.state_dict(destination=target, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
