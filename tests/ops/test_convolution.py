@@ -202,6 +202,7 @@ def results(case, device, dtype, is_last):
 
 
 @pytest.mark.gpu
+@pytest.mark.filterwarnings("ignore:cuDNN")  # where it has no engine, the own kernel is tested
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize(("case", "is_last"), IN_FORMATS, ids=str)
 def test_the_gpu_agrees_with_the_cpu(gpu, case, dtype, is_last):
@@ -216,6 +217,7 @@ def test_the_gpu_agrees_with_the_cpu(gpu, case, dtype, is_last):
 
 
 @pytest.mark.gpu
+@pytest.mark.filterwarnings("ignore:cuDNN")
 def test_tf32_rounds_inputs(gpu):
     case = CONFIGURATIONS[0]
     with torch.backends.cudnn.flags(enabled=True, allow_tf32=True):

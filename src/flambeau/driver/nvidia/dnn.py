@@ -613,7 +613,12 @@ class Dnn:
         graph = program.graph.finish(self.handle)
         refusal = NotSupportedError("it has no kernel for it")
         for mode in (HEURISTIC_A, HEURISTIC_FALLBACK):
-            for configuration in self._configurations(graph, mode):
+            try:
+                configurations = self._configurations(graph, mode)
+            except NotSupportedError as failure:  # the other mode may have suggestions
+                refusal = failure
+                continue
+            for configuration in configurations:
                 if program.refused and program.refused & self._notes(configuration):
                     continue
                 attributes = {**self._owner(PLAN_HANDLE), PLAN_CONFIGURATION: descriptors(configuration)}
