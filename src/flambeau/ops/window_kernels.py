@@ -14,6 +14,8 @@ from ..kernel import Kernel, Param, Pointer, Scalar, Strided
 from .pointwise import PRELUDE, THREADS, source_text
 
 SPATIAL = 3
+MANY_IN_LINE = 8  # of a window in one dimension
+MANY_ELEMENTS = 64  # of a window: they are reduced along an axis, not one after the other
 WINDOW_SOURCE = PRELUDE + source_text("pooling.cu")
 _FIELDS = ("size", "places", "kernel", "stride", "padding", "dilation")
 _NAMES = [f"{field}{dim}" for field in _FIELDS for dim in range(SPATIAL)]
@@ -102,23 +104,53 @@ def max_of_windows(out: Any, indices: Any, image: Any, windows: Windows) -> None
     image = image.astype(wide, copy=False)
     is_float = wide.kind == "f"
     has_nan = is_float and bool(image.size) and bool(np.isnan(image.max()))
-    firsts = []
-    for dim in range(SPATIAL):
-        first, _ = windows.ranges(dim)
-        spread = windows.dilation[dim]
-        firsts.append(first + np.maximum(0, -(first // spread)) * spread)
+    if not has_nan and prod(windows.kernel) >= MANY_ELEMENTS and all(_blocks(windows, dim) for dim in range(SPATIAL)):
+        _maxima_of_blocks(out, indices, image, windows)
+        return
+    starts = [windows.ranges(dim)[0] for dim in range(SPATIAL)]
+    firsts = [first + np.maximum(0, -(first // by)) * by for first, by in zip(starts, windows.dilation)]
     best = np.full(out.shape, -np.inf if is_float else np.iinfo(wide).min, wide)
-    found = np.empty(out.shape, np.int64)
-    found[...] = _flat(firsts, windows.size)
-    for _, targets, elements, rows in windows.all_steps():
+    steps = list(windows.all_steps())
+    which = np.zeros(out.shape, np.min_scalar_type(len(steps)))  # the step that found the maximum, 0 for none
+    places = []  # of each step: the index of its elements, or with plain windows its distance from their starts
+    for number, (at, targets, elements, rows) in enumerate(steps, 1):
         target = (slice(None), slice(None), *targets)
         values = _picked(image, elements)
         larger = values > best[target]
         if has_nan:
             larger |= values != values
-        np.copyto(best[target], values, where=larger)
-        np.copyto(found[target], _flat(rows, windows.size), where=larger)
+        np.maximum(best[target], values, out=best[target])
+        numbers = np.multiply(larger, which.dtype.type(number), dtype=which.dtype)
+        np.maximum(which[target], numbers, out=which[target])  # later steps have larger numbers
+        shift = [k * by for k, by in zip(at, windows.dilation)]
+        plain = (shift[0] * windows.size[1] + shift[1]) * windows.size[2] + shift[2]
+        places.append(_flat(rows, windows.size) if windows.is_adaptive else plain)
+    if windows.is_adaptive:
+        found = _chosen(which, places)
+    else:
+        found = np.array([0, *places])[which] + _flat(starts, windows.size)
+    if not which.all():
+        found = np.where(which == 0, _flat(firsts, windows.size), found)
     out[...], indices[...] = best, found
+
+
+def _chosen(which: Any, places: Sequence[Any]) -> Any:
+    """places[which - 1] of each window."""
+    table = np.stack([np.broadcast_to(each, which.shape[2:]) for each in places])
+    return table[(np.maximum(which, 1) - 1, *np.indices(which.shape, sparse=True)[2:])]
+
+
+def _maxima_of_blocks(out: Any, indices: Any, image: Any, windows: Windows) -> None:
+    """As `max_of_windows`, for many elements in windows side by side, without NaN."""
+    kernel, places = windows.kernel, windows.places
+    whole = image[:, :, *(slice(0, k * p) for k, p in zip(kernel, places))]
+    split = whole.reshape(*image.shape[:2], places[0], kernel[0], places[1], kernel[1], places[2], kernel[2])
+    rows = split.transpose(0, 1, 2, 4, 6, 3, 5, 7).reshape(*out.shape, prod(kernel))
+    which = rows.argmax(-1)
+    out[...] = np.take_along_axis(rows, which[..., None], -1)[..., 0]
+    at = np.unravel_index(which, kernel)
+    starts = _flat([windows.ranges(dim)[0] for dim in range(SPATIAL)], windows.size)
+    indices[...] = starts + (at[0] * windows.size[1] + at[1]) * windows.size[2] + at[2]
 
 
 def spread_maxima(out: Any, indices: Any, grad: Any) -> None:
@@ -150,11 +182,11 @@ def _divisors(windows: Windows, counts_padding: bool, given: int, kind: Any) -> 
     return (rows[0][:, None, None] * rows[1][:, None] * rows[2]).astype(kind)
 
 
-def _blocks(windows: Windows, dim: int) -> bool:
-    """Whether the windows of a dimension lie side by side, from the first element on."""
+def _blocks(windows: Windows, dim: int, least: int = 1) -> bool:
+    """Whether the windows of a dimension lie side by side, from the first element on, with `least` elements or more."""
     kernel, places = windows.kernel[dim], windows.places[dim]
     apart = windows.stride[dim] == kernel and not windows.padding[dim] and not windows.is_adaptive
-    return apart and windows.dilation[dim] == 1 and kernel * places <= windows.size[dim]
+    return apart and windows.dilation[dim] == 1 and kernel * places <= windows.size[dim] and kernel >= least
 
 
 def mean_of_windows(out: Any, image: Any, windows: Windows, counts_padding: bool, given: int) -> None:
@@ -171,7 +203,7 @@ def mean_of_windows(out: Any, image: Any, windows: Windows, counts_padding: bool
 def _sums_along(image: Any, dim: int, windows: Windows) -> Any:
     shape = list(image.shape)
     places = shape[2 + dim] = windows.places[dim]
-    if _blocks(windows, dim):
+    if _blocks(windows, dim, MANY_IN_LINE):
         kernel = windows.kernel[dim]
         part = _along(image, dim, slice(0, places * kernel))
         return part.reshape(*shape[: 2 + dim], places, kernel, *shape[3 + dim :]).sum(axis=3 + dim)
@@ -196,7 +228,7 @@ def spread_means(out: Any, grad: Any, windows: Windows, counts_padding: bool, gi
         if windows.is_adaptive:
             for at, (first, end) in enumerate(zip(*windows.ranges(dim))):
                 _along(spread, dim, slice(first, end))[...] += _along(total, dim, slice(at, at + 1))
-        elif _blocks(windows, dim):
+        elif _blocks(windows, dim, MANY_IN_LINE):
             kernel = windows.kernel[dim]
             _along(spread, dim, slice(0, windows.places[dim] * kernel))[...] = np.repeat(total, kernel, axis=2 + dim)
         else:
