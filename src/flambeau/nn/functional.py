@@ -41,6 +41,7 @@ sigmoid = REGISTRY["sigmoid"]
 conv1d = REGISTRY["conv1d"]
 conv2d = REGISTRY["conv2d"]
 conv3d = REGISTRY["conv3d"]
+conv_tbc = REGISTRY["conv_tbc"]
 conv_transpose1d = REGISTRY["conv_transpose1d"]
 conv_transpose2d = REGISTRY["conv_transpose2d"]
 conv_transpose3d = REGISTRY["conv_transpose3d"]
@@ -199,8 +200,8 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
     "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "cross_entropy", "dropout", "embedding", "fold", "fractional_max_pool2d",
+    "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "cross_entropy", "dropout", "embedding", "fold", "fractional_max_pool2d",
     "fractional_max_pool3d", "gelu", "l1_loss", "layer_norm", "linear", "log_softmax", "lp_pool1d", "lp_pool2d",
     "lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mse_loss",
     "nll_loss", "one_hot", "relu", "relu_", "scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss",

@@ -23,6 +23,7 @@ from .arithmetic import add
 from .copies import fill
 from .operator import Array, ErrorSample, Operand, Sample, Setting, composite, operator
 from .reductions import sum_
+from .views import permute
 
 SAME, VALID = "same", "valid"
 DTYPES = (*FLOATING_TYPES, int64)
@@ -627,6 +628,40 @@ def conv_transpose3d(
         torch.Size([1, 4, 6, 6, 6])
     """
     return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def _tbc_samples() -> Iterator[Sample]:
+    yield Sample((_small(4, 2, 3), _small(2, 3, 5, seed=1), _small(5, seed=2)))
+    yield Sample((_small(4, 2, 3), _small(3, 3, 2, seed=1), _small(2, seed=2), 1))
+
+
+def _tbc_errors() -> Iterator[ErrorSample]:
+    x, w, bias = Array((4, 2, 3)), Array((2, 3, 5)), Array((5,))
+    yield ErrorSample((Array((4, 3)), w, bias), ShapeError, r"input must have 3 dimensions.*\[4, 3\]")
+    yield ErrorSample((x, w, Array((2,))), ShapeError, r"with 5 elements, but got bias of size \[2\]")
+    yield ErrorSample((x, w, bias, -1), ValueRangeError, r"padding=\[-1\]")
+
+
+@composite(samples=_tbc_samples, errors=_tbc_errors, dtypes=FLOATING_TYPES, method=False)
+def conv_tbc(input: Operand, weight: Operand, bias: Operand, pad: int = 0) -> Any:
+    """`conv1d` of sequences whose dimensions are (time, batch, channels).
+
+    Shapes: [l, n, c] with weight [k, c, o] and bias [o] gives [m, n, o], where m = l + 2 * pad - k + 1.
+    Host:   returns at once.
+    Raises: ShapeError, DtypeError, ValueRangeError for operands and numbers that do not fit.
+    Example:
+        >>> torch.conv_tbc(torch.ones(5, 2, 3), torch.ones(2, 3, 4), torch.zeros(4)).shape
+        torch.Size([4, 2, 4])
+    """
+    for what, operand in (("input", input), ("weight", weight)):
+        if len(operand.shape) != 3:
+            raise ShapeError(
+                f"{what} must have 3 dimensions, got shape {list(operand.shape)}",
+                hint="input is (time, batch, channels), weight is (kernel size, channels, out channels)",
+                operator="conv_tbc",
+            )
+    sequences, kernel = permute(input, (1, 2, 0)), permute(weight, (2, 1, 0))
+    return permute(_convolved("conv_tbc", 1, sequences, kernel, bias, 1, pad, 1, 1), (2, 0, 1)).contiguous()
 
 
 def _general_samples() -> Iterator[Sample]:
