@@ -129,3 +129,19 @@ def test_a_small_network_learns():
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.5 * losses[0]
+
+
+def test_a_network_in_channels_last_memory():
+    last = torch.channels_last
+    net = nn.Sequential(
+        nn.Conv2d(2, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 3, 2), nn.Flatten(), nn.Linear(12, 2)
+    )
+    x = torch.rand(3, 2, 8, 8)
+    wanted = net(x)
+    assert net.to(memory_format=last) is net and net[0].weight.is_contiguous(memory_format=last)
+    assert net[0](x).is_contiguous(memory_format=last) and net[5].weight.is_contiguous()
+    np.testing.assert_allclose(net(x).detach().numpy(), wanted.detach().numpy(), rtol=1e-5, atol=1e-6)
+    net(x).sum().backward()
+    assert net[0].weight.grad.is_contiguous(memory_format=last)
+    with pytest.raises(ArgumentTypeError, match="to: memory_format must be .*'last'"):
+        net.to(memory_format="last")

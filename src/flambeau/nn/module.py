@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from .. import callers
+from .. import callers, memory_formats
 from ..autograd.mode import GradMode
 from ..core.record import streams_of
 from ..core.tensor import TensorBase
@@ -403,9 +403,13 @@ class Module(Hooked):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move everything to a device, and floating point tensors to a type.
 
-        Forms: to(device), to(dtype), to(device, dtype), to(tensor), with non_blocking=.
+        Forms: to(device), to(dtype), to(device, dtype), to(tensor), with non_blocking= and memory_format=, which is for
+        parameters and buffers of four and five dimensions.
         Raises: ArgumentTypeError for a type that is not floating point.
         """
+        format = kwargs.pop("memory_format", None)
+        if format is not None:
+            memory_formats.check("to", format)
         device, wanted, non_blocking, _ = to_arguments(args, kwargs)
         if wanted is not None and not wanted.is_floating_point:
             raise ArgumentTypeError(
@@ -418,7 +422,8 @@ class Module(Hooked):
 
         def convert(tensor: Any) -> Any:
             kind = wanted if tensor.is_floating_point() else None
-            return tensor.to(device=device, dtype=kind, non_blocking=non_blocking)
+            moved = tensor.to(device=device, dtype=kind, non_blocking=non_blocking)
+            return moved if format is None or tensor.ndim not in (4, 5) else moved.contiguous(memory_format=format)
 
         return self._apply(convert)
 
