@@ -81,6 +81,7 @@ def calls() -> dict[str, Call]:
     """The calls whose costs are watched, by name."""
     a, b = torch.randn(64, 64, device="cuda"), torch.randn(64, 64, device="cuda")
     host = torch.randn(64, 64).pin_memory()
+    images, kernel, bias = (torch.randn(*shape, device="cuda") for shape in ((4, 8, 16, 16), (8, 8, 3, 3), (8,)))
     trained = _trained()
     side, event = torch.cuda.Stream(), torch.cuda.Event()
 
@@ -97,6 +98,9 @@ def calls() -> dict[str, Call]:
         "a @ b": lambda: a @ b,
         "relu of addmm": lambda: torch._addmm_activation(a[0], a, b),
         "softmax(a)": lambda: torch.softmax(a, -1),
+        "conv2d": lambda: torch.conv2d(images, kernel),
+        "conv2d with bias": lambda: torch.conv2d(images, kernel, bias, padding=1),
+        "max_pool2d": lambda: torch.max_pool2d(images, 2),
         "empty": lambda: torch.empty(64, 64, device="cuda"),
         "zeros": lambda: torch.zeros(64, 64, device="cuda"),
         "randn": lambda: torch.randn(64, 64, device="cuda"),

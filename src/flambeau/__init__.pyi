@@ -197,6 +197,10 @@ def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic cosine; NaN below 1."""
 def acosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
+def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
+    """Mean of each of `output_size` windows that cover sequences evenly."""
+def adaptive_max_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
+    """(largest element of each of `output_size` windows that cover sequences evenly, its place in the sequence)."""
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -303,6 +307,8 @@ def atleast_2d(*tensors: Tensor) -> Tensor:
     """The tensor, or the tensors as a tuple, with vectors as matrices of one row."""
 def atleast_3d(*tensors: Tensor) -> Tensor:
     """The tensor, or the tensors as a tuple, with at least three dimensions: [n] becomes [1, n, 1], [n, m] [n, m, 1]."""
+def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Mean of each window of sequences."""
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The triangle 1 - |2 n / N - 1|."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
@@ -393,6 +399,22 @@ def conj_physical_(input: Tensor) -> Tensor:
     """The tensor itself, unchanged: a real number is its own conjugate."""
 def constant_pad_nd(input: Tensor, pad: Any, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """`nn.functional.pad` of mode "constant"."""
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross-correlation of images with a kernel, summed over the channels of a group, plus bias."""
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross-correlation of volumes with a kernel, summed over the channels of a group, plus bias."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """`conv1d` of sequences whose dimensions are (time, batch, channels)."""
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias."""
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Transposed convolution of images: the gradient of `conv2d` with respect to its input, plus bias."""
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
+def convolution(input: Tensor, weight: Tensor | None, bias: Tensor | None, stride: Sequence[_int], padding: Any, dilation: Any, transposed: _bool, output_padding: Any, groups: _int) -> Tensor:
+    """`conv1d`, `conv2d` or `conv3d`, or their transposed forms, as the weight's dimensions say."""
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The magnitude of `input` with the sign of `other`; integers give float32."""
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -754,6 +776,14 @@ def max(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Largest element of each window of sequences."""
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """(`max_pool1d`, the place of each maximum in its sequence)."""
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Largest element of each window of images.  The arguments are those of `max_pool1d`, or a tuple of two."""
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Largest element of each window of volumes.  The arguments are those of `max_pool1d`, or a tuple of three."""
 def maximum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The larger of two values; NaN if either is.  Equal values share the gradient."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:

@@ -1,4 +1,4 @@
-"""Library operations: descriptors of matrix products and attention, each with its NumPy reference.
+"""Library operations: descriptors of matrix products, attention and convolutions, each with its NumPy reference.
 
 A descriptor names no library.  `Driver.library_plan` returns a handle and a workspace size for it.
 `Driver.library_run` runs the handle on addresses, one per operand.
@@ -7,8 +7,10 @@ A descriptor names no library.  `Driver.library_plan` returns a handle and a wor
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import pi, sqrt
+from itertools import product
+from math import pi, prod, sqrt
 from typing import Any, Protocol
 
 from . import host
@@ -262,3 +264,192 @@ def _scores(query: Any, key: Any, scale: float, is_causal: bool, wide: Any) -> A
     np = host.numpy()
     scores = query.astype(wide, copy=False) @ key.astype(wide, copy=False).T * wide.type(scale)
     return np.where(np.tri(*scores.shape, dtype=bool), scores, -np.inf).astype(wide) if is_causal else scores
+
+
+OF_OUTPUT, OF_INPUT, OF_WEIGHT = "convolution", "convolution_input", "convolution_weight"
+CONVOLUTIONS = (OF_OUTPUT, OF_INPUT, OF_WEIGHT)
+COLUMN_BYTES = 1 << 21  # of a block of columns, so that it stays in a processor's cache
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """One of the three sums of a convolution.
+
+    y[n, o, p] is the sum over c and k of x[n, c, p * stride - padding + k * dilation] * w[o, c, k].
+    kind: OF_OUTPUT computes y from x and w.  OF_INPUT computes x from y and w: each x is the sum of y * w over the
+    terms in which it occurs.  OF_WEIGHT computes w from x and y in the same way.
+    x is [batch, channels, *spatial], w is [out channels, channels / groups, *kernel] and y is [batch, out channels,
+    *places], with two or three spatial dimensions.  Elements of x outside its sizes are 0.
+    padding: elements in front of x; those behind it follow from the sizes of y.
+    Strides of memory are in elements.  Operands: (x, w, y).
+    allow_tf32: whether float32 numbers may be rounded to 10 bits of mantissa before they are multiplied.
+    """
+
+    kind: str
+    dtype: dtype
+    x_shape: Sizes
+    w_shape: Sizes
+    y_shape: Sizes
+    x_strides: Sizes
+    w_strides: Sizes
+    y_strides: Sizes
+    stride: Sizes
+    padding: Sizes
+    dilation: Sizes
+    groups: int
+    allow_tf32: bool = False
+
+    @property
+    def operations(self) -> float:
+        return 2.0 * prod(self.y_shape) * prod(self.w_shape[1:])
+
+    def accesses(self, addresses: tuple[int, ...]) -> list[Access | None]:
+        x, w, y = addresses
+        of_x, of_w, of_y = ("w" if self.kind == result else "r" for result in CONVOLVED)
+        return [
+            Access(x, self.dtype, of_x, self.x_shape, self.x_strides),
+            Access(w, self.dtype, of_w, self.w_shape, self.w_strides),
+            Access(y, self.dtype, of_y, self.y_shape, self.y_strides),
+        ]
+
+    def reference(self, x: Any, w: Any, y: Any) -> None:
+        """Compute the result in NumPy.  Half types are computed in float32 and rounded once; integers are exact."""
+        REFERENCES[self.kind](x, w, y, self.stride, self.padding, self.dilation, self.groups)
+
+
+CONVOLVED = (OF_INPUT, OF_WEIGHT, OF_OUTPUT)  # the kind of which each operand is the result
+
+
+def convolve(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
+    """Write y: products of the weight and the columns of x, block by block."""
+    wide = _wide(y)
+    weight = w.astype(wide, copy=False).reshape(groups, w.shape[0] // groups, -1)
+    windows = _windows(x.astype(wide, copy=False), w, y, stride, padding, dilation, groups)
+    places = _grouped(y, groups)
+    for block in _blocks(windows, y.ndim - 2):
+        places[block.of_y] = _rows_first(block.shape, weight @ block.columns(windows))
+
+
+def convolve_weight(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
+    """Write w: products of y and the columns of x, summed over blocks in order."""
+    np, wide = host.numpy(), _wide(w)
+    windows = _windows(x.astype(wide, copy=False), w, y, stride, padding, dilation, groups)
+    places, total = _grouped(y, groups), np.zeros((groups, w.shape[0] // groups, prod(w.shape[1:])), wide)
+    for block in _blocks(windows, y.ndim - 2):
+        total += _rows_last(places[block.of_y], wide) @ block.columns(windows).swapaxes(1, 2)
+    w[...] = total.reshape(w.shape)
+
+
+def convolve_transposed(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
+    """Write x: columns are products of the weight and y, and are added where x was read, in order of the kernel."""
+    np, wide = host.numpy(), _wide(x)
+    weight = w.astype(wide, copy=False).reshape(groups, w.shape[0] // groups, -1).swapaxes(1, 2)
+    padded = np.zeros((*x.shape[:2], *_padded_sizes(w.shape, y.shape, stride, dilation)), wide)
+    windows, places = _view(padded, w, y, stride, dilation, groups), _grouped(y, groups)
+    spatial = y.ndim - 2
+    for block in _blocks(windows, spatial):
+        columns = weight @ _rows_last(places[block.of_y], wide)
+        columns = columns.reshape(groups, w.shape[1], *w.shape[2:], *block.shape)
+        columns = columns.transpose(2 + spatial, 0, 1, *range(2, 2 + spatial), *range(3 + spatial, columns.ndim))
+        target = windows[block.of_x]
+        for at in product(*map(range, w.shape[2:])):
+            target[:, :, :, *at] += columns[:, :, :, *at]
+    inside = [slice(front, front + size) for front, size in zip(padding, x.shape[2:])]
+    kept = padded[:, :, *inside]
+    if kept.shape != x.shape:
+        x[...] = 0
+    x[:, :, *map(slice, kept.shape[2:])] = kept
+
+
+REFERENCES = {OF_OUTPUT: convolve, OF_INPUT: convolve_transposed, OF_WEIGHT: convolve_weight}
+
+
+class _Block:
+    """Images first to last, and rows of the first spatial dimension of y."""
+
+    def __init__(self, images: slice, rows: slice, shape: Sizes, spatial: int) -> None:
+        self.of_y = images, slice(None), slice(None), rows
+        self.of_x = images, *(slice(None),) * (2 + spatial), rows
+        self.shape = shape  # of the block's places: images, rows, and the other dimensions
+
+    def columns(self, windows: Any) -> Any:
+        """[groups, terms, places] of windows [batch, groups, channels, *kernel, *places]."""
+        part = windows[self.of_x]
+        kernel = (part.ndim - 3) // 2
+        order = *range(1, 3 + kernel), 0, *range(3 + kernel, part.ndim)
+        return part.transpose(order).reshape(part.shape[1], prod(part.shape[2 : 3 + kernel]), prod(self.shape))
+
+
+def _blocks(windows: Any, spatial: int) -> Iterator[_Block]:
+    """Blocks whose columns have about COLUMN_BYTES."""
+    images, places = windows.shape[0], windows.shape[-spatial:]
+    row = windows.itemsize * prod(windows.shape[1:-spatial]) * prod(places[1:])
+    rows = max(1, min(places[0], COLUMN_BYTES // max(row, 1)))
+    count = max(1, COLUMN_BYTES // max(row * places[0], 1)) if rows == places[0] else 1
+    for first in range(0, images, count):
+        last = min(first + count, images)
+        for top in range(0, places[0], rows):
+            end = min(top + rows, places[0])
+            yield _Block(slice(first, last), slice(top, end), (last - first, end - top, *places[1:]), spatial)
+
+
+def _wide(array: Any) -> Any:
+    """The NumPy type in which sums are kept."""
+    np = host.numpy()
+    return array.dtype if array.dtype.kind in "iu" or array.dtype.itemsize > 2 else np.dtype(np.float32)
+
+
+def _grouped(y: Any, groups: int) -> Any:
+    """y as [batch, groups, channels of a group, *places]: a view."""
+    return _split_channels(y, y.shape[1], groups)
+
+
+def _split_channels(array: Any, channels: int, groups: int) -> Any:
+    np = host.numpy()
+    shape = (array.shape[0], groups, channels // groups, *array.shape[2:])
+    step = array.strides[1]
+    strides = (array.strides[0], step * (channels // groups), step, *array.strides[2:])
+    return np.lib.stride_tricks.as_strided(array, shape, strides)
+
+
+def _rows_first(shape: Sizes, products: Any) -> Any:
+    """[images, groups, channels, *places] of products [groups, channels, images * places]."""
+    groups, channels, _ = products.shape
+    return host.numpy().moveaxis(products.reshape(groups, channels, *shape), 2, 0)
+
+
+def _rows_last(part: Any, wide: Any) -> Any:
+    """[groups, channels, images * places] of a part of y."""
+    moved = host.numpy().moveaxis(part.astype(wide, copy=False), 0, 2)
+    return moved.reshape(*moved.shape[:2], prod(moved.shape[2:]))
+
+
+def _padded_sizes(w: Sizes, y: Sizes, stride: Sizes, dilation: Sizes) -> Sizes:
+    """The spatial sizes of x that windows read, padding included."""
+    sizes = zip(y[2:], w[2:], stride, dilation)
+    return tuple([(places - 1) * step + (kernel - 1) * spread + 1 for places, kernel, step, spread in sizes])
+
+
+def _windows(x: Any, w: Any, y: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+    """[batch, groups, channels, *kernel, *places]: the elements of x, 0 where there is padding, that each y reads."""
+    np = host.numpy()
+    sizes = _padded_sizes(w.shape, y.shape, stride, dilation)
+    if any(padding) or any(size > have for size, have in zip(sizes, x.shape[2:])):
+        padded = np.zeros((*x.shape[:2], *sizes), x.dtype)
+        ends = [min(front + have, size) for front, have, size in zip(padding, x.shape[2:], sizes)]
+        target = padded[:, :, *map(slice, padding, ends)]
+        target[...] = x[:, :, *map(slice, target.shape[2:])]
+        x = padded
+    return _view(x, w, y, stride, dilation, groups)
+
+
+def _view(x: Any, w: Any, y: Any, stride: Sizes, dilation: Sizes, groups: int) -> Any:
+    """The windows of an array that has its padding."""
+    np = host.numpy()
+    split = _split_channels(x, x.shape[1], groups)
+    spatial = split.strides[3:]
+    kernel = [step * spread for step, spread in zip(spatial, dilation)]
+    places = [step * apart for step, apart in zip(spatial, stride)]
+    shape = (*split.shape[:3], *w.shape[2:], *y.shape[2:])
+    return np.lib.stride_tricks.as_strided(split, shape, (*split.strides[:3], *kernel, *places))

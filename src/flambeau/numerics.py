@@ -4,8 +4,8 @@
   that is "none" inherits from its parent.  conv and rnn are "tf32" until they or a parent are set.
 - `allow_tf32` and `set_float32_matmul_precision` are the older names.  Reading one after a newer name was set to a
   different value is an error.
-- Matrix products follow the matmul node.  Half types are always summed in float32.  Settings that allow less are stored
-  and have no effect; so are those of libraries that flambeau does not use.
+- Matrix products follow the matmul node, convolutions the conv node.  Half types are always summed in float32.
+  Settings that allow less are stored and have no effect; so are those of libraries that flambeau does not use.
 - Every kernel is deterministic, so the mode of deterministic algorithms is stored and has no effect.
 """
 
@@ -21,7 +21,7 @@ from . import config
 from .core import thread
 from .core.native import whole
 from .errors import ArgumentTypeError, ModeError, NotSupportedError
-from .ops import linalg
+from .ops import convolution, linalg
 from .runtime import device as devices
 
 INHERIT, IEEE, TF32 = "none", "ieee", "tf32"
@@ -71,7 +71,12 @@ class Switches:
                 f"Unknown precision: {value!r}", hint="use 'ieee', 'tf32' or 'none'", operator="fp32_precision"
             )
         self.precisions[name] = value
+        self.apply()
+
+    def apply(self) -> None:
+        """Pass the precisions to the operators."""
         linalg.allow_tf32.value = self.get(MATMUL) == TF32
+        convolution.allow_tf32.value = self.get(CONV) == TF32
 
     def matmul_is_tf32(self) -> bool:
         """Return whether matrix products use TF32.  Raises ModeError if the older and the newer names disagree."""
@@ -423,6 +428,7 @@ class CudnnModule(ModuleType):
         for name, value in former.items():
             setattr(self, name, value)
         switches.precisions, switches.cudnn_tf32 = precisions, cudnn_tf32
+        switches.apply()
 
 
 matmul = Matmul()

@@ -408,7 +408,7 @@ def test_graphed_callables(gpus, call, error, begins):
     [
         ("autograd", "forward_ad"),
         ("multiprocessing", "foo"),
-        ("nn.functional", "conv2d"),
+        ("nn.functional", "multi_head_attention_forward"),
         ("nn.init", "orthogonal_"),
         ("nn.parallel", "DistributedDataParallel"),
         ("nn.utils", "prune"),

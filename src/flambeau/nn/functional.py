@@ -18,6 +18,24 @@ from ..ops.operator import REGISTRY
 from ..tensor import checks, factories, functions
 from ..tensor.operators import inplace_function
 from .multihead import multi_head_attention_forward
+from .pooling_functions import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    fold,
+    fractional_max_pool2d,
+    fractional_max_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+    unfold,
+)
 
 SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
 SMALLEST_NORMAL = {  # the least positive numbers of the types that are not denormal
@@ -49,6 +67,19 @@ leaky_relu_ = inplace_function(REGISTRY["leaky_relu"].in_place())
 rrelu_ = functions.rrelu_
 hardtanh_ = inplace_function(REGISTRY["hardtanh"].in_place())
 threshold_ = functions.threshold_
+conv1d = REGISTRY["conv1d"]
+conv2d = REGISTRY["conv2d"]
+conv3d = REGISTRY["conv3d"]
+conv_tbc = REGISTRY["conv_tbc"]
+conv_transpose1d = REGISTRY["conv_transpose1d"]
+conv_transpose2d = REGISTRY["conv_transpose2d"]
+conv_transpose3d = REGISTRY["conv_transpose3d"]
+avg_pool1d = REGISTRY["avg_pool1d"]
+avg_pool2d = REGISTRY["avg_pool2d"]
+avg_pool3d = REGISTRY["avg_pool3d"]
+adaptive_avg_pool1d = REGISTRY["adaptive_avg_pool1d"]
+adaptive_avg_pool2d = REGISTRY["adaptive_avg_pool2d"]
+adaptive_avg_pool3d = REGISTRY["adaptive_avg_pool3d"]
 mse_loss = REGISTRY["mse_loss"]
 l1_loss = REGISTRY["l1_loss"]
 smooth_l1_loss = REGISTRY["smooth_l1_loss"]
@@ -756,19 +787,23 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 
 __all__ = [
-    "affine_grid", "alpha_dropout", "batch_norm", "bilinear", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "celu", "celu_", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
-    "ctc_loss", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
-    "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax",
-    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss",
-    "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
-    "local_response_norm", "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss",
-    "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
-    "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist", "poisson_nll_loss", "prelu", "relu",
-    "relu6", "relu_", "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu",
-    "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh",
-    "tanhshrink", "threshold", "threshold_", "triplet_margin_loss", "triplet_margin_with_distance_loss", "upsample",
-    "upsample_bilinear", "upsample_nearest",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm",
+    "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_", "conv1d", "conv2d",
+    "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
+    "cosine_similarity", "cross_entropy", "ctc_loss", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_",
+    "embedding", "embedding_bag", "feature_alpha_dropout", "fold", "fractional_max_pool2d", "fractional_max_pool3d",
+    "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid",
+    "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate",
+    "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear", "local_response_norm", "log_softmax",
+    "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_pool1d", "max_pool2d",
+    "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mish", "mse_loss", "multi_head_attention_forward",
+    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot",
+    "pad", "pairwise_distance", "pdist", "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu",
+    "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss",
+    "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+    "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold", "upsample", "upsample_bilinear",
+    "upsample_nearest",
 ]  # fmt: skip
 
 

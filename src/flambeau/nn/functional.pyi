@@ -16,10 +16,28 @@ from ..runtime.generator import Generator as Generator
 from ..memory_formats import layout as _layout
 from ..tensor.tensor import *
 
+def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
+    """Mean of each of `output_size` windows that cover sequences evenly."""
+def adaptive_avg_pool2d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
+    """As `adaptive_avg_pool1d`, for images.  output_size: an int or two; None keeps a size."""
+def adaptive_avg_pool3d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
+    """As `adaptive_avg_pool1d`, for volumes.  output_size: an int or three; None keeps a size."""
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
+    """Largest element of each of `output_size` windows that cover sequences; with return_indices, also its place."""
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
+    """As `adaptive_max_pool1d`, for images.  output_size: an int or two; None keeps a size."""
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
+    """As `adaptive_max_pool1d`, for volumes.  output_size: an int or three; None keeps a size."""
 def affine_grid(theta: Any, size: Sizes, align_corners: Any = ...) -> Tensor:
     """The points of an image under affine maps: a grid for `grid_sample`."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1."""
+def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Mean of each window of sequences."""
+def avg_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Mean of each window of images.  The arguments are those of `avg_pool1d`, or a tuple of two."""
+def avg_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Mean of each window of volumes.  The arguments are those of `avg_pool2d`, or a tuple of three."""
 def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Tensor | None = ..., bias: Tensor | None = ..., training: _bool = ..., momentum: _float = ..., eps: _float = ...) -> Tensor:
     """(input - mean) / sqrt(variance + eps) * weight + bias, for each channel."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -32,6 +50,20 @@ def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
     """input where it is positive, else alpha * (exp(input / alpha) - 1); inplace: the input is overwritten."""
 def celu_(input: Tensor, alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `celu`: overwrites this tensor with the result, and returns it."""
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross-correlation of images with a kernel, summed over the channels of a group, plus bias."""
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross-correlation of volumes with a kernel, summed over the channels of a group, plus bias."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """`conv1d` of sequences whose dimensions are (time, batch, channels)."""
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias."""
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Transposed convolution of images: the gradient of `conv2d` with respect to its input, plus bias."""
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -58,6 +90,12 @@ def embedding_bag(input: Tensor, weight: Tensor | None, offsets: Any = ..., max_
     """The sum, mean or maximum of the rows of `weight` that each bag of indices names; 0 for an empty bag."""
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """`alpha_dropout` of whole channels."""
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
+    """Images whose elements are the sums of the columns' elements that `unfold` reads there."""
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
+    """Largest element of windows of images at random places (B. Graham, "Fractional max-pooling", 2014)."""
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
+    """As `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3]."""
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | Number, full: _bool = ..., eps: _float = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2."""
 def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -106,8 +144,26 @@ def log_softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...
     """The logarithm of `softmax`."""
 def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of 1 / (1 + exp(-x))."""
+def lp_pool1d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
+    """sum(x ** norm_type) ** (1 / norm_type) of each window of sequences."""
+def lp_pool2d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
+    """sum(x ** norm_type) ** (1 / norm_type) of each window of images."""
+def lp_pool3d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
+    """sum(x ** norm_type) ** (1 / norm_type) of each window of volumes."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2."""
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
+    """Largest element of each window of sequences; with return_indices, also its place.  See `torch.max_pool1d`."""
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
+    """Largest element of each window of images; with return_indices, also its place.  See `torch.max_pool2d`."""
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
+    """Largest element of each window of volumes; with return_indices, also its place.  See `torch.max_pool3d`."""
+def max_unpool1d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
+    """Sequences of zeros with `input` at the places that `max_pool1d` returned."""
+def max_unpool2d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
+    """Images of zeros with `input` at the places that `max_pool2d` returned."""
+def max_unpool3d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
+    """Volumes of zeros with `input` at the places that `max_pool3d` returned."""
 def mish(input: Tensor, inplace: _bool = ...) -> Tensor:
     """input * tanh(softplus(input)); inplace: the input is overwritten."""
 def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -184,6 +240,8 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     """max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance."""
 def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = ..., margin: _float = ..., swap: _bool = ..., reduction: str = ...) -> Tensor:
     """`triplet_margin_loss` with a function of two tensors as distance; None is `pairwise_distance`."""
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
+    """The elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows]."""
 def upsample(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ...) -> Tensor:
     """A former name of `interpolate`."""
 def upsample_bilinear(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ...) -> Tensor:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from .. import callers
+from .. import callers, memory_formats
 from ..autograd.mode import GradMode
 from ..core.record import streams_of
 from ..core.tensor import TensorBase
@@ -19,7 +19,7 @@ from ..tensor.methods import to_arguments
 from ..tensor.tensor import Tensor
 from . import hooks
 from .hooks import Hooked
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, is_lazy
 from .state_dict import IncompatibleKeys, check_target, load, save_into
 
 
@@ -403,9 +403,13 @@ class Module(Hooked):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move everything to a device, and floating point tensors to a type.
 
-        Forms: to(device), to(dtype), to(device, dtype), to(tensor), with non_blocking=.
+        Forms: to(device), to(dtype), to(device, dtype), to(tensor), with non_blocking= and memory_format=, which is for
+        parameters and buffers of four and five dimensions.
         Raises: ArgumentTypeError for a type that is not floating point.
         """
+        format = kwargs.pop("memory_format", None)
+        if format is not None:
+            memory_formats.check("to", format)
         device, wanted, non_blocking, _ = to_arguments(args, kwargs)
         if wanted is not None and not wanted.is_floating_point:
             raise ArgumentTypeError(
@@ -418,7 +422,8 @@ class Module(Hooked):
 
         def convert(tensor: Any) -> Any:
             kind = wanted if tensor.is_floating_point() else None
-            return tensor.to(device=device, dtype=kind, non_blocking=non_blocking)
+            moved = tensor.to(device=device, dtype=kind, non_blocking=non_blocking)
+            return moved if format is None or tensor.ndim not in (4, 5) else moved.contiguous(memory_format=format)
 
         return self._apply(convert)
 
@@ -534,7 +539,7 @@ def clear_grad(param: Any, set_to_none: bool) -> None:
 
 def _move(param: Any, visit: Visit) -> None:
     grad, before = param.grad, param.device_index
-    param.data = visit(param.detach())
+    param.data = visit(param if is_lazy(param) else param.detach())
     param.grad = None if grad is None else visit(grad.detach())
     node = param._accumulator() if param._accumulator is not None else None
     if node is not None and before != param.device_index:

@@ -1,4 +1,4 @@
-"""Parameter and Buffer: tensors that a module registers when they are assigned to it."""
+"""Parameter and Buffer: tensors that a module registers when they are assigned to it; and those without a shape yet."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any, Self, cast
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase, empty_tensor, new_tensor_of
 from ..dtypes import default
-from ..errors import ArgumentTypeError, shown
+from ..errors import ArgumentTypeError, ShapeError, ValueRangeError, shown
+from ..ops.operator import REGISTRY
+from ..tensor import factories
 from ..tensor.gradient import want
+from ..tensor.operators import BINARY, COMPARISONS, UNARY
 from ..tensor.tensor import Tensor
 
 
@@ -76,3 +79,125 @@ class Buffer(Tensor, overrides=False):
         made.requires_grad_(self.requires_grad)
         memo[id(self)] = made
         return made
+
+
+# without a shape yet
+
+USABLE = ("to", "float", "double", "half", "bfloat16", "copy_", "detach")  # operators that may be called as methods
+SYMBOLS = (*(f"__{each}__" for each in (*BINARY, *UNARY, *COMPARISONS)), *(f"__r{each}__" for each in BINARY))
+
+
+class _Uninitialized:
+    """Mixin of tensors that have a type and a device, and get a shape from `materialize`.
+
+    Their methods raise ValueRangeError, except those that move or convert them.
+    """
+
+    cls_to_become: Any = Tensor
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Make memory of a shape, which is not initialized; the tensor becomes a `cls_to_become`."""
+        own: Any = self
+        sizes = tuple(shape)
+        own.data = factories.empty(sizes, device=device or own.device, dtype=dtype or own.dtype)
+        own.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        raise ShapeError(
+            "Can't access the shape of an uninitialized parameter or buffer",
+            hint="call the module once, so that it makes its parameters",
+            operator="shape",
+        )
+
+    def share_memory_(self) -> Any:
+        raise ShapeError(
+            "Can't share memory on an uninitialized parameter or buffer",
+            hint="call the module once, so that it makes its parameters",
+            operator="share_memory_",
+        )
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.removesuffix("_") in REGISTRY and name not in USABLE:
+            raise _unusable(name)
+        return super().__getattribute__(name)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+def _unusable(name: str) -> ValueRangeError:
+    return ValueRangeError(
+        f"Attempted to use an uninitialized parameter in {name}",
+        hint="call the module once with an input, so that it makes its parameters",
+        operator=name,
+    )
+
+
+def _refuse(name: str) -> Any:
+    def symbol(self: Any, *_: Any) -> Any:
+        raise _unusable(name)
+
+    return symbol
+
+
+for _name in SYMBOLS:
+    setattr(_Uninitialized, _name, _refuse(_name))
+_Uninitialized.__hash__ = object.__hash__  # type: ignore[method-assign]  # __eq__ took it away
+
+
+class UninitializedParameter(_Uninitialized, Parameter, overrides=False):
+    """A parameter without a shape; `materialize` makes it a Parameter.  See `nn.LazyLinear`.
+
+    Example:
+        >>> weight = torch.nn.UninitializedParameter()
+        >>> weight
+        <UninitializedParameter>
+        >>> weight.materialize((2, 3))
+        >>> type(weight).__name__, weight.shape
+        ('Parameter', torch.Size([2, 3]))
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Self:
+        return super().__new__(cls, factories.empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (self.requires_grad, str(self.device), self.dtype)
+
+
+class UninitializedBuffer(_Uninitialized, Buffer, overrides=False):
+    """A buffer without a shape; `materialize` makes it a Buffer.
+
+    Example:
+        >>> mean = torch.nn.UninitializedBuffer()
+        >>> mean.materialize((3,))
+        >>> mean.shape
+        torch.Size([3])
+    """
+
+    cls_to_become = Buffer
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Self:
+        made = super().__new__(cls, factories.empty(0, device=device, dtype=dtype), persistent=persistent)
+        made.requires_grad_(requires_grad)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype, self.persistent)
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (self.requires_grad, str(self.device), self.dtype, self.persistent)
+
+
+def is_lazy(param: Any) -> bool:
+    """Return whether a tensor is a parameter or buffer without a shape."""
+    return isinstance(param, _Uninitialized)

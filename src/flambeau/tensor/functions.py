@@ -135,6 +135,22 @@ def _reduction(name: str, reduction: Any) -> str:
     return REDUCTIONS[reduction]
 
 
+def convolution(
+    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> Any:  # fmt: skip
+    """`conv1d`, `conv2d` or `conv3d`, or their transposed forms, as the weight's dimensions say.
+
+    Host: returns at once.
+    Example:
+        >>> x, w = torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2)
+        >>> torch.convolution(x, w, None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1)
+        tensor([[[[4.]]]])
+    """
+    numbers = stride, padding, dilation, transposed, output_padding, groups
+    return REGISTRY["general_convolution"](input, weight, bias, *numbers)
+
+
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
@@ -418,7 +434,7 @@ def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> A
 
 
 __all__ = [
-    "affine_grid_generator", "as_strided_", "batch_norm", "clone", "cosine_embedding_loss", "detach", "detach_",
-    "detach_copy", "fill", "fill_", "grid_sampler", "hinge_embedding_loss", "instance_norm", "kl_div",
+    "affine_grid_generator", "as_strided_", "batch_norm", "clone", "convolution", "cosine_embedding_loss", "detach",
+    "detach_", "detach_copy", "fill", "fill_", "grid_sampler", "hinge_embedding_loss", "instance_norm", "kl_div",
     "margin_ranking_loss", "poisson_nll_loss", "polygamma", "resize_as_", "triplet_margin_loss", "zero_", *_FUNCTIONS,
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""cuDNN's graphs for attention, run by a stand-in that does each operation in NumPy on the host."""
+"""cuDNN's graphs for attention and convolutions, run by a stand-in that does each operation in NumPy on the host."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flambeau.core.nvidia import Stream
 from flambeau.driver.nvidia import dnn
 from flambeau.driver.nvidia import dnn as dg
 from flambeau.host import address_of, bytes_at
-from flambeau.library_operation import Attention, AttentionBackward
+from flambeau.library_operation import CONVOLUTIONS, Attention, AttentionBackward, Convolution
 from flambeau.strides import contiguous
 
 NUMPY = {number: dtype.numpy for dtype, number in dg.DATA_TYPES.items()}
@@ -34,6 +34,7 @@ class FakeDnn:
         self.handles = itertools.count(1000)
         self.fails = {}
         self.configurations = 2
+        self.notes = [(), ()]  # numerical notes of the engines of the configurations
         self.cudnnGetVersion = lambda: 91_900
         self.cudnnGetLastErrorString = lambda message, size: setattr(message, "value", b"because\n of it")
 
@@ -70,6 +71,12 @@ class FakeDnn:
             found._obj.value = self.configurations
             for made in list(elements)[: self.configurations]:
                 self.objects[made][dnn.HEURISTIC_GRAPH] = of[dnn.HEURISTIC_GRAPH]
+                self.objects[made]["notes"] = self.notes[list(elements).index(made)]
+        elif attribute == dnn.CONFIGURATION_ENGINE:
+            self.objects[elements[0]]["notes"] = of["notes"]
+        elif attribute == dnn.ENGINE_NOTES:
+            found._obj.value = len(of["notes"])
+            elements[: len(of["notes"])] = list(of["notes"])
         elif attribute == dnn.PLAN_WORKSPACE:
             elements[0] = 300
         else:
@@ -95,6 +102,7 @@ class Run:
 
     def all(self, operations):
         steps = {dg.MATMUL: self.matmul, dg.POINTWISE: self.pointwise, dg.REDUCE: self.reduce, dg.RESHAPE: self.reshape}
+        steps |= dict.fromkeys((dg.CONVOLUTION, dg.CONVOLUTION_INPUT, dg.CONVOLUTION_WEIGHT), self.convolution)
         for each in operations:
             of = self.objects[each]
             steps[of["kind"]](of)
@@ -135,6 +143,35 @@ class Run:
 
     def reshape(self, of):
         self.write(of, dg.RESHAPE_Y, self.read(of, dg.RESHAPE_X).swapaxes(2, 3))
+
+    def convolution(self, of):
+        """From the definition, one product of numbers after the other."""
+        which = next(each for each in dg.CONVOLVING.values() if each.kind == of["kind"])
+        x, w, y = (self.array(of[name][0]) for name in (which.x, which.w, which.y))
+        how = self.objects[of[which.of][0]]
+        assert (of[which.alpha], of[which.beta], how[dg.CONVOLUTION_KIND]) == ([1], [0], [dg.CROSS_CORRELATION])
+        spatial = how[dg.CONVOLUTION_DIMS][0]
+        front, behind = how[dg.CONVOLUTION_FRONT], how[dg.CONVOLUTION_BEHIND]
+        steps, spread = how[dg.CONVOLUTION_STRIDES], how[dg.CONVOLUTION_DILATIONS]
+        for dim in range(spatial):
+            reach = (w.shape[2 + dim] - 1) * spread[dim] + 1
+            padded = x.shape[2 + dim] + front[dim] + behind[dim]
+            assert y.shape[2 + dim] == (padded - reach) // steps[dim] + 1 and behind[dim] >= 0
+        result = {dg.CONVOLUTION: y, dg.CONVOLUTION_INPUT: x, dg.CONVOLUTION_WEIGHT: w}[of["kind"]]
+        sums = np.zeros(result.shape)
+        terms, outputs = w.shape[1], w.shape[0] * w.shape[1] // x.shape[1]
+        for n, o, *at in np.ndindex(*y.shape):
+            for c, *k in np.ndindex(*w.shape[1:]):
+                place = [p * s - f + e * d for p, s, f, e, d in zip(at, steps, front, k, spread)]
+                if all(0 <= a < size for a, size in zip(place, x.shape[2:])):
+                    of_x, of_w, of_y = (n, o // outputs * terms + c, *place), (o, c, *k), (n, o, *at)
+                    if result is y:
+                        sums[of_y] += float(x[of_x]) * float(w[of_w])
+                    elif result is x:
+                        sums[of_x] += float(y[of_y]) * float(w[of_w])
+                    else:
+                        sums[of_w] += float(x[of_x]) * float(y[of_y])
+        result[...] = sums
 
     def pointwise(self, of):
         described = self.objects[of[dg.POINTWISE_OF][0]]
@@ -414,3 +451,64 @@ def test_a_missing_cudnn_is_said_once():
     with pytest.warns(RuntimeWarning, match="cuDNN was not found, so attention runs .* pip install nvidia-cudnn-cu13"):
         dnn.warn("cuDNN was not found")
     dnn.warn("cuDNN was not found")  # a second warning would be an error here
+
+
+# convolutions
+
+
+def convolved(kind=dtypes.float32, which="convolution", allow_tf32=False, spatial=2, padding=(1, 0, 1), behind=1):
+    """(problem, (x, w, y)) with numbers in the operands.  behind: the padding behind the first dimension."""
+    random = np.random.default_rng(2)
+    stride, front, dilation = (2, 1, 1)[:spatial], padding[:spatial], (1, 2, 1)[:spatial]
+    x, w = (2, 4, 5, 6, 3)[: 2 + spatial], (6, 2, 2, 3, 2)[: 2 + spatial]
+    extra = (behind, *front[1:])
+    sizes = zip(x[2:], front, extra, dilation, w[2:], stride)
+    y = (2, 6, *((size + f + b - d * (k - 1) - 1) // s + 1 for size, f, b, d, k, s in sizes))
+    arrays = [random.uniform(-1, 1, shape).astype(kind.numpy) for shape in (x, w, y)]
+    arrays[0] = np.moveaxis(np.ascontiguousarray(np.moveaxis(arrays[0], 1, -1)), -1, 1)
+    shapes = [each.shape for each in arrays]
+    problem = Convolution(which, kind, *shapes, *map(steps, arrays), stride, front, dilation, 2, allow_tf32)
+    return problem, arrays
+
+
+@pytest.mark.parametrize("behind", [0, 1, 2])
+@pytest.mark.parametrize("spatial", [2, 3])
+@pytest.mark.parametrize("which", CONVOLUTIONS)
+@pytest.mark.parametrize("kind", dnn.CONVOLVED_TYPES, ids=lambda each: each.name)
+def test_the_graph_of_a_convolution_means_what_the_problem_does(cudnn, kind, which, spatial, behind):
+    problem, found = convolved(kind, which, spatial=spatial, behind=behind)
+    _, wanted = convolved(kind, which, spatial=spatial, behind=behind)
+    cudnn.plan(problem).run(tuple(map(address_of, found)), 0, STREAM)
+    problem.reference(*wanted)
+    tolerance = {"float64": 1e-12, "float32": 1e-5}.get(kind.name, 2.0**-5)
+    for one, want in zip(found, wanted):
+        np.testing.assert_allclose(one.astype("float64"), want.astype("float64"), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("kind", "allow_tf32", "notes", "taken"),
+    [
+        (dtypes.float32, False, dnn.TENSOR_CORE, False),
+        (dtypes.float32, True, dnn.TENSOR_CORE, True),
+        (dtypes.float16, False, dnn.TENSOR_CORE, True),
+        (dtypes.float32, True, dnn.DOWN_CONVERT_INPUTS, False),
+        (dtypes.float16, True, dnn.NONDETERMINISTIC, False),
+    ],
+)
+def test_engines_that_are_not_allowed_are_passed_over(cudnn, library, kind, allow_tf32, notes, taken):
+    library.notes = [(notes,), ()]
+    cudnn.plan(convolved(kind, allow_tf32=allow_tf32)[0])
+    chosen = [each[dnn.PLAN_CONFIGURATION][0] for each in library.objects.values() if dnn.PLAN_CONFIGURATION in each]
+    assert [library.objects[each]["notes"] for each in chosen] == [(notes,) if taken else ()]
+
+
+def test_a_convolution_that_no_engine_may_compute_is_left_to_the_own_kernel(cudnn, library):
+    library.notes = [(dnn.NONDETERMINISTIC,)] * 2
+    with pytest.warns(RuntimeWarning, match="refuses a convolution .*no kernel for it.*so convolutions run many times"):
+        assert cudnn.plan(convolved()[0]) is None
+
+
+def test_integers_are_left_to_the_own_kernel(cudnn, library):
+    library.calls.clear()
+    assert cudnn.plan(convolved(dtypes.int64)[0]) is None
+    assert library.calls == []

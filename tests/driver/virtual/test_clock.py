@@ -7,7 +7,7 @@ from flambeau.driver.api import CopyKind
 from flambeau.driver.virtual.clock import H200, HostClocks
 from flambeau.driver.virtual.schedule import Delay, Replay, Seeded, Submission
 from flambeau.dtypes import bfloat16, float32
-from flambeau.library_operation import Attention, AttentionBackward, Gemm
+from flambeau.library_operation import Attention, AttentionBackward, Convolution, Gemm
 
 from .rig import SLOW, SLOW_NS, Rig
 
@@ -146,6 +146,17 @@ def test_products_take_the_time_of_their_type():
 
     assert ns(float32) == pytest.approx(2 * 8192**3 / 51e3, rel=1e-3)
     assert ns(bfloat16) < ns(float32, allow_tf32=True) < ns(float32)
+
+
+def test_convolutions_take_the_time_of_their_products():
+    def ns(dtype, allow_tf32=False, kind="convolution"):
+        x, w, y = (32, 256, 56, 56), (256, 256, 3, 3), (32, 256, 56, 56)
+        steps = (1, 1), (1, 1), (1, 1)
+        return H200.library_ns(Convolution(kind, dtype, x, w, y, x, w, y, *steps, 1, allow_tf32), 0)
+
+    assert ns(float32) == pytest.approx(2 * 32 * 256 * 56 * 56 * 256 * 9 / 51e3, rel=1e-3)
+    assert ns(bfloat16) < ns(float32, allow_tf32=True) < ns(float32)
+    assert ns(float32, kind="convolution_input") == ns(float32, kind="convolution_weight") == ns(float32)
 
 
 def test_attention_takes_the_time_of_the_pairs_that_are_seen():

@@ -1,4 +1,4 @@
-"""Attention by cuDNN, through ctypes and the backend interface of its graph library.
+"""Attention and convolutions by cuDNN, through ctypes and the backend interface of its graph library.
 
 - A plan is chosen and compiled by cuDNN once per problem and device (0.2 to 0.8 s), and kept on disk as serialized by
   cuDNN, with its machine code.
@@ -19,32 +19,37 @@ import ctypes
 import importlib
 import warnings
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_float, c_int, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
 from math import inf
 from typing import Any, NamedTuple
 
 from ...core.native import Lock
 from ...core.nvidia import Stream
-from ...dtypes import bfloat16, bool_, dtype, float16, float32, int32
+from ...dtypes import bfloat16, bool_, dtype, float16, float32, float64, int32
 from ...errors import NotSupportedError
-from ...library_operation import Attention, AttentionBackward
+from ...library_operation import OF_INPUT, OF_OUTPUT, OF_WEIGHT, Attention, AttentionBackward, Convolution
 from . import library
 from .cache import files_of
 from .library import check_dnn
 from .prebuilt_cubins import cache_key
 
 # cudnn_graph.h: cudnnDataType_t
-DATA_TYPES: dict[dtype, int] = {float32: 0, float16: 2, int32: 4, bfloat16: 9, bool_: 11}
+DATA_TYPES: dict[dtype, int] = {float32: 0, float64: 1, float16: 2, int32: 4, bfloat16: 9, bool_: 11}
 # cudnn_graph.h: cudnnBackendAttributeType_t
-HANDLE, DATA_TYPE, BOOLEAN, INT64, ADDRESS, HEURISTIC, MODE = 0, 1, 2, 3, 6, 8, 14
-DESCRIPTOR, REDUCTION, CHAR = 15, 18, 24
+HANDLE, DATA_TYPE, BOOLEAN, INT64, FLOAT, DOUBLE, ADDRESS, CONVOLUTION_MODE, HEURISTIC = 0, 1, 2, 3, 4, 5, 6, 7, 8
+NUMERICAL_NOTE, MODE, DESCRIPTOR, REDUCTION, CHAR = 11, 14, 15, 18, 24
 # cudnn_graph.h: cudnnBackendDescriptorType_t
-POINTWISE_DESC, ENGINE_CONFIG, ENGINE_HEURISTIC, PLAN, POINTWISE, GRAPH, PACK, TENSOR = 0, 3, 4, 5, 13, 15, 16, 17
+POINTWISE_DESC, CONVOLUTION_DESC, ENGINE, ENGINE_CONFIG, ENGINE_HEURISTIC, PLAN = 0, 1, 2, 3, 4, 5
+CONVOLUTION, CONVOLUTION_WEIGHT, CONVOLUTION_INPUT, POINTWISE, GRAPH, PACK, TENSOR = 10, 11, 12, 13, 15, 16, 17
 MATMUL_DESC, MATMUL, REDUCE_DESC, REDUCE, RESHAPE = 18, 19, 21, 22, 31
 # cudnn_graph.h: cudnnPointwiseMode_t, cudnnReduceTensorOp_t
 ADD, MUL, DIV, SUB, EXP, LOG, IDENTITY, GREATER_EQUAL, INDEX, SELECT = 0, 1, 6, 9, 13, 15, 21, 303, 501, 601
 SUM, MAX = 0, 3
+# cudnn_ops.h: cudnnConvolutionMode_t
+CROSS_CORRELATION = 1
+# cudnn_graph.h: cudnnBackendNumericalNote_t
+TENSOR_CORE, DOWN_CONVERT_INPUTS, NONDETERMINISTIC = 0, 1, 4
 # cudnn_graph.h: cudnnBackendAttributeName_t
 TENSOR_ALIGNMENT, TENSOR_TYPE, TENSOR_SIZES, TENSOR_STRIDES, TENSOR_UID, TENSOR_VIRTUAL, TENSOR_BY_VALUE = (
     900, 901, 902, 903, 906, 907, 908,
@@ -54,7 +59,28 @@ POINTWISE_OF, POINTWISE_X, POINTWISE_B, POINTWISE_Y, POINTWISE_T = 750, 751, 752
 MATMUL_PRECISION, MATMUL_A, MATMUL_B, MATMUL_C, MATMUL_OF = 1500, 1520, 1521, 1522, 1523
 REDUCE_OPERATOR, REDUCE_PRECISION, REDUCE_X, REDUCE_Y, REDUCE_OF = 1600, 1601, 1610, 1611, 1612
 RESHAPE_X, RESHAPE_Y = 2200, 2201
+CONVOLUTION_TYPE, CONVOLUTION_KIND, CONVOLUTION_DILATIONS, CONVOLUTION_STRIDES = 100, 101, 102, 103
+CONVOLUTION_BEHIND, CONVOLUTION_FRONT, CONVOLUTION_DIMS = 104, 105, 106
 GRAPH_HANDLE, GRAPH_OPERATIONS = 800, 801
+
+
+class Convolving(NamedTuple):
+    """The numbers of one operation of a convolution: its descriptor's type, and its attributes."""
+
+    kind: int
+    alpha: int
+    beta: int
+    of: int
+    x: int
+    w: int
+    y: int
+
+
+CONVOLVING = {
+    OF_OUTPUT: Convolving(CONVOLUTION, 700, 701, 702, x=704, w=703, y=705),
+    OF_INPUT: Convolving(CONVOLUTION_INPUT, 706, 707, 708, x=710, w=709, y=711),
+    OF_WEIGHT: Convolving(CONVOLUTION_WEIGHT, 712, 713, 714, x=716, w=715, y=717),
+}
 
 MESSAGE_BYTES = 1024
 ALIGNMENT = 16  # bytes: of every operand's first element
@@ -184,6 +210,32 @@ class Graph:
         self._add(RESHAPE, {RESHAPE_X: x, RESHAPE_Y: out}, {})
         return out
 
+    def convolution(self, problem: Convolution, x: Tensor, w: Tensor, y: Tensor) -> None:
+        """Compute one of x, w and y from the two others."""
+        which, spatial = CONVOLVING[problem.kind], len(problem.stride)
+        is_double = problem.dtype is float64
+        one, zero = (
+            (DOUBLE, (c_double * 1)(value)) if is_double else (FLOAT, (c_float * 1)(value)) for value in (1, 0)
+        )
+        described = {
+            CONVOLUTION_TYPE: choice(DATA_TYPE, DATA_TYPES[float64 if is_double else float32]),
+            CONVOLUTION_KIND: choice(CONVOLUTION_MODE, CROSS_CORRELATION),
+            CONVOLUTION_DIMS: numbers(spatial),
+            CONVOLUTION_DILATIONS: numbers(*problem.dilation),
+            CONVOLUTION_STRIDES: numbers(*problem.stride),
+            CONVOLUTION_FRONT: numbers(*problem.padding),
+            CONVOLUTION_BEHIND: numbers(*padding_behind(problem)),
+        }
+        attributes = {
+            which.of: descriptors(self._backend.make(CONVOLUTION_DESC, described)),
+            which.x: descriptors(x.descriptor),
+            which.w: descriptors(w.descriptor),
+            which.y: descriptors(y.descriptor),
+            which.alpha: one,
+            which.beta: zero,
+        }
+        self._operations.append(self._backend.make(which.kind, attributes))
+
     def finish(self, handle: int | None) -> int:
         """The descriptor of the whole graph."""
         attributes = {GRAPH_OPERATIONS: descriptors(*self._operations)}
@@ -223,19 +275,21 @@ ONE = (1, 1, 1, 1)
 # numbers of the tensors
 OUT, LOGSUMEXP, QUERY, KEY, VALUE, GRAD, QUERY_GRAD, KEY_GRAD, VALUE_GRAD = range(1, 10)
 SCALE, NOTHING, UNIT, ALONG, SUM_OF_QUERY = range(10, 15)
+X, W, Y = range(15, 18)
 
 
 class Program(NamedTuple):
     """An operation graph and the tensors that a run binds.
 
     operands: the tensors' numbers, in the order of the problem's operands.  scalars: values of the tensors that are
-    one number.  scratch: bytes that other tensors need.
+    one number.  scratch: bytes that other tensors need.  refused: numerical notes of engines that must not be used.
     """
 
     graph: Graph
     operands: tuple[int, ...]
     scalars: dict[int, float]
     scratch: dict[int, int]
+    refused: frozenset[int] = frozenset()
 
 
 def attention(backend: Backend, problem: Attention) -> Program:
@@ -291,6 +345,34 @@ def attention_backward(backend: Backend, problem: AttentionBackward) -> Program:
     return Program(graph, operands, {**_scalars(of), UNIT: 1.0}, scratch)
 
 
+def convolution(backend: Backend, problem: Convolution) -> Program:
+    """The graph of (x, w, y).
+
+    Engines are refused whose results differ between runs or which round inputs to a half type; for float32 without
+    TF32, those of the tensor cores.
+    """
+    graph, kind = Graph(backend), problem.dtype
+    x = graph.tensor(X, problem.x_shape, kind, problem.x_strides)
+    w = graph.tensor(W, problem.w_shape, kind, problem.w_strides)
+    y = graph.tensor(Y, problem.y_shape, kind, problem.y_strides)
+    graph.convolution(problem, x, w, y)
+    refused = {NONDETERMINISTIC, DOWN_CONVERT_INPUTS}
+    if kind is float32 and not problem.allow_tf32:
+        refused.add(TENSOR_CORE)
+    return Program(graph, (X, W, Y), {}, {}, frozenset(refused))
+
+
+def padding_behind(problem: Convolution) -> Sizes:
+    """The padding behind x in each dimension: that in front if it gives the sizes of y, else the least that does."""
+    found = []
+    for at, (front, step, spread) in enumerate(zip(problem.padding, problem.stride, problem.dilation), 2):
+        reach = (problem.w_shape[at] - 1) * spread + 1
+        size, places = problem.x_shape[at], problem.y_shape[at]
+        least = max(0, (places - 1) * step + reach - size - front)
+        found.append(front if (size + 2 * front - reach) // step + 1 == places else least)
+    return found
+
+
 def _scalars(problem: Attention) -> dict[int, float]:
     return {SCALE: problem.scale, NOTHING: -inf} if problem.is_causal else {SCALE: problem.scale}
 
@@ -329,7 +411,8 @@ def _sum_over_queries(graph: Graph, matrix: Tensor, other: Tensor, out: Tensor, 
 SONAMES = ("libcudnn.so.9",)
 OLDEST = 91_600  # 9.16.0
 PACKS = 64  # per plan
-CONFIGURATIONS = 16  # asked for; the first that compiles is taken
+CONFIGURATIONS = 64  # asked for; the first that compiles is taken
+NOTES = 16  # of one engine, at most
 WORKSPACE_ALIGNMENT = 256  # bytes
 MAX_HEAD_DIM, MAX_UNEQUAL_DIM = 256, 128  # the latter where values have another one than keys
 
@@ -337,11 +420,13 @@ MAX_HEAD_DIM, MAX_UNEQUAL_DIM = 256, 128  # the latter where values have another
 HEURISTIC_A, HEURISTIC_FALLBACK = 3, 2
 # cudnn_graph.h: cudnnBackendAttributeName_t
 HEURISTIC_MODE, HEURISTIC_GRAPH, HEURISTIC_RESULTS = 200, 201, 202
+CONFIGURATION_ENGINE, ENGINE_NOTES = 300, 1303
 PLAN_HANDLE, PLAN_CONFIGURATION, PLAN_WORKSPACE, PLAN_JSON = 400, 401, 402, 405
 PACK_UIDS, PACK_POINTERS, PACK_WORKSPACE = 1000, 1001, 1003
 
 HALVES: tuple[dtype, ...] = tuple(each for each in DATA_TYPES if each.is_floating_point and each.itemsize == 2)
-AttentionProblem = Attention | AttentionBackward
+CONVOLVED_TYPES = (*HALVES, float32, float64)
+Problem = Attention | AttentionBackward | Convolution
 
 SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cudnnCreate": (POINTER(c_void_p),),
@@ -404,18 +489,25 @@ def _has_blas(major: int) -> bool:
 
 
 @cache
-def warn(reason: str) -> None:
-    """Warn once per process and reason that attention is slow, with a hint."""
+def warn(reason: str, what: str = "attention runs") -> None:
+    """Warn once per process and reason that an operation is slow, with a hint."""
     warnings.warn(
-        f"{reason}, so attention runs many times slower on flambeau's own kernel: "
+        f"{reason}, so {what} many times slower on flambeau's own kernel: "
         "pip install nvidia-cudnn-cu13 (nvidia-cudnn-cu12 for CUDA 12)",
         RuntimeWarning,
         stacklevel=2,
     )
 
 
-def takes(problem: AttentionProblem) -> bool:
+def slowed(problem: Problem) -> str:
+    """The start of a warning's clause: which operations run slower."""
+    return "convolutions run" if isinstance(problem, Convolution) else "attention runs"
+
+
+def takes(problem: Problem) -> bool:
     """Whether a problem is within the known limits of cuDNN, which may still refuse it."""
+    if isinstance(problem, Convolution):
+        return problem.dtype in CONVOLVED_TYPES
     if isinstance(problem, AttentionBackward):
         forward = problem.forward
         grads = problem.query_grad_strides, problem.key_grad_strides, problem.value_grad_strides, problem.grad_strides
@@ -455,7 +547,7 @@ class Dnn:
         self.stream = 0  # the handle's, as its creation leaves it
         self._library = loaded
 
-    def plan(self, problem: AttentionProblem) -> DnnPlan | None:
+    def plan(self, problem: Problem) -> DnnPlan | None:
         """A plan of the problem; None, with a warning, if cuDNN has none."""
         if not takes(problem):
             return None
@@ -463,7 +555,8 @@ class Dnn:
             program = self._program(problem)
             return DnnPlan(self, program, self._compiled(problem, program))
         except NotSupportedError as refusal:
-            warn(f"cuDNN refuses an {problem.kind} ({refusal})")
+            article = "a" if isinstance(problem, Convolution) else "an"
+            warn(f"cuDNN refuses {article} {problem.kind} ({refusal})", slowed(problem))
             return None
 
     def execute(self, plan: int, pack: int, stream: Stream) -> None:
@@ -481,12 +574,14 @@ class Dnn:
         calls = self._library.cudnnBackendExecute, self._library.cudnnSetStream
         return native.Execution(self, *(ctypes.cast(each, c_void_p).value for each in calls), plan, packs)
 
-    def _program(self, problem: AttentionProblem) -> Program:
+    def _program(self, problem: Problem) -> Program:
+        if isinstance(problem, Convolution):
+            return convolution(self.backend, problem)
         if isinstance(problem, AttentionBackward):
             return attention_backward(self.backend, problem)
         return attention(self.backend, problem)
 
-    def _compiled(self, problem: AttentionProblem, program: Program) -> int:
+    def _compiled(self, problem: Problem, program: Program) -> int:
         """The plan from the disk cache, or compiled now."""
         files = files_of("dnn")
         key = cache_key(repr(problem), self._target, divmod(self._version, 10_000))
@@ -518,7 +613,14 @@ class Dnn:
         graph = program.graph.finish(self.handle)
         refusal = NotSupportedError("it has no kernel for it")
         for mode in (HEURISTIC_A, HEURISTIC_FALLBACK):
-            for configuration in self._configurations(graph, mode):
+            try:
+                configurations = self._configurations(graph, mode)
+            except NotSupportedError as failure:  # the other mode may have suggestions
+                refusal = failure
+                continue
+            for configuration in configurations:
+                if program.refused and program.refused & self._notes(configuration):
+                    continue
                 attributes = {**self._owner(PLAN_HANDLE), PLAN_CONFIGURATION: descriptors(configuration)}
                 try:
                     return self.backend.make(PLAN, attributes)
@@ -533,6 +635,14 @@ class Dnn:
         made = [self.backend.create(ENGINE_CONFIG) for _ in range(CONFIGURATIONS)]
         found = self.backend.get(heuristic, HEURISTIC_RESULTS, descriptors(*made))
         return made[:found]
+
+    def _notes(self, configuration: int) -> frozenset[int]:
+        """The numerical notes of a configuration's engine."""
+        engine, notes = self.backend.create(ENGINE), (c_int * NOTES)()
+        self.backend.get(configuration, CONFIGURATION_ENGINE, descriptors(engine))
+        found = self.backend.get(engine, ENGINE_NOTES, (NUMERICAL_NOTE, notes))
+        self.backend.destroy(engine)
+        return frozenset(notes[:found])
 
     def _owner(self, attribute: int) -> dict[int, Any]:
         return {attribute: (HANDLE, (c_void_p * 1)(self.handle))}

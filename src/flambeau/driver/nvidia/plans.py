@@ -13,12 +13,20 @@ from ... import config
 from ...core.nvidia import Stream
 from ...errors import NotSupportedError
 from ...kernel import Grid, Kernel
-from ...library_operation import Attention, AttentionBackward, Gemm, LibraryOperation
+from ...library_operation import (
+    CONVOLUTIONS,
+    Attention,
+    AttentionBackward,
+    Convolution,
+    Gemm,
+    LibraryOperation,
+)
 from . import blas, dnn, own_kernels
 from .devices import Devices
+from .own_convolutions import OwnConvolution
 from .own_kernels import Launch, OwnProduct
 
-LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
+LIBRARIES = frozenset({"gemm", "attention", "attention_backward", *CONVOLUTIONS})
 
 
 class Plan(Protocol):
@@ -59,6 +67,8 @@ class Planner:
             return library or self._own_product(device, problem)
         if isinstance(problem, (Attention, AttentionBackward)):
             return self._cudnn_plan(device, problem) or self._own_attention(device, problem)
+        if isinstance(problem, Convolution):
+            return self._cudnn_plan(device, problem) or OwnConvolution(problem, partial(self._load, device))
         raise NotSupportedError(f"library_plan of kind {problem.kind}: the nvidia driver does not have this call yet")
 
     def workspace(self, device: int) -> int:
@@ -94,17 +104,17 @@ class Planner:
             return own_kernels.AttentionBackwardFallback(problem, load)
         return own_kernels.AttentionFallback(problem, load)
 
-    def _cudnn_plan(self, device: int, problem: Attention | AttentionBackward) -> Plan | None:
+    def _cudnn_plan(self, device: int, problem: dnn.Problem) -> Plan | None:
         if not dnn.takes(problem):
             return None
         if device not in self._dnn:
-            self._dnn[device] = self._start_cudnn(device)
+            self._dnn[device] = self._start_cudnn(device, dnn.slowed(problem))
         cudnn = self._dnn[device]
         return cudnn.plan(problem) if cudnn else None
 
-    def _start_cudnn(self, device: int) -> dnn.Dnn | None:
+    def _start_cudnn(self, device: int, slowed: str) -> dnn.Dnn | None:
         found, problem = dnn.load()
         if found is None:
-            dnn.warn(problem)
+            dnn.warn(problem, slowed)
             return None
         return dnn.Dnn(found, device, self._devices.properties(device).name, self._devices.arch(device))

@@ -10,6 +10,7 @@ from ...config import Gpus, blas_workspace
 from ...core.native import ReentrantLock
 from ...errors import AcceleratorError
 from ...kernel import Kernel
+from ...library_operation import CONVOLUTIONS
 from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..per_thread import PerThread
 from .clock import HostClocks
@@ -20,7 +21,7 @@ from .queue import Loaded, Queue
 from .schedule import Faults, Schedule, from_text
 
 INVALID_DEVICE = 101  # CUresult
-LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
+LIBRARIES = frozenset({"gemm", "attention", "attention_backward", *CONVOLUTIONS})
 
 _handles = itertools.count(1)
 Handle = TypeVar("Handle")

@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass, field
 
 from ...errors import ConfigError
-from ...library_operation import Attention, AttentionBackward, Gemm, LibraryOperation
+from ...library_operation import Attention, AttentionBackward, Convolution, Gemm, LibraryOperation
 from ..api import DeviceProperties
 
 
@@ -53,8 +53,8 @@ class Preset:
         """Device time of a kernel that accesses `nbytes` bytes."""
         return self.kernel_start_ns + int(max(nbytes / self.memory_rate, operations / self.elementwise_rate))
 
-    def gemm_ns(self, problem: Gemm, nbytes: int) -> int:
-        """Device time of a matrix product that accesses `nbytes` bytes."""
+    def gemm_ns(self, problem: Gemm | Convolution, nbytes: int) -> int:
+        """Device time of a matrix product, or of a convolution, that accesses `nbytes` bytes."""
         rate = self.gemm_rates.get(problem.dtype.name, self.elementwise_rate)
         if problem.allow_tf32 and problem.dtype.name == "float32":
             rate = self.tf32_rate
@@ -76,7 +76,7 @@ class Preset:
 
     def library_ns(self, problem: LibraryOperation, nbytes: int) -> int:
         """Device time of a library call that accesses `nbytes` bytes."""
-        if isinstance(problem, Gemm):
+        if isinstance(problem, (Gemm, Convolution)):
             return self.gemm_ns(problem, nbytes)
         if isinstance(problem, (Attention, AttentionBackward)):
             return self.attention_ns(problem, nbytes)

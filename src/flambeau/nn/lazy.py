@@ -1,0 +1,101 @@
+"""Modules that make their parameters at the first call, from the shape of its input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ModeError, NotSupportedError
+from ..tensor.tensor import Tensor
+from .layers import Linear
+from .parameter import UninitializedParameter, is_lazy
+
+
+class LazyModuleMixin:
+    """Mixin of modules with uninitialized parameters.
+
+    The first call makes the parameters with `initialize_parameters`, and the module becomes a `cls_to_become` if that
+    is not None.  A subclass names this mixin before the module that it derives from.
+    """
+
+    cls_to_become: Any = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        module: Any = self
+        self._load_hook = module.register_load_state_dict_pre_hook(_adopt_shapes)
+        self._initialize_hook = module.register_forward_pre_hook(_infer, with_kwargs=True)
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Make the parameters for the arguments of a call; subclasses define it."""
+        raise NotSupportedError(
+            f"initialize_parameters is not implemented for {type(self).__name__}",
+            hint="define initialize_parameters(self, ...) in the class, with the arguments of forward",
+            operator=type(self).__name__,
+        )
+
+    def has_uninitialized_params(self) -> bool:
+        """Return whether a parameter or buffer has no shape yet."""
+        own = self.__dict__
+        return any(is_lazy(each) for each in (*own["_parameters"].values(), *own["_buffers"].values()))
+
+
+def _infer(module: Any, args: Any, kwargs: Any) -> None:
+    """Before the first call: make the parameters.  Raises ModeError if some are still missing then."""
+    module.initialize_parameters(*args, **kwargs)
+    if module.has_uninitialized_params():
+        raise ModeError(
+            f"module {module._get_name()} has not been fully initialized",
+            hint="initialize_parameters must make all of its parameters",
+            operator=module._get_name(),
+        )
+    module._initialize_hook.remove()
+    module._load_hook.remove()
+    del module._initialize_hook, module._load_hook
+    if module.cls_to_become is not None:
+        module.__class__ = module.cls_to_become
+
+
+def _adopt_shapes(module: Any, state: Any, prefix: str, *_: Any) -> None:
+    """Before a state_dict is loaded: give parameters without a shape those of its entries."""
+    for name, value in (*module._parameters.items(), *module._buffers.items()):
+        entry = state.get(prefix + name)
+        if is_lazy(value) and entry is not None and not is_lazy(entry) and hasattr(entry, "shape"):
+            value.materialize(entry.shape)
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """A `Linear` whose in_features are those of its first input; it then becomes a Linear.
+
+    Example:
+        >>> layer = torch.nn.LazyLinear(2)
+        >>> layer
+        LazyLinear(in_features=0, out_features=2, bias=True)
+        >>> layer(torch.ones(4, 3)).shape, layer
+        (torch.Size([4, 2]), Linear(in_features=3, out_features=2, bias=True))
+    """
+
+    cls_to_become = Linear
+
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(0, 0, False)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        if self.in_features and not self.has_uninitialized_params():
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Make the parameters for the last size of an input."""
+        if not self.has_uninitialized_params():
+            self.in_features = self.weight.shape[-1]
+            return
+        self.in_features = input.shape[-1]
+        weight: Any = self.weight
+        weight.materialize((self.out_features, self.in_features))
+        if self.bias is not None:
+            bias: Any = self.bias
+            bias.materialize((self.out_features,))
+        self.reset_parameters()

@@ -1,0 +1,485 @@
+"""Pooling layers, their inverses, and Unfold and Fold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ArgumentError
+from ..tensor.tensor import Tensor
+from . import functional as F
+from .convolution import spread
+from .module import Layer, Module
+
+
+class _MaxPoolNd(Module):
+    """Base class of layers of maxima.
+
+    kernel_size, stride, padding, dilation: an int, or one int for each spatial dimension; no stride is kernel_size.
+    return_indices: whether forward also returns the places of the maxima.
+    """
+
+    function: Any
+
+    def __init__(
+        self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        numbers = self.kernel_size, self.stride, self.padding, self.dilation
+        return type(self).function(input, *numbers, self.ceil_mode, self.return_indices)
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPoolNd):
+    """Largest element of each window of sequences: see `torch.max_pool1d`.
+
+    Example:
+        >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
+        tensor([[3., 5.]])
+    """
+
+    function = staticmethod(F.max_pool1d)
+
+
+class MaxPool2d(_MaxPoolNd):
+    """Largest element of each window of images: see `torch.max_pool2d`.
+
+    Example:
+        >>> torch.nn.MaxPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
+        tensor([[[ 5.,  7.],
+                 [13., 15.]]])
+    """
+
+    function = staticmethod(F.max_pool2d)
+
+
+class MaxPool3d(_MaxPoolNd):
+    """Largest element of each window of volumes: see `torch.max_pool3d`.
+
+    Example:
+        >>> torch.nn.MaxPool3d(2)(torch.ones(1, 4, 4, 4)).shape
+        torch.Size([1, 2, 2, 2])
+    """
+
+    function = staticmethod(F.max_pool3d)
+
+
+class AvgPool1d(Layer):
+    """Mean of each window of sequences: see `torch.avg_pool1d`.
+
+    Example:
+        >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
+        tensor([[2.0000, 3.5000]])
+    """
+
+    def __init__(
+        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.kernel_size = spread("AvgPool1d", "kernel_size", kernel_size, 1)
+        self.stride = spread("AvgPool1d", "stride", kernel_size if stride is None else stride, 1)
+        self.padding = spread("AvgPool1d", "padding", padding, 1)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        numbers = self.kernel_size, self.stride, self.padding
+        found: Tensor = F.avg_pool1d(input, *numbers, self.ceil_mode, self.count_include_pad)
+        return found
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AvgPoolNd(Layer):
+    """Base class of layers of means in several dimensions."""
+
+    function: Any
+
+    def __init__(
+        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        numbers = self.kernel_size, self.stride, self.padding
+        options = self.ceil_mode, self.count_include_pad, self.divisor_override
+        found: Tensor = type(self).function(input, *numbers, *options)
+        return found
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(_AvgPoolNd):
+    """Mean of each window of images: see `torch.nn.functional.avg_pool2d`.
+
+    Example:
+        >>> torch.nn.AvgPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
+        tensor([[[ 2.5000,  4.5000],
+                 [10.5000, 12.5000]]])
+    """
+
+    function = staticmethod(F.avg_pool2d)
+
+
+class AvgPool3d(_AvgPoolNd):
+    """Mean of each window of volumes: see `torch.nn.functional.avg_pool3d`.
+
+    Example:
+        >>> torch.nn.AvgPool3d(2)(torch.ones(1, 4, 4, 4)).shape
+        torch.Size([1, 2, 2, 2])
+    """
+
+    function = staticmethod(F.avg_pool3d)
+
+
+class _AdaptiveAvgPoolNd(Layer):
+    """Base class of layers of means over a given number of windows."""
+
+    function: Any
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        found: Tensor = type(self).function(input, self.output_size)
+        return found
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """Mean of each of output_size windows of sequences: see `torch.adaptive_avg_pool1d`.
+
+    Example:
+        >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0]]))
+        tensor([[2., 4.]])
+    """
+
+    function = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+    """Mean of each of output_size windows of images.  output_size: an int or two; None keeps a size.
+
+    Example:
+        >>> torch.nn.AdaptiveAvgPool2d((1, 1))(torch.arange(6.0).reshape(1, 2, 3))
+        tensor([[[2.5000]]])
+    """
+
+    function = staticmethod(F.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+    """Mean of each of output_size windows of volumes.  output_size: an int or three; None keeps a size.
+
+    Example:
+        >>> torch.nn.AdaptiveAvgPool3d((2, None, 1))(torch.ones(1, 4, 5, 6)).shape
+        torch.Size([1, 2, 5, 1])
+    """
+
+    function = staticmethod(F.adaptive_avg_pool3d)
+
+
+class _AdaptiveMaxPoolNd(Module):
+    """Base class of layers of maxima over a given number of windows."""
+
+    function: Any
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        return type(self).function(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """Largest element of each of output_size windows of sequences.
+
+    Example:
+        >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0]]))
+        tensor([[3., 5.]])
+    """
+
+    function = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """Largest element of each of output_size windows of images.  output_size: an int or two; None keeps a size.
+
+    Example:
+        >>> torch.nn.AdaptiveMaxPool2d((1, 1))(torch.arange(6.0).reshape(1, 2, 3))
+        tensor([[[5.]]])
+    """
+
+    function = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """Largest element of each of output_size windows of volumes.  output_size: an int or three; None keeps a size.
+
+    Example:
+        >>> torch.nn.AdaptiveMaxPool3d((2, None, 1))(torch.ones(1, 4, 5, 6)).shape
+        torch.Size([1, 2, 5, 1])
+    """
+
+    function = staticmethod(F.adaptive_max_pool3d)
+
+
+class _LPPoolNd(Layer):
+    """Base class of layers of norms of windows."""
+
+    function: Any
+
+    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        numbers = float(self.norm_type), self.kernel_size, self.stride
+        found: Tensor = type(self).function(input, *numbers, self.ceil_mode)
+        return found
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPoolNd):
+    """sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
+
+    Example:
+        >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0, 6.0, 8.0]]))
+        tensor([[ 5., 10.]])
+    """
+
+    function = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPoolNd):
+    """sum(x ** norm_type) ** (1 / norm_type) of each window of images.
+
+    Example:
+        >>> torch.nn.LPPool2d(2, 2)(torch.ones(1, 2, 4))
+        tensor([[[2., 2.]]])
+    """
+
+    function = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPoolNd):
+    """sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
+
+    Example:
+        >>> torch.nn.LPPool3d(1, 2)(torch.ones(1, 2, 2, 4))
+        tensor([[[[8., 8.]]]])
+    """
+
+    function = staticmethod(F.lp_pool3d)
+
+
+class _FractionalMaxPoolNd(Module):
+    """Base class of layers of maxima of windows at random places."""
+
+    function: Any
+    spatial: int
+
+    def __init__(
+        self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        name = self._get_name()
+        self.kernel_size = spread(name, "kernel_size", kernel_size, self.spatial)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else spread(name, "output_size", output_size, self.spatial)
+        is_one = not isinstance(output_ratio, (tuple, list))
+        self.output_ratio = None if output_ratio is None else (output_ratio,) * self.spatial if is_one else output_ratio
+        if (self.output_size is None) == (self.output_ratio is None):
+            raise ArgumentError(
+                f"requires one of output_size and output_ratio, got {output_size} and {output_ratio}",
+                hint="pass one of them",
+                operator=name,
+            )
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ArgumentError(
+                f"output_ratio must be between 0 and 1 (got {output_ratio})", hint="such as 0.5", operator=name
+            )
+
+    def forward(self, input: Tensor) -> Any:
+        numbers = self.kernel_size, self.output_size, self.output_ratio, self.return_indices
+        return type(self).function(input, *numbers, _random_samples=self._random_samples)
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """Largest element of windows of images at random places: see `torch.nn.functional.fractional_max_pool2d`.
+
+    Example:
+        >>> torch.nn.FractionalMaxPool2d(2, output_ratio=0.5)(torch.ones(1, 1, 8, 8)).shape
+        torch.Size([1, 1, 4, 4])
+    """
+
+    function = staticmethod(F.fractional_max_pool2d)
+    spatial = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """Largest element of windows of volumes at random places: see `torch.nn.functional.fractional_max_pool3d`.
+
+    Example:
+        >>> torch.nn.FractionalMaxPool3d(2, output_size=(4, 3, 2))(torch.ones(1, 1, 8, 8, 8)).shape
+        torch.Size([1, 1, 4, 3, 2])
+    """
+
+    function = staticmethod(F.fractional_max_pool3d)
+    spatial = 3
+
+
+class _MaxUnpoolNd(Module):
+    """Base class of the inverses of layers of maxima."""
+
+    function: Any
+    spatial: int
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        name = self._get_name()
+        self.kernel_size = spread(name, "kernel_size", kernel_size, self.spatial)
+        self.stride = spread(name, "stride", kernel_size if stride is None else stride, self.spatial)
+        self.padding = spread(name, "padding", padding, self.spatial)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """output_size: the size of the result, if that does not follow from the windows."""
+        numbers = self.kernel_size, self.stride, self.padding
+        found: Tensor = type(self).function(input, indices, *numbers, output_size)
+        return found
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpoolNd):
+    """Sequences of zeros with the maxima at the places that `MaxPool1d` returned.
+
+    Example:
+        >>> maxima, places = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 5.0, 4.0]]))
+        >>> torch.nn.MaxUnpool1d(2)(maxima, places)
+        tensor([[0., 3., 5., 0.]])
+    """
+
+    function = staticmethod(F.max_unpool1d)
+    spatial = 1
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
+    """Images of zeros with the maxima at the places that `MaxPool2d` returned.
+
+    Example:
+        >>> torch.nn.MaxUnpool2d(2)(torch.tensor([[[5.0]]]), torch.tensor([[[2]]]))
+        tensor([[[0., 0.],
+                 [5., 0.]]])
+    """
+
+    function = staticmethod(F.max_unpool2d)
+    spatial = 2
+
+
+class MaxUnpool3d(_MaxUnpoolNd):
+    """Volumes of zeros with the maxima at the places that `MaxPool3d` returned.
+
+    Example:
+        >>> torch.nn.MaxUnpool3d((1, 2, 2))(torch.tensor([[[[5.0]]]]), torch.tensor([[[[2]]]]))
+        tensor([[[[0., 0.],
+                  [5., 0.]]]])
+    """
+
+    function = staticmethod(F.max_unpool3d)
+    spatial = 3
+
+
+class Unfold(Layer):
+    """The elements of each window of images, as columns: see `torch.nn.functional.unfold`.
+
+    Example:
+        >>> torch.nn.Unfold(kernel_size=(2, 3))(torch.ones(2, 5, 3, 4)).shape
+        torch.Size([2, 30, 4])
+    """
+
+    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        found: Tensor = F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+        return found
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+
+
+class Fold(Layer):
+    """Images whose elements are the sums of the columns' elements that `Unfold` reads there.
+
+    Example:
+        >>> torch.nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(torch.ones(1, 12, 12)).shape
+        torch.Size([1, 3, 4, 5])
+    """
+
+    def __init__(
+        self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    ) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        numbers = self.kernel_size, self.dilation, self.padding, self.stride
+        found: Tensor = F.fold(input, self.output_size, *numbers)
+        return found
+
+    def extra_repr(self) -> str:
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
+            f"padding={self.padding}, stride={self.stride}"
+        )

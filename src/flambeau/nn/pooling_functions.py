@@ -1,0 +1,333 @@
+"""Functions of pooling in torch.nn.functional that take more arguments than the operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..errors import ArgumentTypeError, ShapeError, ValueRangeError, shown
+from ..ops.operator import REGISTRY
+from ..ops.pooling import per_dimension
+from ..tensor import checks
+from ..tensor.random import rand
+
+
+def _maxima(name: str, return_indices: Any, *arguments: Any) -> Any:
+    checks.tensor(name, "input", arguments[0])
+    return REGISTRY[f"{name}_with_indices" if return_indices else name](*arguments)
+
+
+def max_pool1d(
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """Largest element of each window of sequences; with return_indices, also its place.  See `torch.max_pool1d`.
+
+    Example:
+        >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2, return_indices=True)
+        (tensor([[3., 5.]]), tensor([[1, 3]]))
+    """
+    return _maxima("max_pool1d", return_indices, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool2d(
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """Largest element of each window of images; with return_indices, also its place.  See `torch.max_pool2d`.
+
+    Example:
+        >>> torch.nn.functional.max_pool2d(torch.arange(8.0).reshape(1, 2, 4), 2, return_indices=True)
+        (tensor([[[5., 7.]]]), tensor([[[5, 7]]]))
+    """
+    return _maxima("max_pool2d", return_indices, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool3d(
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """Largest element of each window of volumes; with return_indices, also its place.  See `torch.max_pool3d`.
+
+    Example:
+        >>> torch.nn.functional.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[7.]]]])
+    """
+    return _maxima("max_pool3d", return_indices, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def _adaptive_maxima(name: str, input: Any, output_size: Any, return_indices: Any) -> Any:
+    checks.tensor(name, "input", input)
+    found = REGISTRY[name](input, output_size)
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """Largest element of each of `output_size` windows that cover sequences; with return_indices, also its place.
+
+    Example:
+        >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0]]), 2)
+        tensor([[3., 5.]])
+    """
+    return _adaptive_maxima("adaptive_max_pool1d", input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """As `adaptive_max_pool1d`, for images.  output_size: an int or two; None keeps a size.
+
+    Example:
+        >>> torch.nn.functional.adaptive_max_pool2d(torch.arange(6.0).reshape(1, 2, 3), (None, 1))
+        tensor([[[2.],
+                 [5.]]])
+    """
+    return _adaptive_maxima("adaptive_max_pool2d", input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """As `adaptive_max_pool1d`, for volumes.  output_size: an int or three; None keeps a size.
+
+    Example:
+        >>> torch.nn.functional.adaptive_max_pool3d(torch.ones(1, 2, 4, 5, 6), (2, None, 1)).shape
+        torch.Size([1, 2, 2, 5, 1])
+    """
+    return _adaptive_maxima("adaptive_max_pool3d", input, output_size, return_indices)
+
+
+# norms of windows
+
+
+def _norms(spatial: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
+    name = f"lp_pool{spatial}d"
+    checks.tensor(name, "input", input)
+    count = prod(per_dimension(name, "kernel_size", kernel_size, spatial))
+    means = REGISTRY[f"avg_pool{spatial}d"](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    positive = means * (means != 0)  # the gradient of a sum of 0 is that of 0
+    return (positive * count).pow(1.0 / norm_type)
+
+
+def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+    """sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
+
+    Example:
+        >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
+        tensor([[ 5., 10.]])
+    """
+    return _norms(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+    """sum(x ** norm_type) ** (1 / norm_type) of each window of images.
+
+    Example:
+        >>> torch.nn.functional.lp_pool2d(torch.ones(1, 2, 4), 2, 2)
+        tensor([[[2., 2.]]])
+    """
+    return _norms(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+    """sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
+
+    Example:
+        >>> torch.nn.functional.lp_pool3d(torch.ones(1, 2, 2, 4), 1, 2)
+        tensor([[[[8., 8.]]]])
+    """
+    return _norms(3, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+# windows at random places
+
+
+def _fractional(
+    spatial: int, input: Any, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: Any, samples: Any
+) -> Any:
+    name = f"fractional_max_pool{spatial}d"
+    checks.tensor(name, "input", input)
+    if input.ndim not in (spatial + 1, spatial + 2):
+        raise ShapeError(
+            f"expected {spatial + 1}D or {spatial + 2}D tensor, but got: {list(input.shape)}",
+            hint="dimensions are (batch, channels, *spatial), or without batch",
+            operator=name,
+        )
+    kernel, own = per_dimension(name, "kernel_size", kernel_size, spatial), tuple(input.shape[-spatial:])
+    sizes = _fractional_sizes(name, own, output_size, output_ratio)
+    room = 0 if spatial == 2 else 1  # in three dimensions one element more is asked for
+    if any(k < 1 or size < 1 or size + k - 1 + room > have for k, size, have in zip(kernel, sizes, own)):
+        raise ShapeError(
+            f"kernel_size={list(kernel)} and output_size={list(sizes)} do not fit input of size {list(own)}",
+            hint=f"output_size + kernel_size may be at most the size{' + 1' if spatial == 2 else ''}",
+            operator=name,
+        )
+    batch = input if input.ndim == spatial + 2 else input.unsqueeze(0)
+    if samples is None:
+        samples = rand(batch.shape[0], batch.shape[1], spatial, dtype=input.dtype, device=input.device)
+    out, indices = REGISTRY["fractional_maxima"](batch, samples, kernel, sizes)
+    if input.ndim != spatial + 2:
+        out, indices = out.squeeze(0), indices.squeeze(0)
+    return (out, indices) if return_indices else out
+
+
+def _fractional_sizes(name: str, own: tuple[int, ...], output_size: Any, output_ratio: Any) -> tuple[int, ...]:
+    if output_size is not None:
+        return per_dimension(name, "output_size", output_size, len(own))
+    if output_ratio is None:
+        raise ValueRangeError(
+            "requires specifying either an output_size or an output_ratio, got output_size=None and output_ratio=None",
+            hint="pass one of them",
+            operator=name,
+        )
+    ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * len(own)
+    if len(ratios) != len(own) or not all(isinstance(ratio, (int, float)) for ratio in ratios):
+        raise ArgumentTypeError(
+            f"output_ratio requires to either be a single number or a tuple of {len(own)}, got {shown(output_ratio)}",
+            hint="such as 0.5",
+            operator=name,
+        )
+    return tuple(int(size * ratio) for size, ratio in zip(own, ratios))
+
+
+def fractional_max_pool2d(
+    input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+    _random_samples: Any = None,
+) -> Any:  # fmt: skip
+    """Largest element of windows of images at random places (B. Graham, "Fractional max-pooling", 2014).
+
+    output_size, or output_ratio of the input's size: how many windows there are.
+    _random_samples: [n, c, 2] numbers in [0, 1) that the places follow from.
+    Example:
+        >>> torch.nn.functional.fractional_max_pool2d(torch.ones(1, 1, 8, 8), 2, output_ratio=0.5).shape
+        torch.Size([1, 1, 4, 4])
+    """
+    return _fractional(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+def fractional_max_pool3d(
+    input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+    _random_samples: Any = None,
+) -> Any:  # fmt: skip
+    """As `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3].
+
+    Example:
+        >>> torch.nn.functional.fractional_max_pool3d(torch.ones(1, 1, 8, 8, 8), 2, output_size=(4, 3, 2)).shape
+        torch.Size([1, 1, 4, 3, 2])
+    """
+    return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+# the inverse of maxima
+
+
+def _unpool_sizes(
+    name: str, own: Sequence[int], kernel_size: Any, stride: Any, padding: Any, output_size: Any
+) -> tuple[int, ...]:
+    count = len(own)
+    kernel = per_dimension(name, "kernel_size", kernel_size, count)
+    step = kernel if stride is None or stride == [] else per_dimension(name, "stride", stride, count)
+    pad = per_dimension(name, "padding", padding, count)
+    sizes = tuple((size - 1) * by - 2 * front + k for size, by, front, k in zip(own, step, pad, kernel))
+    if output_size is None:
+        return sizes
+    wanted = tuple(output_size)[-count:]
+    if len(output_size) not in (count, count + 2) or any(
+        not size - by < want < size + by for want, size, by in zip(wanted, sizes, step)
+    ):
+        raise ShapeError(
+            f"invalid output_size {list(output_size)}: each of the last {count} must be less than the stride "
+            f"{list(step)} away from {list(sizes)}",
+            hint="pass the size of the input of the pooling",
+            operator=name,
+        )
+    return wanted
+
+
+def _unpool(
+    spatial: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any
+) -> Any:
+    name = f"max_unpool{spatial}d"
+    checks.tensor(name, "input", input)
+    checks.tensor(name, "indices", indices)
+    if input.ndim not in (spatial + 1, spatial + 2):
+        raise ShapeError(
+            f"Input to {name} should be a {spatial + 1}d or {spatial + 2}d Tensor, but got: {list(input.shape)}",
+            hint="dimensions are (batch, channels, *spatial), or without batch",
+            operator=name,
+        )
+    if input.shape != indices.shape:
+        raise ShapeError(
+            f"Expected shape of indices to be same as that of the input tensor {list(input.shape)} but got indices "
+            f"tensor with shape: {list(indices.shape)}",
+            hint="pass the indices that the pooling returned",
+            operator=name,
+        )
+    sizes = _unpool_sizes(name, input.shape[-spatial:], kernel_size, stride, padding, output_size)
+    return REGISTRY["place_maxima"](input, indices, sizes)
+
+
+def max_unpool1d(
+    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    """Sequences of zeros with `input` at the places that `max_pool1d` returned.
+
+    output_size: the size of the result, if that does not follow from the windows.
+    Example:
+        >>> x = torch.tensor([[1.0, 3.0, 5.0, 4.0]])
+        >>> maxima, places = torch.nn.functional.max_pool1d(x, 2, return_indices=True)
+        >>> torch.nn.functional.max_unpool1d(maxima, places, 2)
+        tensor([[0., 3., 5., 0.]])
+    """
+    return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(
+    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    """Images of zeros with `input` at the places that `max_pool2d` returned.
+
+    Example:
+        >>> torch.nn.functional.max_unpool2d(torch.tensor([[[5.0]]]), torch.tensor([[[2]]]), 2)
+        tensor([[[0., 0.],
+                 [5., 0.]]])
+    """
+    return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(
+    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    """Volumes of zeros with `input` at the places that `max_pool3d` returned.
+
+    Example:
+        >>> torch.nn.functional.max_unpool3d(torch.tensor([[[[5.0]]]]), torch.tensor([[[[2]]]]), (1, 2, 2))
+        tensor([[[[0., 0.],
+                  [5., 0.]]]])
+    """
+    return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
+
+
+# columns
+
+
+def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """The elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows].
+
+    Example:
+        >>> torch.nn.functional.unfold(torch.arange(6.0).reshape(1, 2, 3), (2, 2))
+        tensor([[0., 1.],
+                [1., 2.],
+                [3., 4.],
+                [4., 5.]])
+    """
+    return REGISTRY["im2col"](input, kernel_size, dilation, padding, stride)
+
+
+def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """Images whose elements are the sums of the columns' elements that `unfold` reads there.
+
+    Example:
+        >>> columns = torch.nn.functional.unfold(torch.ones(1, 2, 3), (2, 2))
+        >>> torch.nn.functional.fold(columns, (2, 3), (2, 2))
+        tensor([[[1., 2., 1.],
+                 [1., 2., 1.]]])
+    """
+    return REGISTRY["col2im"](input, output_size, kernel_size, dilation, padding, stride)
