@@ -8,6 +8,7 @@ from . import (  # noqa: F401
     compare,
     copies,
     creation,
+    einsum,
     elementary,
     embedding,
     gather_scatter,
