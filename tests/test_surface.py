@@ -25,6 +25,7 @@ SHELLS = (
     "flambeau",
     "flambeau.cuda",
     *(f"flambeau.cuda.{name}" for name in CUDA_MODULES),
+    "flambeau.linalg",
     "flambeau.profiler",
     "flambeau.utils.checkpoint",
     "flambeau.utils.data",

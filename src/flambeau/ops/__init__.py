@@ -11,6 +11,7 @@ from . import (  # noqa: F401
     einsum,
     elementary,
     embedding,
+    factorizations,
     gather_scatter,
     indexing,
     join,

@@ -133,9 +133,7 @@ def _squeezed(tensor: Any, labels: Labels, dropped: set[int]) -> tuple[Any, Labe
     return tensor.reshape(shape), [label for label in labels if label not in dropped]
 
 
-def _contracted(
-    a: tuple[Any, Labels], b: tuple[Any, Labels], kept: set[int], dtype: Any = None
-) -> tuple[Any, Labels]:
+def _contracted(a: tuple[Any, Labels], b: tuple[Any, Labels], kept: set[int], dtype: Any = None) -> tuple[Any, Labels]:
     """Contract two operands.
 
     kept: the labels that later operands or the result have.  dtype: of sums over one operand, as in `_summed`.
@@ -244,7 +242,9 @@ def _contractions() -> Iterator[Sample]:
 
 def _bad_contractions() -> Iterator[ErrorSample]:
     a, b = Array((2, 3)), Array((4, 5))
-    yield ErrorSample((a, b, 1), ShapeError, r"need to match, but dimension -1 of a has size 3, and dimension 0 of b has size 4")
+    yield ErrorSample(
+        (a, b, 1), ShapeError, r"need to match, but dimension -1 of a has size 3, and dimension 0 of b has size 4"
+    )
     yield ErrorSample((a, b, 3), ShapeError, r"dims=3 .* 2 and 2 dimensions")
     yield ErrorSample((a, b, ([0], [0, 1])), ArgumentError, r"as many dimensions of both, got \[0\] and \[0, 1\]")
     yield ErrorSample((a, Array((3, 2), dtype="float64"), 1), DtypeError, "got float32 and float64")
@@ -372,7 +372,11 @@ def _kron_pairs() -> Iterator[Sample]:
     yield Sample((Array((0, 2)), Array((2, 2), seed=1)))
 
 
-@composite(samples=_kron_pairs, dtypes=dtypes.ALL)
+def _bad_kron_pairs() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 2)), 3), ArgumentTypeError, "'other' must be a Tensor, not int: 3")
+
+
+@composite(samples=_kron_pairs, errors=_bad_kron_pairs, dtypes=dtypes.ALL)
 def kron(input: Operand, other: Operand) -> Any:
     """Kronecker product: every element of the input times the whole of `other`, in blocks.
 
@@ -469,9 +473,7 @@ def _vector_products() -> Iterator[Sample]:
     yield Sample((Array((3, 2), layout="transposed"), Array((3, 1), seed=1)), {"dim": 0})
 
 
-@composite(
-    samples=_vector_products, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, called="linalg.vecdot"
-)
+@composite(samples=_vector_products, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, called="linalg.vecdot")
 def linalg_vecdot(x: Operand, y: Operand, *, dim: int = -1) -> Any:
     """Sum of products along one dimension.
 
