@@ -19,7 +19,8 @@ from flambeau.tensor.legacy import TensorType
 from tests.conftest import ON_HARDWARE
 
 MODULES = (
-    flambeau, functional, flambeau.cuda, flambeau.linalg, flambeau.nn, flambeau.nn.utils, flambeau.optim, flambeau.utils.data,
+    flambeau, functional, flambeau.cuda, flambeau.linalg, flambeau.nn, flambeau.nn.utils, flambeau.optim,
+    flambeau.utils.data,
 )  # fmt: skip
 IN_PLACE = "In-place version of `"
 CHOOSES_MACHINE = "flambeau.virtual"  # must come before the first use of a GPU: its example has a process of its own

@@ -1278,7 +1278,7 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     Host:   waits, if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ, ArgumentError for another driver.
     Example:
-        >>> A, B = torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [3.0]])
+        >>> A, B = torch.tensor([[1.0], [0.0]]), torch.tensor([[2.0], [3.0]])
         >>> torch.linalg.lstsq(A, B).solution
         tensor([[2.]])
     """
