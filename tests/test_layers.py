@@ -34,7 +34,19 @@ LAYERS = (
     ("tensor",),
     ("nn", "optim", "data", "amp", "parallel", "multiprocessing", "serialization"),
     ("tools", "testing"),
-    ("", "accelerator", "cuda", "utils", "backends", "distributed", "linalg", "profiler", "random"),
+    (
+        "",
+        "accelerator",
+        "cuda",
+        "utils",
+        "backends",
+        "distributed",
+        "func",
+        "linalg",
+        "overrides",
+        "profiler",
+        "random",
+    ),
     ("cli", "__main__"),
 )
 BASE = LAYERS[0]

@@ -62,7 +62,7 @@ def has_opt_einsum() -> bool:
 
 def contraction_path(equation: str, shapes: Sequence[tuple[int, ...]]) -> Any:
     """Return opt_einsum's order of contractions: groups of indexes into the operands, to whose end results go."""
-    import opt_einsum
+    import opt_einsum  # type: ignore[import-not-found]
 
     return opt_einsum.contract_path(equation, *shapes, shapes=True)[0]
 

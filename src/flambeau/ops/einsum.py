@@ -171,7 +171,7 @@ def _path(operands: Sequence[tuple[Any, Labels]], result: Labels) -> list[tuple[
     count = len(operands)
     if count > 2 and host.has_opt_einsum():
         symbols = ["".join([chr(ord("a") + label) for label in labels]) for _, labels in [*operands, (None, result)]]
-        path = host.contraction_path(
+        path: list[tuple[int, ...]] = host.contraction_path(
             f"{','.join(symbols[:-1])}->{symbols[-1]}", [tuple(tensor.shape) for tensor, _ in operands]
         )
         return path
@@ -489,7 +489,7 @@ def linalg_vecdot(x: Operand, y: Operand, *, dim: int = -1) -> Any:
         raise DtypeError(
             f"x must be floating point, got {x.dtype.name}", hint="convert with .float()", operator="linalg.vecdot"
         )
-    return (x * y).sum(dim)  # type: ignore[attr-defined]
+    return (x * y).sum(dim)
 
 
 # chains of products

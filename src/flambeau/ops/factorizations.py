@@ -29,7 +29,7 @@ from .slicing import diagonal, narrow
 from .views import expand
 
 TYPES = dtypes.FLOATING_TYPES[-2:]
-Shaped = tuple[tuple[int, ...], dtype]
+Shaped = tuple[Sequence[int], dtype]
 
 
 # running NumPy
