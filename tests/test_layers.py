@@ -32,7 +32,7 @@ LAYERS = (
     ("driver", "core.queue", "core.nvidia"),
     ("core", "memory", "runtime", "operands", "lowering", "transfer", "autograd", "ops", "numerics"),
     ("tensor",),
-    ("nn", "optim", "data", "amp", "parallel", "multiprocessing", "serialization"),
+    ("nn", "optim", "data", "distributions", "amp", "parallel", "multiprocessing", "serialization"),
     ("tools", "testing"),
     (
         "",

@@ -83,6 +83,7 @@ _SUBMODULES = (
     "accelerator",
     "backends",
     "data",
+    "distributions",
     "func",
     "linalg",
     "multiprocessing",
