@@ -504,8 +504,8 @@ class _Half(TransformedDistribution):
     def cdf(self, value: Any) -> Any:
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
-    def icdf(self, value: Any) -> Any:
-        return self.base_dist.icdf((value + 1) / 2)
+    def icdf(self, prob: Any) -> Any:
+        return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self) -> Any:
         return self.base_dist.entropy() - math.log(2)

@@ -89,10 +89,10 @@ class MixtureSameFamily(Distribution):
         inner = self._component_distribution.cdf(x.unsqueeze(-1 - self._event_ndims))
         return (inner * self._mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value: Any) -> Any:
-        x = self._checked(value).unsqueeze(-1 - self._event_ndims)
+    def log_prob(self, x: Any) -> Any:
+        padded = self._checked(x).unsqueeze(-1 - self._event_ndims)
         weights = torch.log_softmax(self._mixture_distribution.logits, -1)
-        return torch.logsumexp(self._component_distribution.log_prob(x) + weights, -1)
+        return torch.logsumexp(self._component_distribution.log_prob(padded) + weights, -1)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         with no_grad():

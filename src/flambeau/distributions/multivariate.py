@@ -378,8 +378,8 @@ class Wishart(_OfMatrix, ExponentialFamily):
         diagonal = matrix.diagonal(0, -2, -1)
         return self.df[..., None, None] * (matrix.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Samples by M. Bartlett's decomposition, 1934."""
+    def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
+        """Samples by M. Bartlett's decomposition, 1934.  max_try_correction: without effect."""
         size = self._event_shape[-1]
         shape = self._extended_shape(sample_shape)
         places = torch.arange(size, device=self.df.device).to(self.df.dtype)

@@ -293,7 +293,7 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     return firsts, seconds
 
 
-@composite(samples=_contractions, errors=_bad_contractions, dtypes=PRODUCT_TYPES, method=False)
+@composite(samples=_contractions, errors=_bad_contractions, dtypes=PRODUCT_TYPES, method=False, function=False)
 def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Any:
     """Sum of products over some dimensions of two tensors.
 

@@ -130,6 +130,22 @@ def _term(labels: Any) -> str:
     return letters
 
 
+def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
+    """Sum of products over some dimensions of two tensors.
+
+    dims: a number n, for the last n dimensions of a and the first n of b; or two lists of dimensions, in pairs.
+    Shapes: the dimensions of a, then those of b, without the ones summed over.
+    Host:   returns at once.
+    Raises: ShapeError if sizes differ, DtypeError if the types differ or are bool, ArgumentError for bad dims.
+    Example:
+        >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
+        torch.Size([2, 5])
+        >>> torch.tensordot(torch.tensor([1, 2]), torch.tensor([3, 4]), dims=1)
+        tensor(11)
+    """
+    return REGISTRY["tensordot"](a, b, dims, out=out)
+
+
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """Product of several matrices: `linalg.multi_dot` with the matrices as arguments.
 
@@ -156,4 +172,4 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
 
 
-__all__ = [*_FUNCTIONS, "chain_matmul", "einsum"]
+__all__ = [*_FUNCTIONS, "chain_matmul", "einsum", "tensordot"]
