@@ -7,6 +7,7 @@ from .ops.einsum import linalg_multi_dot as multi_dot
 from .ops.einsum import linalg_vecdot as vecdot
 from .ops.factorizations import linalg_cholesky as cholesky
 from .ops.factorizations import linalg_cholesky_ex as cholesky_ex
+from .ops.factorizations import linalg_cond as cond
 from .ops.factorizations import linalg_det as det
 from .ops.factorizations import linalg_diagonal as diagonal
 from .ops.factorizations import linalg_eig as eig
@@ -37,10 +38,10 @@ from .ops.factorizations import linalg_vander as vander
 from .ops.linalg import matmul
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv",
-    "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_power",
-    "matrix_rank", "multi_dot", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
-    "tensorinv", "tensorsolve", "vander", "vecdot",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
+    "matrix_power", "matrix_rank", "multi_dot", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd",
+    "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
 ]  # fmt: skip
 
 

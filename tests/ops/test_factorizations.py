@@ -158,6 +158,17 @@ def test_gradients_return_to_the_gpu(gpus):
 SINGULAR = torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0], [2.0, 4.0]]])
 
 
+def test_condition_numbers():
+    a = torch.tensor([[2.0, 1.0], [1.0, 3.0]], dtype=torch.float64)
+    orders = (None, 2, -2, "fro", "nuc", 1, -1, float("inf"), float("-inf"))
+    found = [linalg.cond(a, each).item() for each in orders]
+    golden = (3 + 5**0.5) / 2
+    assert found == pytest.approx([golden, golden, 1 / golden, 3, 5, 3.2, 1.8, 3.2, 1.8])
+    assert linalg.cond(SINGULAR, 1).tolist() == [1, float("inf")]
+    factors, _, info = torch.lu(SINGULAR, get_infos=True)
+    assert info.tolist() == [0, 2] and SINGULAR[0].lu()[0].equal(factors[0])
+
+
 def test_failures_name_the_matrix():
     with pytest.raises(LinAlgError, match=r"linalg.inv: \(batch element 1\) .*diagonal element 2 .*singular"):
         linalg.inv(SINGULAR)

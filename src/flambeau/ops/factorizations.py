@@ -1249,6 +1249,63 @@ def pinverse(input: Operand, rcond: float = 1e-15) -> Any:
     return _pinv("pinverse", input, None, rcond, False)
 
 
+def _conditions() -> Iterator[Sample]:
+    yield Sample((_matrix((3, 2)),))
+    for p in ("fro", "nuc", 1, float("-inf")):
+        yield Sample((_matrix((2, 2, 2)), p))
+
+
+def _bad_conditions() -> Iterator[ErrorSample]:
+    yield from _few_dimensions()
+    yield ErrorSample((_matrix((2, 3)), 1), ShapeError, r"square matrices, got shape \[2, 3\]")
+    yield ErrorSample((_matrix(), 3), ValueRangeError, "p must be .* got 3")
+
+
+@public(samples=_conditions, errors=_bad_conditions, called="linalg.cond")
+def linalg_cond(A: Operand, p: Any = None) -> Any:
+    """Condition number of matrices: the norm times that of the inverse; infinity for a singular matrix.
+
+    p: the matrix norm: None or 2 for the largest singular value, -2 for the smallest one, "fro", "nuc", or 1, -1, inf
+    or -inf for sums of columns or rows.
+    Shapes: [*, m, n] gives [*]; [*, k, k] unless p is None, 2 or -2.
+    Host:   waits, if the operand is on a GPU.
+    Raises: ShapeError for matrices that are not square, ValueRangeError for another p.
+    Example:
+        >>> torch.linalg.cond(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor(2.)
+    """
+    name = "linalg.cond"
+    check_matrix(name, "A", A)
+    a = to_host(name, A)
+    if p in (None, 2, -2):
+        values = host_svd(a, False)[1]
+        if not values.shape[-1]:
+            return back(values.sum(-1), A)
+        largest, smallest = values.select(-1, 0), values.select(-1, -1)
+        return back(smallest / largest if p == -2 else largest / smallest, A)
+    check_square(name, "A", A)
+    inverse, info = host_inverse(a)
+    product = _matrix_norm(name, a, p) * _matrix_norm(name, inverse, p)
+    return back(product.masked_fill(info > 0, float("inf")), A)
+
+
+def _matrix_norm(name: str, a: Any, p: Any) -> Any:
+    if p == "fro":
+        return (a * a).sum((-2, -1)).sqrt()
+    if p == "nuc":
+        return host_svd(a, False)[1].sum(-1)
+    if p not in (1, -1, float("inf"), float("-inf")):
+        raise ValueRangeError(
+            f"p must be None, 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2, got {shown(p)}",
+            hint="leave it out",
+            operator=name,
+        )
+    sums = a.abs().sum(-2 if abs(p) == 1 else -1)
+    if not sums.shape[-1]:
+        return sums.sum(-1)
+    return sums.amax(-1) if p > 0 else sums.amin(-1)
+
+
 class LstsqResult(NamedTuple):
     solution: Any
     residuals: Any
@@ -1458,6 +1515,21 @@ def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
     factors, pivots, info = host_lu(to_host("linalg.lu_factor", A), bool(pivot))
     check_info("linalg.lu_factor", info, "the diagonal element {at} of U is zero: A has no inverse", NO_INVERSE)
     return back(LUFactorResult(factors, pivots), A)
+
+
+@composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits", other_names={"input": "A"})
+def lu(A: Operand, pivot: bool = True, get_infos: bool = False) -> Any:
+    """(LU, pivots), and the codes of failures if get_infos: the former names of `linalg.lu_factor` and `lu_factor_ex`.
+
+    Host:   waits, if the operand is on a GPU.
+    Raises: LinAlgError for a zero on the diagonal of U, unless get_infos.
+    Example:
+        >>> torch.lu(torch.tensor([[2.0]]))[0]
+        tensor([[2.]])
+    """
+    if get_infos:
+        return linalg_lu_factor_ex(A, pivot=pivot)
+    return linalg_lu_factor(A, pivot=pivot)
 
 
 def _unpacked(factors: Any, pivots: Any) -> tuple[Any, Any, Any]:

@@ -143,7 +143,7 @@ igamma igamma_ igammac igammac_ imag index_reduce index_reduce_ indices int_repr
 is_complex is_conj is_cpu is_distributed is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_neg is_nested
 is_nonzero is_quantized is_same_size is_set_to is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu isneginf
 isposinf isreal istft kthvalue lcm lcm_ ldexp ldexp_ less less_ less_equal less_equal_ lgamma lgamma_ log10
-log10_ log2 log2_ log_normal_ logaddexp logaddexp2 logcumsumexp logit logit_ logsumexp lstsq lu mH
+log10_ log2 log2_ log_normal_ logaddexp logaddexp2 logcumsumexp logit logit_ logsumexp lstsq mH
 map2_ map_ masked_scatter masked_scatter_ median mode module_load moveaxis msort mtia
 multinomial mvlgamma mvlgamma_ nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow_copy
 new_empty_strided nextafter nextafter_ nonzero_static not_equal not_equal_ orgqr ormqr polygamma
