@@ -33,10 +33,12 @@ from .nn.functional import celu_ as celu_
 from . import cuda as cuda
 from . import data as data
 from .runtime.device import device as device
+from . import distributions as distributions
 from .dtypes import dtype as dtype
 from . import errors as errors
 from .tools.explain import explain as explain
 from .tensor.types import finfo as finfo
+from . import func as func
 from .runtime.device import get_default_device as get_default_device
 from .numerics import get_deterministic_debug_mode as get_deterministic_debug_mode
 from .numerics import get_float32_matmul_precision as get_float32_matmul_precision
@@ -52,6 +54,7 @@ from .autograd.mode import is_inference_mode_enabled as is_inference_mode_enable
 from .runtime.absent import is_vulkan_available as is_vulkan_available
 from .runtime.host_threads import is_warn_always_enabled as is_warn_always_enabled
 from .memory_formats import layout as layout
+from . import linalg as linalg
 from .serialization.files import load as load
 from .runtime.generator import manual_seed as manual_seed
 from .memory_formats import memory_format as memory_format
@@ -59,6 +62,7 @@ from . import mps as mps
 from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import optim as optim
+from . import overrides as overrides
 from . import parallel as parallel
 from .tools.profiler import profile as profile
 from . import profiler as profiler
@@ -203,12 +207,20 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None =
     """(largest element of each of `output_size` windows that cover sequences evenly, its place in the sequence)."""
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
 def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """`input + value * tensor1 / tensor2`, for floating point."""
 def addcmul(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
+def addmv_(input: Tensor, mat: Any, vec: Any, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+    """In-place version of `addmv`: overwrites this tensor with the result, and returns it."""
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
 def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
 def affine_grid_generator(theta: Any, size: Sizes, align_corners: _bool) -> Tensor:
@@ -309,6 +321,8 @@ def atleast_3d(*tensors: Tensor) -> Tensor:
     """The tensor, or the tensors as a tuple, with at least three dimensions: [n] becomes [1, n, 1], [n, m] [n, m, 1]."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Mean of each window of sequences."""
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The triangle 1 - |2 n / N - 1|."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
@@ -361,8 +375,16 @@ def ceil_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `ceil`: overwrites this tensor with the result, and returns it."""
 def celu(input: Tensor, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else alpha * (exp(x / alpha) - 1)."""
+def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
+    """Product of several matrices: `linalg.multi_dot` with the matrices as arguments."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy whose channels, dimension 1, come from the groups in turn: the first of each, the second of each, ..."""
+def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The former name of `linalg.cholesky`."""
+def cholesky_inverse(L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of A, given its Cholesky factor L."""
+def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Solution X of A @ X = B, given the Cholesky factor L of A."""
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
 def clamp(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -435,6 +457,8 @@ def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out
     """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
 def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """The covariance matrix of variables, which are rows, over observations, which are columns."""
+def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
 def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """(values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
 def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -449,6 +473,8 @@ def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """An angle in degrees converted to radians; integers give float32."""
 def deg2rad_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `deg2rad`: overwrites this tensor with the result, and returns it."""
+def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Determinant of square matrices."""
 def detach(input: Tensor) -> Tensor:
     """The method `Tensor.detach`."""
 def detach_(input: Tensor) -> Tensor:
@@ -485,6 +511,8 @@ def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...)
     """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 2; vectors of n are [1, n, 1], matrices [n, m, 1]."""
+def einsum(*args: Any) -> Tensor:
+    """Sum of products of tensors, by Einstein's convention."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """The rows of `weight` selected by `indices`; a negative padding_idx means none."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
@@ -585,6 +613,8 @@ def gcd_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> 
     """In-place version of `gcd`: overwrites this tensor with the result, and returns it."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input >= other, as bool."""
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Outer product of two vectors."""
 def get_default_dtype() -> _dtype:
     """Return the type of Python floats among no tensors, and of factories that are given none."""
 def get_device(input: Tensor) -> _int:
@@ -647,8 +677,12 @@ def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce
     """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Sum of products over the last dimension of both; the product, if one is a number."""
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
     """`nn.functional.instance_norm` with its arguments in another order.  cudnn_enabled has no effect."""
+def inverse(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of square matrices."""
 def is_complex(input: Tensor) -> _bool:
     """Return False, as no tensor is complex."""
 def is_conj(input: Tensor) -> _bool:
@@ -691,6 +725,8 @@ def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ...
     """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
     """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Kronecker product: every element of the input times the whole of `other`, in blocks."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
@@ -739,6 +775,8 @@ def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Ten
     """log2(2^input + 2^other), without overflow."""
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
+def logdet(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the determinant of square matrices: NaN where it is negative, minus infinity where it is 0."""
 def logical_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Logical and: True where both values are nonzero; NaN is nonzero."""
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -757,6 +795,12 @@ def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool =
     """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input < other, as bool."""
+def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """(LU, pivots), and the codes of failures if get_infos: the former names of `linalg.lu_factor` and `lu_factor_ex`."""
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The former order of arguments of `linalg.lu_solve`."""
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """(P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
     """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -767,6 +811,10 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> T
     """Select the elements where the mask is true, in row-major order."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
+def matrix_exp(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Exponential of square matrices."""
+def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
+    """The n-th power of square matrices; for a negative n, that of the inverse."""
 @overload
 def max(input: Tensor) -> Tensor:
     """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
@@ -885,6 +933,8 @@ def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """A view with the dimensions in another order."""
 def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """As `permute`, but the result is a contiguous copy."""
+def pinverse(input: Tensor, rcond: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Pseudoinverse: `linalg.pinv` with another default."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
     """Images whose r * r channels become squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -903,6 +953,8 @@ def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool 
     """Product over some dimensions, or all of them."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
+def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """(Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
 def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """The values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1031,6 +1083,8 @@ def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _i
     """As `slice`, but the result is a contiguous copy."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of the input with `src` in a slice of a dimension."""
+def slogdet(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """(sign, logabsdet): the sign of the determinant of square matrices, and the logarithm of its absolute value."""
 def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """exp(input) divided by its sum along `dim`."""
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -1067,6 +1121,8 @@ def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = 
     """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Sum over some dimensions, or all of them."""
+def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1091,6 +1147,8 @@ def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requir
     """A tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions."""
+def tensordot(a: Any, b: Any, dims: Sizes | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Sum of products over some dimensions of two tensors."""
 def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | None = ...) -> Tensor:
     """x where it exceeds the threshold, else `value`; NaN is unchanged."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
@@ -1107,6 +1165,8 @@ def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = .
     """Integral of y along `dim` by the trapezoidal rule."""
 def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
     """The same as `trapezoid`."""
+def triangular_solve(b: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """(solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`."""
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1155,6 +1215,8 @@ def var(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: 
     """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
 def var_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
     """(variance, mean) over some dimensions, or all of them: the results of `var` and `mean`."""
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inner product of two vectors, as `dot`: there are no complex numbers."""
 def view_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """As `view`, but the result is a contiguous copy."""
 def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:

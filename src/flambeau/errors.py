@@ -22,6 +22,7 @@
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
         +-- CheckpointError                            a recomputation differs from the call
         +-- GradcheckError                             a derivative differs from finite differences
+    +-- LinAlgError            (RuntimeError)          a matrix has no such factorization, inverse or solution
     +-- DeferredCudaCallError  (RuntimeError)          a call deferred to initialization failed
     +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
     +-- ReentryError           (RuntimeError)          a finalizer called the library inside a lock
@@ -249,6 +250,10 @@ class CheckpointError(AutogradError):
 
 class GradcheckError(AutogradError):
     """A derivative differs from finite differences."""
+
+
+class LinAlgError(FlambeauError, RuntimeError):
+    """A matrix has no such factorization, inverse or solution, or an algorithm did not converge."""
 
 
 class DeferredCudaCallError(FlambeauError, RuntimeError):

@@ -53,6 +53,21 @@ def scipy_linalg() -> Any:
 
 
 @cache
+def has_opt_einsum() -> bool:
+    """Return whether the package opt_einsum, which finds orders of contractions, is installed."""
+    import importlib.util
+
+    return importlib.util.find_spec("opt_einsum") is not None
+
+
+def contraction_path(equation: str, shapes: Sequence[tuple[int, ...]]) -> Any:
+    """Return opt_einsum's order of contractions: groups of indexes into the operands, to whose end results go."""
+    import opt_einsum  # type: ignore[import-not-found]
+
+    return opt_einsum.contract_path(equation, *shapes, shapes=True)[0]
+
+
+@cache
 def numpy_dtype(name: str) -> Any:
     """Return the numpy.dtype of a name; bfloat16 is from ml_dtypes."""
     if name == "bfloat16":

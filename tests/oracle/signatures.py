@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 import torch
 
 MODULES = (
-    "", "accelerator", "autograd", "autograd.graph", "backends.cuda", "backends.cudnn", "cuda", "cuda.comm",
-    "cuda.memory", "cuda.nvtx", "cuda.profiler", "cuda.random", "multiprocessing", "nn", "nn.functional", "nn.init",
-    "nn.parallel", "nn.utils", "optim", "optim.lr_scheduler", "profiler", "random", "special", "utils.data",
+    "", "accelerator", "autograd", "autograd.functional", "autograd.graph", "backends.cuda", "backends.cudnn", "cuda",
+    "cuda.comm", "cuda.memory", "cuda.nvtx", "cuda.profiler", "cuda.random", "distributions",
+    "distributions.constraints", "distributions.transforms", "func", "multiprocessing", "nn", "nn.functional",
+    "nn.init", "nn.parallel", "nn.utils", "optim", "optim.lr_scheduler", "overrides", "profiler", "random", "special",
+    "utils.data",
 )  # fmt: skip
 STUBS = Path(torch.__file__).parent / "_C"
 BOTH = (Parameter.POSITIONAL_OR_KEYWORD,)
@@ -50,7 +52,7 @@ REAL = {  # what calls show where stub files or `inspect` say otherwise
 EXPLAINED: dict[str, tuple[str, ...]] = {
     "dtype=": ("torch.view_copy",),
     "implicit=": ("torch.Tensor.expand", "torch.expand_copy"),
-    "out_dtype=": ("torch.addmm", "torch.bmm", "torch.mm"),
+    "out_dtype=": ("torch.addmm", "torch.baddbmm", "torch.bmm", "torch.mm"),
     "workqueue_concurrency_limit=": ("torch.cuda.GreenContext.create",),
     "workqueue_scope=": ("torch.cuda.GreenContext.create",),
     "enable_annotations=": ("torch.cuda.graph",),
@@ -189,7 +191,9 @@ def pairs() -> Iterator[Pair]:
         there = importlib.import_module(f"torch.{path}".rstrip("."))
         for name in sorted(getattr(here, "__all__", None) or dir(here)):
             mine, other = getattr(here, name, None), getattr(there, name, None)
-            if name.startswith("_") or not callable(mine) or not callable(other) or (mine, other) in seen:
+            if name.startswith("_") or not callable(mine) or not callable(other) or type(other).__hash__ is None:
+                continue
+            if (mine, other) in seen:
                 continue
             seen.add((mine, other))
             full = f"torch.{path}.{name}".replace("..", ".")

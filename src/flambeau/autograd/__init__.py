@@ -1,11 +1,11 @@
 """torch.autograd: gradients, under PyTorch's names."""
 
 from ..errors import no_attribute as _no_attribute
-from . import function, grad_mode, graph
+from . import function, functional, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
-from .functional import backward, grad
 from .gradcheck import gradcheck, gradgradcheck
+from .gradients import backward, grad
 from .mode import (
     enable_grad,
     inference_mode,
@@ -22,6 +22,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
     "gradcheck",

@@ -19,7 +19,7 @@ from ..core.tensor import TensorBase
 from ..errors import ArgumentError, AutogradError, CheckpointError
 from ..runtime.device import CPU_INDEX
 from ..runtime.generator import default_generator, set_states
-from . import functional, graph
+from . import gradients, graph
 from .function import Function
 from .mode import GradMode, mode
 
@@ -360,5 +360,5 @@ class CheckpointFunction(Function):
                 hint="call the function itself",
                 operator="checkpoint",
             )
-        functional.backward([output for output, _ in pairs], [grad for _, grad in pairs])
+        gradients.backward([output for output, _ in pairs], [grad for _, grad in pairs])
         return (None, None, *[arg.grad if isinstance(arg, TensorBase) else None for arg in args])

@@ -114,10 +114,7 @@ class FunctionNode(Node):
 
     def flow(self, grads: Sequence[Any], own: Node) -> list[Any]:
         """Return the gradients of the arguments, or None.  own: the node that saved results belong to."""
-        if self.function.backward is Function.backward:
-            raise NotSupportedError(
-                "backward is not defined", hint="define it as a static method", operator=self.function.__name__
-            )
+        backward = _backward_of(self.function)
         if self.context.materialize_grads:
             pairs = zip(grads, self.shapes)
             grads = [_zeros(meta) if grad is None and meta is not None else grad for grad, meta in pairs]
@@ -125,7 +122,7 @@ class FunctionNode(Node):
         if own is not self:
             self.context._node = _Owned(self, own)
         try:
-            returned = self.function.backward(self.context, *grads)
+            returned = backward(self.context, *grads)
         finally:
             self.context._node = former
         results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
@@ -193,6 +190,22 @@ def _zeros(meta: tuple[Any, ...]) -> Any:
     return empty_tensor(layout.shape, layout.dtype, device).zero_()
 
 
+def _backward_of(function: type[Function]) -> Any:
+    """The backward of a Function, which may also be called vjp.  Raises NotSupportedError, AutogradError for both."""
+    names = [name for name in ("backward", "vjp") if getattr(function, name) is not getattr(Function, name)]
+    if not names:
+        raise NotSupportedError(
+            "backward is not defined", hint="define it as a static method", operator=function.__name__
+        )
+    if len(names) > 1:
+        raise AutogradError(
+            "both backward and vjp are defined, which are two names of one method",
+            hint="leave one of them out",
+            operator=function.__name__,
+        )
+    return getattr(function, names[0])
+
+
 class Function:
     """Base class of user-defined operators: write `forward(ctx, *inputs)` and `backward(ctx, *grads)`; call `apply`.
 
@@ -227,6 +240,11 @@ class Function:
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         raise NotSupportedError("backward is not defined", hint="define it as a static method", operator="Function")
+
+    @staticmethod
+    def vjp(ctx: Any, *grads: Any) -> Any:
+        """Another name of `backward`."""
+        raise NotSupportedError("vjp is not defined", hint="define it as a static method", operator="Function")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

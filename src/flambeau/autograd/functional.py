@@ -1,195 +1,252 @@
-"""backward and grad: the two entry points of the engine."""
+"""torch.autograd.functional: Jacobians, Hessians and their products with vectors, of functions of tensors.
+
+- Every function calls `func` on inputs that require gradients: views of the given ones with create_graph, so that
+  results can be differentiated, else copies without a graph.
+- A product of the Jacobian with a vector from the right is the derivative of a product from the left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import callers
-from ..core import record
-from ..core.engine import GraphTask, initial_grads
-from ..core.record import NO_STREAMS, Node
-from ..core.tensor import TensorBase, empty_tensor
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError, shown
-from .graph_node import GradientEdge
+from ..core.tensor import TensorBase
+from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, ShapeError, shown
+from ..ops.join import stack
+from . import gradients
+from .mode import GradMode
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
-def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
-) -> None:
-    """Add the gradients of `tensors` to the `grad` of their leaves, or, with `inputs`, to the `grad` of these alone.
-
-    tensors: results, or their gradient edges.  grad_variables: the former name of `grad_tensors`.
-    Host:   returns at once.
-    Order:  each node on the stream of its forward; the current streams then wait for the leaves'.
-    Raises: AutogradError, ShapeError.
-    """
-    if grad_variables is not None:
-        grad_tensors = _renamed(grad_tensors, grad_variables)
-    outputs = as_list("backward", "tensors", tensors)
-    grads = [None] * len(outputs) if grad_tensors is None else as_list("backward", "grad_tensors", grad_tensors)
-    if inputs is None:
-        _run("backward", outputs, grads, None, retain_graph, create_graph, True)
-        return
-    leaves = as_list("backward", "inputs", _values(inputs))
-    _run("backward", outputs, grads, leaves, retain_graph, create_graph, True)
-
-
-def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
-    """Return the gradients passed under their former name, with a warning.  Raises AutogradError if both are passed."""
-    callers.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
-    if grad_tensors is not None:
-        raise AutogradError(
-            "`grad_tensors` and `grad_variables` (deprecated) arguments were both passed",
-            hint="pass grad_tensors alone",
-            operator="backward",
-        )
-    return grad_variables
-
-
-def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    only_inputs: bool = True,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
-    materialize_grads: bool = False,
-) -> Any:
-    """Return the gradients of the sum of `outputs` with respect to `inputs`; no leaf's `grad` is changed.
-
-    outputs, inputs: tensors or gradient edges.  A dictionary of inputs gives a dictionary of gradients.
-    only_inputs: has no effect.  is_grads_batched: must be False.
-    allow_unused: whether the gradient of an unused input is None instead of an error.
-    materialize_grads: whether it is zeros instead of None.
-    Host:   returns at once.
-    Raises: AutogradError if an input was not used and allow_unused is False.
-    """
-    results, wanted = as_list("grad", "outputs", outputs), as_list("grad", "inputs", _values(inputs))
-    grads = [None] * len(results) if grad_outputs is None else as_list("grad", "grad_outputs", grad_outputs)
-    if allow_unused is not None or materialize_grads is not False:
-        _check_unused(allow_unused, materialize_grads)
-    if is_grads_batched:
-        raise NotSupportedError(
-            "is_grads_batched=True is not supported", hint="call it once per gradient", operator="grad"
-        )
-    gradients = _run("grad", results, grads, wanted, retain_graph, create_graph, False)
-    for index, gradient in enumerate(gradients):
-        if gradient is None and materialize_grads:
-            gradients[index] = _zeros_like("grad", wanted[index])
-        elif gradient is None and not allow_unused:
-            raise AutogradError(
-                f"One of the differentiated Tensors (number {index}, {_described(wanted[index])}) appears to not "
-                f"have been used in the graph",
-                hint="pass allow_unused=True to get None for it",
-                operator="grad",
-            )
-    return dict(zip(inputs, gradients)) if isinstance(inputs, dict) else tuple(gradients)
-
-
-def _check_unused(allow_unused: Any, materialize_grads: Any) -> None:
-    """Raise ArgumentTypeError or ArgumentError for options that are not bools or contradict each other."""
-    _check_flag("grad", "materialize_grads", materialize_grads)
-    if allow_unused is not None:
-        _check_flag("grad", "allow_unused", allow_unused)
-        if materialize_grads and not allow_unused:
-            raise ArgumentError(
-                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
-                f"allow_unused={allow_unused}",
-                hint="leave allow_unused out",
-                operator="grad",
-            )
-
-
-def _values(inputs: Any) -> Any:
-    return list(inputs.values()) if isinstance(inputs, dict) else inputs
-
-
-def _described(value: Any) -> str:
-    return value.describe() if isinstance(value, TensorBase) else f"an edge of {value.node!r}"
-
-
-def _zeros_like(name: str, value: Any) -> Any:
-    if isinstance(value, TensorBase):
-        return empty_tensor(value.shape, value.dtype, value.device_index).zero_()
-    raise AutogradError(
-        f"an unused gradient edge, of {value.node!r}, has no gradient of zeros",
-        hint="pass the tensor itself",
-        operator=name,
-    )
-
-
-def as_list(name: str, what: str, values: Any) -> list[Any]:
-    """Return one tensor or edge, or a sequence of them, as a list.  Raises ArgumentTypeError for anything else."""
-    if isinstance(values, (TensorBase, GradientEdge)) or values is None:
-        return [values]
-    if not isinstance(values, (list, tuple, Iterable)):  # Iterable comes last: its check is slow
-        fact = f"{what} must be a tensor or a list of them, got {shown(values)}"
-        raise ArgumentTypeError(fact, operator=name, hint="pass computed tensors, or leaves that they depend on")
-    return list(values)
-
-
-def _check_flag(name: str, what: str, value: Any) -> None:
-    if not isinstance(value, int):
-        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="pass True or False", operator=name)
-
-
-def _run(
-    name: str,
-    outputs: list[Any],
-    grads: list[Any],
-    inputs: Sequence[Any] | None,
-    retain: bool | None,
-    create_graph: bool,
-    accumulates: bool,
-) -> list[Any]:
-    _check_flag(name, "create_graph", create_graph)
-    if retain is not None:
-        _check_flag(name, "retain_graph", retain)
-    started = initial_grads(name, outputs, grads)
-    if inputs is not None:
-        _check_inputs(name, inputs)
-    targets = None if inputs is None else [_edge(name, input, True) for input in inputs]
-    roots = [_edge(name, output, False) for output in outputs]
-    if inputs is not None and accumulates:
-        for input in inputs:
-            if isinstance(input, TensorBase):
-                record.retain(input)
-    task = GraphTask(targets, create_graph if retain is None else retain, create_graph, accumulates)
-    return task.run(roots, started)
-
-
-def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
-    """Raise AutogradError unless `inputs` are tensors or gradient edges, at least one."""
-    if not inputs:
-        raise AutogradError(f"inputs cannot be empty, got {inputs}", hint="leave it out for all leaves", operator=name)
-    for index, value in enumerate(inputs):
-        if not isinstance(value, (TensorBase, GradientEdge)):
-            raise AutogradError(
-                f"all inputs have to be Tensors or GradientEdges, inputs[{index}] is {shown(value)}",
-                hint="pass the leaves to compute gradients for",
+def _as_tuple(name: str, what: str, values: Any) -> tuple[tuple[Any, ...], bool]:
+    """Return tensors as a tuple, and whether they were one.  Raises ArgumentTypeError for anything else."""
+    is_tuple = isinstance(values, tuple)
+    listed = values if is_tuple else (values,)
+    for index, value in enumerate(listed):
+        if not isinstance(value, TensorBase):
+            raise ArgumentTypeError(
+                f"{what} must be a Tensor or a tuple of Tensors, element {index} is {shown(value)}",
+                hint="put other arguments into func by a lambda",
                 operator=name,
             )
+    return tuple(listed), is_tuple
 
 
-def _edge(name: str, tensor: Any, is_input: bool) -> Any:
-    """Return the edge of a tensor.  An input that requires gradients and is in no graph gets an unreachable edge."""
-    if isinstance(tensor, GradientEdge):
-        return tensor.node._node, tensor.output_nr
-    edge = record.edge_of(tensor)
-    if edge is None and is_input and tensor.requires_grad:
-        return Node("Unreachable", (), NO_STREAMS), 0
-    if edge is None:
-        raise AutogradError(
-            f"one of the tensors, {tensor.describe()}, does not require grad",
-            hint="call requires_grad_() on it first",
+class _Evaluation:
+    """One call of `func`: its inputs as they were passed, and its outputs.
+
+    is_graph: whether results shall be differentiable.
+    """
+
+    def __init__(self, name: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool) -> None:
+        self.name = name
+        self.is_graph = create_graph
+        self.strict = strict
+        given, self.several_inputs = _as_tuple(name, "inputs", inputs)
+        self.inputs = tuple(
+            value.view_as(value) if create_graph and value.requires_grad else value.detach().requires_grad_()
+            for value in given
+        )
+        self.outputs, self.several_outputs = _as_tuple(name, "the outputs of func", func(*self.inputs))
+        for index, output in enumerate(self.outputs):
+            if strict and not output.requires_grad:
+                raise AutogradError(
+                    f"output {index} of func does not require gradients: it is independent of the inputs",
+                    hint="strict=False takes its derivative as 0",
+                    operator=name,
+                )
+
+    def vectors(self, v: Any, like: Sequence[Any], what: str) -> tuple[Any, ...]:
+        """Check a vector argument.  None stands for 1 where there is one element."""
+        if v is None:
+            if len(like) != 1 or like[0].numel() != 1:
+                raise AutogradError(
+                    f"the vector v can only be None if {what} is one tensor with one element",
+                    hint="pass a tensor of its shape",
+                    operator=self.name,
+                )
+            return (like[0].detach() * 0 + 1,)
+        vectors, _ = _as_tuple(self.name, "v", v)
+        if len(vectors) != len(like):
+            raise AutogradError(
+                f"v has {len(vectors)} tensors, and {what} has {len(like)}", hint="pass one each", operator=self.name
+            )
+        for index, (vector, value) in enumerate(zip(vectors, like)):
+            if vector.shape != value.shape:
+                raise ShapeError(
+                    f"v[{index}] has shape {list(vector.shape)}, expected {list(value.shape)}, that of {what}",
+                    hint="reshape it",
+                    operator=self.name,
+                )
+        return tuple(
+            vector.view_as(vector) if self.is_graph and vector.requires_grad else vector.detach() for vector in vectors
+        )
+
+    def scalar(self) -> Any:
+        """The only output.  Raises AutogradError unless it is one tensor with one element."""
+        if len(self.outputs) != 1 or self.outputs[0].numel() != 1:
+            shapes = [list(output.shape) for output in self.outputs]
+            raise AutogradError(
+                f"func must return one tensor with one element, got shapes {shapes}",
+                hint="return its sum",
+                operator=self.name,
+            )
+        return self.outputs[0]
+
+    def gradients(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], vectors: Sequence[Any] | None, create_graph: bool
+    ) -> tuple[Any, ...]:
+        """The gradients of outputs; zeros for an input that they do not depend on.  Raises AutogradError if strict."""
+        used = [at for at, output in enumerate(outputs) if output.requires_grad]
+        found: Sequence[Any] = [None] * len(inputs)
+        if used:
+            found = gradients.grad(
+                [outputs[at] for at in used],
+                inputs,
+                None if vectors is None else [vectors[at] for at in used],
+                retain_graph=True,
+                create_graph=create_graph,
+                allow_unused=True,
+            )
+        for index, gradient in enumerate(found):
+            if self.strict and (gradient is None or create_graph and not gradient.requires_grad):
+                fact = "the output of func" if gradient is None else "the derivative of func"
+                raise AutogradError(
+                    f"{fact} is independent of input {index}",
+                    hint="strict=False takes its derivative as 0",
+                    operator=self.name,
+                )
+        pairs = zip(found, inputs)
+        return tuple(value.new_zeros(value.shape) if gradient is None else gradient for gradient, value in pairs)
+
+    def result(self, values: Any) -> Any:
+        """Tensors for the caller: without their graph, unless the caller asked for it."""
+        if isinstance(values, tuple):
+            return tuple(self.result(value) for value in values)
+        return values if self.is_graph else values.detach()
+
+    def of_outputs(self, values: tuple[Any, ...]) -> Any:
+        return self.result(values if self.several_outputs else values[0])
+
+    def of_inputs(self, values: tuple[Any, ...]) -> Any:
+        return self.result(values if self.several_inputs else values[0])
+
+
+def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return (outputs of func, product of a vector with its Jacobian).
+
+    v: like the outputs; may be left out for one element.  create_graph: whether results can be differentiated.
+    strict: whether an output that does not depend on an input is an error, instead of zeros.
+    Raises: AutogradError, ShapeError.
+    """
+    with GradMode(True):
+        call = _Evaluation("vjp", func, inputs, create_graph, strict)
+        vectors = call.vectors(v, call.outputs, "the output of func")
+        products = call.gradients(call.outputs, call.inputs, vectors, create_graph)
+    return call.of_outputs(call.outputs), call.of_inputs(products)
+
+
+def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return (outputs of func, product of its Jacobian with a vector).  v: like the inputs; for the rest see `vjp`."""
+    with GradMode(True):
+        call = _Evaluation("jvp", func, inputs, create_graph, strict)
+        vectors = call.vectors(v, call.inputs, "the input")
+        weights = tuple(_zeros(output) for output in call.outputs)
+        products = call.gradients(call.outputs, call.inputs, weights, True)
+        turned = call.gradients(products, weights, vectors, create_graph)
+    return call.of_outputs(call.outputs), call.of_outputs(turned)
+
+
+def _zeros(value: Any) -> Any:
+    return value.new_zeros(value.shape).requires_grad_()
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """Return the Jacobian of func: per output and input, a tensor with the shapes of both, one after the other.
+
+    Tuples of outputs or inputs give tuples.  create_graph, strict: see `vjp`.  vectorize, strategy: without effect.
+    Raises: AutogradError, NotSupportedError for vectorize=True with strict=True.
+    """
+    _check_options("jacobian", strict, vectorize, strategy)
+    with GradMode(True):
+        call = _Evaluation("jacobian", func, inputs, create_graph, strict)
+        blocks = tuple(_rows(call, output, create_graph) for output in call.outputs)
+    rows = tuple(call.of_inputs(block) for block in blocks)
+    return rows if call.several_outputs else rows[0]
+
+
+def _check_options(name: str, strict: bool, vectorize: bool, strategy: str) -> None:
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise NotSupportedError(
+            f"the strategy must be 'reverse-mode' or 'forward-mode', got {shown(strategy)}",
+            hint="leave it out",
             operator=name,
         )
-    return edge
+    if strict and vectorize:
+        raise NotSupportedError(
+            "strict=True and vectorize=True are not supported together", hint="leave one of them out", operator=name
+        )
+
+
+def _rows(call: _Evaluation, output: Any, create_graph: bool) -> tuple[Any, ...]:
+    """The Jacobian of one output with respect to each input."""
+    flat = output.reshape((-1,))
+    rows = [call.gradients([flat[at]], call.inputs, None, create_graph) for at in range(output.numel())]
+    shapes = [(*output.shape, *value.shape) for value in call.inputs]
+    if not rows:
+        return tuple(value.new_zeros(shape) for value, shape in zip(call.inputs, shapes))
+    return tuple(stack([row[at] for row in rows], 0).reshape(shape) for at, shape in enumerate(shapes))
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """Return the Hessian of func, which returns one element: per pair of inputs, a tensor with the shapes of both.
+
+    For the options see `jacobian`.
+    Raises: AutogradError, NotSupportedError for vectorize=True with strict=True.
+    """
+    _check_options("hessian", strict, vectorize, outer_jacobian_strategy)
+    given, several = _as_tuple("hessian", "inputs", inputs)
+
+    def slope(*values: Any) -> tuple[Any, ...]:
+        call = _Evaluation("hessian", func, values, True, strict)
+        return call.gradients([call.scalar()], call.inputs, None, True)
+
+    blocks = jacobian(slope, given, create_graph, strict)
+    return blocks if several else blocks[0][0]
+
+
+def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return (output of func, product of a vector with its Hessian).  v: like the inputs; for the rest see `vjp`."""
+    with GradMode(True):
+        call = _Evaluation("vhp", func, inputs, create_graph, strict)
+        vectors = call.vectors(v, call.inputs, "the input")
+        slopes = call.gradients([call.scalar()], call.inputs, None, True)
+        products = call.gradients(slopes, call.inputs, vectors, create_graph)
+    return call.of_outputs(call.outputs), call.of_inputs(products)
+
+
+def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return (output of func, product of its Hessian with a vector), by a third pass; `vhp` is cheaper."""
+    with GradMode(True):
+        call = _Evaluation("hvp", func, inputs, create_graph, strict)
+        vectors = call.vectors(v, call.inputs, "the input")
+        slopes = call.gradients([call.scalar()], call.inputs, None, True)
+        weights = tuple(_zeros(value) for value in call.inputs)
+        turned = call.gradients(slopes, call.inputs, weights, True)
+        products = call.gradients(turned, weights, vectors, create_graph)
+    return call.of_outputs(call.outputs), call.of_inputs(products)

@@ -18,7 +18,7 @@ from ..dtypes import float64
 from ..errors import ArgumentError, GradcheckError, NotSupportedError, ShapeError, shown
 from ..host import np
 from ..transfer import read
-from . import functional
+from . import gradients
 from .function import Function
 from .mode import GradMode
 
@@ -110,16 +110,16 @@ def gradgradcheck(
     else:
         grads = [grad_outputs] if isinstance(grad_outputs, TensorBase) else list(grad_outputs)
 
-    def gradients(*values: Any) -> tuple[Any, ...]:
+    def slopes(*values: Any) -> tuple[Any, ...]:
         arguments, grad_arguments = values[: len(args)], values[len(args) :]
         wanted = [arg for arg in arguments if isinstance(arg, TensorBase) and arg.requires_grad]
-        computed = functional.grad(
+        computed = gradients.grad(
             _differentiable(func(*arguments)), wanted, list(grad_arguments), create_graph=True, allow_unused=True
         )
         return tuple(gradient for gradient in computed if gradient is not None)
 
     return gradcheck(
-        gradients, (*args, *grads), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        slopes, (*args, *grads), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
         fast_mode=fast_mode,
     )  # fmt: skip
@@ -209,7 +209,7 @@ def _analytic(output: Any, weight: Any, checked: Sequence[Any], options: _Option
         return [None] * len(checked)
     grad_output = output.new_tensor(weight)
     first, second = (
-        functional.grad([output], checked, [grad_output], retain_graph=True, allow_unused=True) for _ in range(2)
+        gradients.grad([output], checked, [grad_output], retain_graph=True, allow_unused=True) for _ in range(2)
     )
     for index, (one, other) in enumerate(zip(first, second)):
         if (
@@ -306,14 +306,14 @@ def _check_undefined(func: Callable[..., Any], args: tuple[Any, ...], checked: S
             return
         try:
             zeros = [end.new_zeros(end.shape) for end in ends]
-            gradients = functional.grad(ends, checked, zeros, allow_unused=True)
+            found = gradients.grad(ends, checked, zeros, allow_unused=True)
         except Exception as error:
             raise GradcheckError(
                 "Expected backward function to handle undefined output grads: those of outputs "
                 f"{sorted(undefined)} were undefined, and it raised {type(error).__name__}: {error}",
                 operator="gradcheck",
             ) from error
-        for index, grad in enumerate(gradients):
+        for index, grad in enumerate(found):
             if grad is not None and _array(grad).any():
                 raise GradcheckError(
                     "Expected all input grads to be undefined or zero when all output grads are undefined "

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd.function import Function
-from ..autograd.functional import grad as gradients
+from ..autograd.gradients import grad as gradients
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown

@@ -404,6 +404,20 @@ def dot(input: Operand, tensor: Operand) -> Any:
     return matmul(input, tensor)
 
 
+@composite(samples=_vector_pairs, errors=_bad_vectors, dtypes=PRODUCT_TYPES)
+def vdot(input: Operand, other: Operand) -> Any:
+    """Inner product of two vectors, as `dot`: there are no complex numbers.
+
+    Shapes: [k] with [k] gives ().
+    Host:   returns at once.
+    Raises: ShapeError if they are not vectors of one size, DtypeError if the types differ or are bool.
+    Example:
+        >>> torch.vdot(torch.tensor([1, 2, 3]), torch.tensor([4, 5, 6]))
+        tensor(32)
+    """
+    return dot(input, other)
+
+
 @composite(samples=_vector_pairs, errors=lambda: list(_bad_vectors())[:1], dtypes=dtypes.ALL)
 def outer(input: Operand, vec2: Operand) -> Any:
     """Outer product of two vectors.
@@ -423,7 +437,30 @@ def outer(input: Operand, vec2: Operand) -> Any:
 # linear layers
 
 
+def _check_expands(name: str, input: Any, shape: Sequence[int]) -> None:
+    """Raise ShapeError unless the input broadcasts to the product's shape."""
+    fits = len(input.shape) <= len(shape) and all(
+        size in (1, want) for size, want in zip(input.shape[::-1], shape[::-1])
+    )
+    if not fits:
+        raise ShapeError(
+            f"input of shape {list(input.shape)} does not expand to {list(shape)}",
+            hint=f"it is added to the product: give it that shape, or a part that broadcasts, as [{shape[-1]}]",
+            operator=name,
+        )
+
+
+def _scaled_sum(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """beta * input + alpha * product; with beta 0, input is not read."""
+    beta, alpha = (converted(name, product.dtype.wide, number) for number in (beta, alpha))
+    result = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return result
+    return result + (input if beta == 1 else input * beta)
+
+
 def _sums() -> Iterator[Sample]:
+    yield Sample((Array((2, 4)), Array((2, 3), seed=1), Array((3, 4), seed=2)))
     yield Sample((Array((4,)), Array((2, 3), seed=1), Array((3, 4), seed=2)))
     yield Sample((Array((2, 1)), Array((2, 3), seed=1), Array((3, 4), seed=2)), {"beta": 2, "alpha": 3})
 
@@ -433,7 +470,7 @@ def _bad_sums() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((4,)), *matrices), ShapeError, r"input of shape \[4\] does not expand to \[2, 2\]")
 
 
-@composite(samples=_sums, errors=_bad_sums, dtypes=PRODUCT_TYPES)
+@composite(samples=_sums, errors=_bad_sums, dtypes=PRODUCT_TYPES, inplace=True)
 def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read.
 
@@ -447,21 +484,140 @@ def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: An
     """
     check_ndim("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
     shape = [mat1.shape[0], mat2.shape[1]]
-    fits = len(input.shape) <= 2 and all(size in (1, want) for size, want in zip(input.shape[::-1], shape[::-1]))
-    if not fits:
-        raise ShapeError(
-            f"input of shape {list(input.shape)} does not expand to {shape}",
-            hint=f"it is added to the product: give it that shape, or a part that broadcasts, as [{shape[-1]}]",
-            operator="addmm",
-        )
+    _check_expands("addmm", input, shape)
     if list(input.shape) == shape[1:] and beta == alpha == 1:
         return linear(mat1, mat2.transpose(0, 1), input)
-    beta, alpha = (converted("addmm", mat1.dtype.wide, number) for number in (beta, alpha))
-    result: Any = matmul(mat1, mat2)
-    result = result if alpha == 1 else result * alpha
-    if beta == 0:
-        return result
-    return result + (input if beta == 1 else input * beta)
+    return _scaled_sum("addmm", input, matmul(mat1, mat2), beta, alpha)
+
+
+def _vector_sums() -> Iterator[Sample]:
+    yield Sample((Array((2,)), Array((2, 3), seed=1), Array((3,), seed=2)))
+    matrix = Array((2, 3), layout="transposed", seed=1)
+    yield Sample((Array((1,)), matrix, Array((3,), seed=2)), {"beta": 2, "alpha": 3})
+    yield Sample((Array((2,)), Array((2, 0)), Array((0,))))
+
+
+def _bad_vector_sums() -> Iterator[ErrorSample]:
+    matrix, vector = Array((2, 3)), Array((3,))
+    yield ErrorSample((Array((4,)), matrix, vector), ShapeError, r"input of shape \[4\] does not expand to \[2\]")
+    yield ErrorSample((Array((2,)), matrix, Array((4,))), ShapeError, r"cannot be multiplied \(2x3 and 4\)")
+
+
+@composite(samples=_vector_sums, errors=_bad_vector_sums, dtypes=PRODUCT_TYPES, inplace=True)
+def addmv(input: Operand, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta * input + alpha * (mat @ vec); with beta 0, input is not read.
+
+    Shapes: [m, k] with [k] gives [m], to which input broadcasts.
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> torch.addmv(torch.tensor([10, 20]), torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
+        tensor([13, 27])
+    """
+    check_ndim("addmv", mat=(mat, 2), vec=(vec, 1))
+    check_types("addmv", input=input, mat=mat, vec=vec)
+    product = matmul(mat, vec)
+    _check_expands("addmv", input, mat.shape[:1])
+    return _scaled_sum("addmv", input, product, beta, alpha)
+
+
+def _outer_sums() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), Array((2,), seed=1), Array((3,), seed=2)))
+    yield Sample((Array((3,)), Array((2,), seed=1), Array((3,), seed=2)), {"beta": 2, "alpha": 3})
+
+
+def _bad_outer_sums() -> Iterator[ErrorSample]:
+    vectors = Array((2,)), Array((3,))
+    yield ErrorSample((Array((2,)), *vectors), ShapeError, r"input of shape \[2\] does not expand to \[2, 3\]")
+
+
+@composite(samples=_outer_sums, errors=_bad_outer_sums, dtypes=PRODUCT_TYPES, inplace=True)
+def addr(input: Operand, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read.
+
+    Shapes: [m] with [n] gives [m, n], to which input broadcasts.
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit.
+    Example:
+        >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]))
+        tensor([[ 1., 10.],
+                [ 2., 20.]])
+    """
+    check_ndim("addr", vec1=(vec1, 1), vec2=(vec2, 1))
+    _check_expands("addr", input, (vec1.shape[0], vec2.shape[0]))
+    return _scaled_sum("addr", input, outer(vec1, vec2), beta, alpha)
+
+
+def _batch_sums() -> Iterator[Sample]:
+    yield Sample((Array((2, 3, 5)), Array((2, 3, 4), seed=1), Array((2, 4, 5), seed=2)))
+    yield Sample((Array((3, 1)), Array((2, 3, 4), seed=1), Array((2, 4, 5), seed=2)), {"beta": 2, "alpha": 3})
+    yield Sample((Array((0, 3, 5)), Array((0, 3, 4)), Array((0, 4, 5))))
+
+
+def _bad_batch_sums() -> Iterator[ErrorSample]:
+    batches = Array((2, 3, 4)), Array((2, 4, 5))
+    yield ErrorSample((Array((4,)), *batches), ShapeError, r"input of shape \[4\] does not expand to \[2, 3, 5\]")
+    yield ErrorSample((Array((5,)), batches[0], batches[0]), ShapeError, r"to be \[2, 4\] but got \[2, 3\]")
+
+
+@composite(samples=_batch_sums, errors=_bad_batch_sums, dtypes=PRODUCT_TYPES, inplace=True)
+def baddbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read.
+
+    Shapes: [b, m, k] with [b, k, n] gives [b, m, n], to which input broadcasts.
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> torch.baddbmm(torch.ones(1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)).flatten()
+        tensor([4., 4.])
+    """
+    check_batches("baddbmm", input, batch1, batch2)
+    _check_expands("baddbmm", input, (*batch1.shape[:2], batch2.shape[2]))
+    return _scaled_sum("baddbmm", input, matmul(batch1, batch2), beta, alpha)
+
+
+def check_batches(name: str, input: Any, batch1: Any, batch2: Any) -> None:
+    """Raise ShapeError or DtypeError unless batch1 @ batch2 exists and input has their type."""
+    check_ndim(name, batch1=(batch1, 3), batch2=(batch2, 3))
+    check_types(name, input=input, batch1=batch1, batch2=batch2)
+    wanted = [batch1.shape[0], batch1.shape[2]]
+    if list(batch2.shape[:2]) != wanted:
+        raise ShapeError(
+            f"expected size for first two dimensions of batch2 to be {wanted} but got {list(batch2.shape[:2])}",
+            hint=f"batch1 is {list(batch1.shape)}: batch2 must have as many matrices, with {wanted[1]} rows",
+            operator=name,
+        )
+
+
+def _summed_batches() -> Iterator[Sample]:
+    yield Sample((Array((3, 5)), Array((2, 3, 4), seed=1), Array((2, 4, 5), seed=2)))
+    yield Sample((Array((5,)), Array((2, 3, 4), seed=1), Array((2, 4, 5), seed=2)), {"beta": 2, "alpha": 3})
+    yield Sample((Array((3, 5)), Array((0, 3, 4)), Array((0, 4, 5))))
+
+
+def _bad_summed_batches() -> Iterator[ErrorSample]:
+    batches = Array((2, 3, 4)), Array((2, 4, 5))
+    yield ErrorSample((Array((4,)), *batches), ShapeError, r"input of shape \[4\] does not expand to \[3, 5\]")
+    yield ErrorSample((Array((5,)), batches[0], batches[0]), ShapeError, r"to be \[2, 4\] but got \[2, 3\]")
+
+
+@composite(samples=_summed_batches, errors=_bad_summed_batches, dtypes=PRODUCT_TYPES, inplace=True)
+def addbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read.
+
+    Shapes: [b, m, k] with [b, k, n] gives [m, n], to which input broadcasts.
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> torch.addbmm(torch.ones(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
+        tensor([[7.]])
+    """
+    check_batches("addbmm", input, batch1, batch2)
+    count, m, k = batch1.shape
+    n = batch2.shape[2]
+    _check_expands("addbmm", input, (m, n))
+    columns = batch1.transpose(0, 1).reshape((m, count * k))
+    return _scaled_sum("addbmm", input, matmul(columns, batch2.reshape((count * k, n))), beta, alpha)
 
 
 def _layers() -> Iterator[Sample]:

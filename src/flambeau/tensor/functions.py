@@ -15,8 +15,10 @@ from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ShapeError, shown
 from ..memory_formats import contiguous_format
 from ..ops.channel_norms import require_channels, require_floats
+from ..ops.einsum import LETTERS
 from ..ops.grid_sampling import MODES, PADDINGS
 from ..ops.indexing import index_put_
+from ..ops.linalg import check_ndim
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
 from . import checks
@@ -400,6 +402,93 @@ def instance_norm(
     return out
 
 
+def einsum(*args: Any) -> Any:
+    """Sum of products of tensors, by Einstein's convention.
+
+    Forms: einsum(equation, *operands), and einsum(operand, labels, operand, labels, ..., [labels of the result]) with
+    labels in lists of numbers from 0 to 51.  A list of operands may take the place of the operands.
+    An equation names the dimensions of each operand by letters, with commas between operands and those of the result
+    after "->".  It sums over letters that the result lacks.  A letter that an operand repeats takes a diagonal;
+    "..." stands for any dimensions, which broadcast.  Without "->", the result has the letters that appear once.
+    The order of contractions is that of the package opt_einsum if it is installed, else from left to right.
+
+    Host:   returns at once.
+    Raises: ArgumentError for a malformed equation, ShapeError if sizes do not fit, DtypeError if types differ.
+    Example:
+        >>> a, b = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1, 0], [1, 1]])
+        >>> torch.einsum("ij,jk->ik", a, b)
+        tensor([[3, 2],
+                [7, 4]])
+        >>> torch.einsum("ii", a)
+        tensor(5)
+        >>> torch.einsum(a, [0, 1], b, [0, 1], [0])
+        tensor([1, 7])
+    """
+    if len(args) < 2:
+        raise ArgumentError(
+            f"must specify the equation string and at least one operand, got {len(args)} arguments",
+            hint='as in einsum("ij,jk->ik", a, b)',
+            operator="einsum",
+        )
+    equation, operands = args[0], list(args[1:])
+    if not isinstance(equation, str):
+        equation, operands = _equation_of_labels(args)
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        return einsum(equation, *operands[0])
+    return REGISTRY["einsum_of"](equation, operands)
+
+
+def _equation_of_labels(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """Return the equation and the operands of einsum(operand, labels, ..., [labels of the result])."""
+    terms = [_term(labels) for labels in args[1::2]]
+    result = f"->{_term(args[-1])}" if len(args) % 2 else ""
+    return f"{','.join(terms)}{result}", list(args[: len(args) - len(args) % 2 : 2])
+
+
+def _term(labels: Any) -> str:
+    letters = ""
+    for label in labels:
+        if label is not Ellipsis and not (isinstance(label, int) and 0 <= label < len(LETTERS)):
+            raise ArgumentError(
+                f"label {shown(label)} is not within the valid range [0, {len(LETTERS)})",
+                hint="labels are numbers, or ... for an ellipsis",
+                operator="einsum",
+            )
+        letters += "..." if label is Ellipsis else LETTERS[label]
+    return letters
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
+    """Sum of products over some dimensions of two tensors.
+
+    dims: a number n, for the last n dimensions of a and the first n of b; or two lists of dimensions, in pairs.
+    Shapes: the dimensions of a, then those of b, without the ones summed over.
+    Host:   returns at once.
+    Raises: ShapeError if sizes differ, DtypeError if the types differ or are bool, ArgumentError for bad dims.
+    Example:
+        >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
+        torch.Size([2, 5])
+        >>> torch.tensordot(torch.tensor([1, 2]), torch.tensor([3, 4]), dims=1)
+        tensor(11)
+    """
+    return REGISTRY["tensordot"](a, b, dims, out=out)
+
+
+def chain_matmul(*matrices: Any, out: Any = None) -> Any:
+    """Product of several matrices: `linalg.multi_dot` with the matrices as arguments.
+
+    Host:   returns at once.
+    Example:
+        >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1))
+        tensor([[12.],
+                [12.]])
+    """
+    check_ndim("chain_matmul", **{f"matrix {at}": (matrix, 2) for at, matrix in enumerate(matrices)})
+    if len(matrices) == 1:
+        return matrices[0]
+    return REGISTRY["linalg_multi_dot"].called_as("chain_matmul")(matrices, out=out)
+
+
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """The method `Tensor.norm`, with out=.
 
@@ -434,7 +523,8 @@ def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> A
 
 
 __all__ = [
-    "affine_grid_generator", "as_strided_", "batch_norm", "clone", "convolution", "cosine_embedding_loss", "detach",
-    "detach_", "detach_copy", "fill", "fill_", "grid_sampler", "hinge_embedding_loss", "instance_norm", "kl_div",
-    "margin_ranking_loss", "poisson_nll_loss", "polygamma", "resize_as_", "triplet_margin_loss", "zero_", *_FUNCTIONS,
+    "affine_grid_generator", "as_strided_", "batch_norm", "chain_matmul", "clone", "convolution",
+    "cosine_embedding_loss", "detach", "detach_", "detach_copy", "einsum", "fill", "fill_", "grid_sampler",
+    "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "poisson_nll_loss", "polygamma",
+    "resize_as_", "tensordot", "triplet_margin_loss", "zero_", *_FUNCTIONS,
 ]  # fmt: skip

@@ -15,9 +15,11 @@ from . import interop
 
 ALIASES = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
-    "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc", "greater": "gt",
-    "greater_equal": "ge", "less": "lt", "less_equal": "le", "moveaxis": "movedim", "multiply": "mul",
-    "negative": "neg", "not_equal": "ne", "sgn": "sign", "subtract": "sub", "true_divide": "div",
+    "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "det": "linalg_det", "divide": "div", "fix": "trunc",
+    "ger": "outer", "greater": "gt", "greater_equal": "ge", "inverse": "linalg_inv", "less": "lt", "less_equal": "le",
+    "matrix_exp": "linalg_matrix_exp", "matrix_power": "linalg_matrix_power", "moveaxis": "movedim", "multiply": "mul",
+    "negative": "neg", "not_equal": "ne", "sgn": "sign", "slogdet": "linalg_slogdet", "subtract": "sub",
+    "true_divide": "div",
 }  # fmt: skip
 BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
@@ -132,32 +134,32 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:
 
 
 _NAMES = """
-H acos acos_ acosh acosh_ addbmm addbmm_ addmm_ addmv addmv_ addr addr_ adjoint aminmax angle apply_ arccos arccos_
+H acos acos_ acosh acosh_ adjoint aminmax angle apply_ arccos arccos_
 arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_ arctan_ arctanh arctanh_ argwhere as_strided_
-as_strided_scatter asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ baddbmm baddbmm_ bincount
-bitwise_left_shift bitwise_left_shift_ bitwise_right_shift bitwise_right_shift_ cauchy_ ccol_indices cdouble cfloat
-chalf cholesky cholesky_inverse cholesky_solve coalesce col_indices conj conj_physical conj_physical_ const_data_ptr
-copysign copysign_ corrcoef cosh cosh_ count_nonzero cov cross crow_indices cummax cummin cumprod cumprod_ cumsum_
-deg2rad deg2rad_ dense_dim dequantize det diag diag_embed diagflat diagonal_scatter diff digamma digamma_ dim_order
+as_strided_scatter asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ bincount
+cauchy_ ccol_indices cdouble cfloat
+chalf coalesce col_indices conj conj_physical conj_physical_ const_data_ptr
+copysign copysign_ corrcoef cosh cosh_ count_nonzero cov crow_indices cummax cummin cumprod cumprod_ cumsum_
+deg2rad deg2rad_ dense_dim dequantize diag diag_embed diagflat diagonal_scatter diff digamma digamma_ dim_order
 dist dsplit eig erfc erfc_ erfinv erfinv_ exp2 exp2_ exponential_ fill_diagonal_ fix fix_ fliplr flipud float_power
-float_power_ fmax fmin fmod fmod_ frac frac_ frexp gcd gcd_ geometric_ geqrf ger grad_dtype greater greater_
+float_power_ fmax fmin fmod fmod_ frac frac_ frexp gcd gcd_ geometric_ geqrf grad_dtype greater greater_
 greater_equal greater_equal_ hardshrink hash_tensor heaviside heaviside_ histc histogram hsplit hypot hypot_ i0 i0_
-igamma igamma_ igammac igammac_ imag index_reduce index_reduce_ indices inner int_repr inverse ipu is_coalesced
+igamma igamma_ igammac igammac_ imag index_reduce index_reduce_ indices int_repr ipu is_coalesced
 is_complex is_conj is_cpu is_distributed is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_neg is_nested
 is_nonzero is_quantized is_same_size is_set_to is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu isneginf
-isposinf isreal istft kron kthvalue lcm lcm_ ldexp ldexp_ less less_ less_equal less_equal_ lgamma lgamma_ log10
-log10_ log2 log2_ log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ logsumexp lstsq lu lu_solve mH
-map2_ map_ masked_scatter masked_scatter_ matrix_exp matrix_power median mode module_load moveaxis msort mtia
+isposinf isreal istft kthvalue lcm lcm_ ldexp ldexp_ less less_ less_equal less_equal_ lgamma lgamma_ log10
+log10_ log2 log2_ log_normal_ logaddexp logaddexp2 logcumsumexp logit logit_ logsumexp lstsq mH
+map2_ map_ masked_scatter masked_scatter_ median mode module_load moveaxis msort mtia
 multinomial mvlgamma mvlgamma_ nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow_copy
-new_empty_strided nextafter nextafter_ nonzero_static not_equal not_equal_ orgqr ormqr pinverse polygamma
+new_empty_strided nextafter nextafter_ nonzero_static not_equal not_equal_ orgqr ormqr polygamma
 polygamma_ positive prelu put put_ q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
-q_zero_point qr qscheme quantile rad2deg rad2deg_ real reinforce renorm renorm_
+q_zero_point qscheme quantile rad2deg rad2deg_ real reinforce renorm renorm_
 resize resize_ resize_as resize_as_ resize_as_sparse_ resolve_conj resolve_neg rot90 row_indices
 scatter_reduce scatter_reduce_ select_scatter set_ sgn sgn_ signbit sinc sinc_ sinh sinh_ slice_inverse slice_scatter
-slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ split_with_sizes squeeze_ sspaddmm
-stft storage_type svd swapaxes_ swapdims_ symeig t_ take tan tan_ tensor_split to_dense to_mkldnn to_padded_tensor
-to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr transpose_ triangular_solve
-unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_ values vdot vsplit where xlogy
+smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ split_with_sizes squeeze_ sspaddmm
+stft storage_type swapaxes_ swapdims_ symeig t_ take tan tan_ tensor_split to_dense to_mkldnn to_padded_tensor
+to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr transpose_
+unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_ values vsplit xlogy
 xlogy_ xpu
 """
 

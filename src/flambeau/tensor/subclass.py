@@ -78,13 +78,19 @@ def make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
 
 def convert_like(result: Any, source: Any) -> Any:
     """Return the result of a factory as a tensor of the class of `source`, if that is a user's subclass."""
-    return _converted(result, type(source)) if _is_overriding(type(source)) else result
+    return _converted(result, type(source)) if is_overriding(type(source)) else result
 
 
 # calls
 
 
-def _is_overriding(cls: type) -> bool:
+def is_default_running() -> bool:
+    """Return whether this thread is inside the default `__torch_function__`."""
+    return _running.default
+
+
+def is_overriding(cls: type) -> bool:
+    """Return whether a class is a user's subclass of Tensor."""
     return _known.base is not None and issubclass(cls, _known.base)
 
 
@@ -95,7 +101,7 @@ def _overriding_types(values: Iterable[Any]) -> list[type]:
         if isinstance(value, (list, tuple)):
             candidates = _overriding_types(value)
         else:
-            candidates = [type(value)] if _is_overriding(type(value)) else []
+            candidates = [type(value)] if is_overriding(type(value)) else []
         for cls in candidates:
             if cls not in subclasses:
                 position = next((at for at, known in enumerate(subclasses) if issubclass(cls, known)), len(subclasses))
@@ -214,7 +220,8 @@ class _Known:
 _known = _Known()
 
 
-def _is_overridable(name: str) -> bool:
+def is_overridable(name: str) -> bool:
+    """Return whether the method of that name calls `__torch_function__` on tensors of subclasses."""
     return name in FUNCTION_OF or name in ALSO_METHODS or not name.startswith("_") and name not in NOT_METHODS
 
 
@@ -233,7 +240,7 @@ def overridable(plain: type) -> type:
             members[name] = _property(member)
         elif name in FUNCTION_OF and FUNCTION_OF[name] not in UNARY.values():
             members[name] = _symbol(plain, FUNCTION_OF[name], member)
-        elif inspect.isroutine(member) and not isinstance(member, operators.Missing) and _is_overridable(name):
+        elif inspect.isroutine(member) and not isinstance(member, operators.Missing) and is_overridable(name):
             members[name] = _method(plain, FUNCTION_OF.get(name, name), member)
     make_calls_by(_Overriding())
     _known.base = type(plain)("Overridable", (plain,), members, overrides=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import memory_formats as formats
 from .. import transfer
-from ..autograd import functional
+from ..autograd import gradients
 from ..autograd.graph_node import face_of
 from ..autograd.mode import is_grad_enabled
 from ..autograd.node_hooks import RemovableHandle
@@ -261,7 +261,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> x.grad
             tensor([2., 4.])
         """
-        functional.backward([self], [gradient], retain_graph, create_graph, None, inputs)
+        gradients.backward([self], [gradient], retain_graph, create_graph, None, inputs)
 
     # shape
 

@@ -121,6 +121,10 @@ class Tensor:
         """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
         """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+        """beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
+        """beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
     def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
         """`input + value * tensor1 / tensor2`, for floating point."""
     def addcdiv_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
@@ -131,6 +135,16 @@ class Tensor:
         """`input + value * tensor1 * tensor2`."""
     def addmm(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
+    def addmm_(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ...) -> Self:
+        """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+        """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
+        """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+        """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
+        """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
     def adjoint(self, *, out: Tensor | None = ...) -> Tensor:
         """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -215,6 +229,10 @@ class Tensor:
         """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from."""
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+        """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
+        """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
     def bernoulli(self, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """A tensor like `input` in which each element is 1 with probability p, else 0."""
     def bernoulli_(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Self:
@@ -265,6 +283,12 @@ class Tensor:
         """Round up to an integer; integers are unchanged."""
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int8; itself if it is."""
+    def cholesky(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The former name of `linalg.cholesky`."""
+    def cholesky_inverse(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of A, given its Cholesky factor L."""
+    def cholesky_solve(self, L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Solution X of A @ X = B, given the Cholesky factor L of A."""
     def chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
     def clamp(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -315,6 +339,8 @@ class Tensor:
         """The covariance matrix of variables, which are rows, over observations, which are columns."""
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on the CPU."""
+    def cross(self, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
     def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
     def cummax(self, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -340,6 +366,8 @@ class Tensor:
         """An angle in degrees converted to radians; integers give float32."""
     def deg2rad_(self) -> Self:
         """An angle in degrees converted to radians; integers give float32."""
+    def det(self, *, out: Tensor | None = ...) -> Tensor:
+        """Determinant of square matrices."""
     def detach(self) -> Tensor:
         """The same memory, outside any graph."""
     def detach_(self) -> Self:
@@ -482,6 +510,8 @@ class Tensor:
         """input >= other, as bool."""
     def ge_(self, other: Tensor | Number) -> Self:
         """input >= other, as bool."""
+    def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Outer product of two vectors."""
     def get_device(self) -> _int:
         """The index of the CUDA device, -1 on the CPU."""
     @property
@@ -561,8 +591,12 @@ class Tensor:
         """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
     def index_select(self, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
+    def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Sum of products over the last dimension of both; the product, if one is a number."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int32; itself if it is."""
+    def inverse(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of square matrices."""
     def is_complex(self) -> _bool:
         """Return False, as no tensor is complex."""
     def is_conj(self) -> _bool:
@@ -655,6 +689,8 @@ class Tensor:
     @property
     def itemsize(self) -> _int:
         """The bytes of one element."""
+    def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Kronecker product: every element of the input times the whole of `other`, in blocks."""
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
         """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
     @property
@@ -712,6 +748,8 @@ class Tensor:
         """log2(2^input + 2^other), without overflow."""
     def logcumsumexp(self, dim: _int, *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
+    def logdet(self, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the determinant of square matrices: NaN where it is negative, minus infinity where it is 0."""
     def logical_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Logical and: True where both values are nonzero; NaN is nonzero."""
     def logical_and_(self, other: Tensor | Number) -> Self:
@@ -740,6 +778,10 @@ class Tensor:
         """input < other, as bool."""
     def lt_(self, other: Tensor | Number) -> Self:
         """input < other, as bool."""
+    def lu(self, pivot: _bool = ..., get_infos: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """(LU, pivots), and the codes of failures if get_infos: the former names of `linalg.lu_factor` and `lu_factor_ex`."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The former order of arguments of `linalg.lu_solve`."""
     @property
     def mH(self) -> Tensor:
         """A view with the last two dimensions swapped."""
@@ -762,6 +804,10 @@ class Tensor:
         """Select the elements where the mask is true, in row-major order."""
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
+    def matrix_exp(self, *, out: Tensor | None = ...) -> Tensor:
+        """Exponential of square matrices."""
+    def matrix_power(self, n: _int, *, out: Tensor | None = ...) -> Tensor:
+        """The n-th power of square matrices; for a negative n, that of the inverse."""
     @overload
     def max(self) -> Tensor:
         """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
@@ -912,6 +958,8 @@ class Tensor:
         """A view with the dimensions in another order."""
     def pin_memory(self, device: Device = ...) -> Tensor:
         """A copy in pinned memory; itself if it is there.  device: any CUDA device: pinned memory serves all."""
+    def pinverse(self, rcond: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Pseudoinverse: `linalg.pinv` with another default."""
     def polygamma(self, n: _int) -> Tensor:
         """The n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
@@ -930,6 +978,8 @@ class Tensor:
         """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
+    def qr(self, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """(Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
     def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
         """The values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
@@ -1070,6 +1120,8 @@ class Tensor:
         """The shape, or one dimension of it."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy of the input with `src` in a slice of a dimension."""
+    def slogdet(self, *, out: Tensor | None = ...) -> Tensor:
+        """(sign, logabsdet): the sign of the determinant of square matrices, and the logarithm of its absolute value."""
     def softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """exp(input) divided by its sum along `dim`."""
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -1116,6 +1168,8 @@ class Tensor:
         """Sum over some dimensions, or all of them."""
     def sum_to_size(self, *sizes: _int | Sequence[_int], size: Sizes | None = ...) -> Tensor:
         """Sum over the dimensions that broadcasting the sizes to this shape repeats."""
+    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
     def swapaxes(self, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
         """Alias of `transpose`."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
@@ -1167,6 +1221,8 @@ class Tensor:
         """A view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """Exchange two dimensions of this tensor itself, and return it; the memory stays as it is."""
+    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """(solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`."""
     def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
     def tril_(self, diagonal: _int = ...) -> Self:
@@ -1217,6 +1273,8 @@ class Tensor:
         """The memory of this tensor as bytes."""
     def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
+    def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Inner product of two vectors, as `dot`: there are no complex numbers."""
     @overload
     def view(self, dtype: Dtype) -> Tensor:
         """A view with another shape; one size may be -1, which is then inferred."""

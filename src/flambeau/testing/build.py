@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .. import nn, optim
-from ..autograd.functional import backward
+from ..autograd.gradients import backward
 from ..autograd.mode import no_grad
 from ..driver.nvidia import compile, own_convolutions, own_kernels, prebuilt_cubins
 from ..driver.nvidia.compile import Compiler, Source, nvrtc_version

@@ -1,0 +1,217 @@
+"""backward and grad: the two entry points of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .. import callers
+from ..core import record
+from ..core.engine import GraphTask, initial_grads
+from ..core.record import NO_STREAMS, Node
+from ..core.tensor import TensorBase, empty_tensor
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
+from ..ops.join import stack
+from .graph_node import GradientEdge
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of `tensors` to the `grad` of their leaves, or, with `inputs`, to the `grad` of these alone.
+
+    tensors: results, or their gradient edges.  grad_variables: the former name of `grad_tensors`.
+    Host:   returns at once.
+    Order:  each node on the stream of its forward; the current streams then wait for the leaves'.
+    Raises: AutogradError, ShapeError.
+    """
+    if grad_variables is not None:
+        grad_tensors = _renamed(grad_tensors, grad_variables)
+    outputs = as_list("backward", "tensors", tensors)
+    grads = [None] * len(outputs) if grad_tensors is None else as_list("backward", "grad_tensors", grad_tensors)
+    if inputs is None:
+        _run("backward", outputs, grads, None, retain_graph, create_graph, True)
+        return
+    leaves = as_list("backward", "inputs", _values(inputs))
+    _run("backward", outputs, grads, leaves, retain_graph, create_graph, True)
+
+
+def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
+    """Return the gradients passed under their former name, with a warning.  Raises AutogradError if both are passed."""
+    callers.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
+    if grad_tensors is not None:
+        raise AutogradError(
+            "`grad_tensors` and `grad_variables` (deprecated) arguments were both passed",
+            hint="pass grad_tensors alone",
+            operator="backward",
+        )
+    return grad_variables
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """Return the gradients of the sum of `outputs` with respect to `inputs`; no leaf's `grad` is changed.
+
+    outputs, inputs: tensors or gradient edges.  A dictionary of inputs gives a dictionary of gradients.
+    only_inputs: has no effect.
+    is_grads_batched: whether grad_outputs have one more dimension in front; there is a backward pass for each of its
+    elements, and the gradients are stacked.
+    allow_unused: whether the gradient of an unused input is None instead of an error.
+    materialize_grads: whether it is zeros instead of None.
+    Host:   returns at once.
+    Raises: AutogradError if an input was not used and allow_unused is False.
+    """
+    results, wanted = as_list("grad", "outputs", outputs), as_list("grad", "inputs", _values(inputs))
+    grads = [None] * len(results) if grad_outputs is None else as_list("grad", "grad_outputs", grad_outputs)
+    if allow_unused is not None or materialize_grads is not False:
+        _check_unused(allow_unused, materialize_grads)
+    if is_grads_batched:
+        found = _batched(results, wanted, grads, retain_graph, create_graph, allow_unused, materialize_grads)
+        return dict(zip(inputs, found)) if isinstance(inputs, dict) else found
+    gradients = _run("grad", results, grads, wanted, retain_graph, create_graph, False)
+    for index, gradient in enumerate(gradients):
+        if gradient is None and materialize_grads:
+            gradients[index] = _zeros_like("grad", wanted[index])
+        elif gradient is None and not allow_unused:
+            raise AutogradError(
+                f"One of the differentiated Tensors (number {index}, {_described(wanted[index])}) appears to not "
+                f"have been used in the graph",
+                hint="pass allow_unused=True to get None for it",
+                operator="grad",
+            )
+    return dict(zip(inputs, gradients)) if isinstance(inputs, dict) else tuple(gradients)
+
+
+def _batched(
+    outputs: list[Any], inputs: list[Any], weights: list[Any], retain: bool | None, create_graph: bool, *options: Any
+) -> tuple[Any, ...]:
+    """One backward pass for each element of the first dimension of the weights; gradients are stacked."""
+    counts = [weight.shape[0] for weight in weights if isinstance(weight, TensorBase) and weight.shape]
+    if len(counts) != len(weights) or len(set(counts)) != 1 or not counts[0]:
+        raise AutogradError(
+            f"with is_grads_batched, grad_outputs need one first size of at least 1, got "
+            f"{', '.join([shown(weight) for weight in weights])}",
+            hint="stack the gradients of each output",
+            operator="grad",
+        )
+    rows = []
+    for index in range(counts[0]):
+        keeps = (create_graph if retain is None else retain) or index < counts[0] - 1
+        row = [weight.select(0, index) for weight in weights]
+        rows.append(grad(outputs, inputs, row, keeps, create_graph, True, options[0], False, options[1]))
+    return tuple(None if column[0] is None else stack(column, 0) for column in zip(*rows))
+
+
+def _check_unused(allow_unused: Any, materialize_grads: Any) -> None:
+    """Raise ArgumentTypeError or ArgumentError for options that are not bools or contradict each other."""
+    _check_flag("grad", "materialize_grads", materialize_grads)
+    if allow_unused is not None:
+        _check_flag("grad", "allow_unused", allow_unused)
+        if materialize_grads and not allow_unused:
+            raise ArgumentError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                f"allow_unused={allow_unused}",
+                hint="leave allow_unused out",
+                operator="grad",
+            )
+
+
+def _values(inputs: Any) -> Any:
+    return list(inputs.values()) if isinstance(inputs, dict) else inputs
+
+
+def _described(value: Any) -> str:
+    return value.describe() if isinstance(value, TensorBase) else f"an edge of {value.node!r}"
+
+
+def _zeros_like(name: str, value: Any) -> Any:
+    if isinstance(value, TensorBase):
+        return empty_tensor(value.shape, value.dtype, value.device_index).zero_()
+    raise AutogradError(
+        f"an unused gradient edge, of {value.node!r}, has no gradient of zeros",
+        hint="pass the tensor itself",
+        operator=name,
+    )
+
+
+def as_list(name: str, what: str, values: Any) -> list[Any]:
+    """Return one tensor or edge, or a sequence of them, as a list.  Raises ArgumentTypeError for anything else."""
+    if isinstance(values, (TensorBase, GradientEdge)) or values is None:
+        return [values]
+    if not isinstance(values, (list, tuple, Iterable)):  # Iterable comes last: its check is slow
+        fact = f"{what} must be a tensor or a list of them, got {shown(values)}"
+        raise ArgumentTypeError(fact, operator=name, hint="pass computed tensors, or leaves that they depend on")
+    return list(values)
+
+
+def _check_flag(name: str, what: str, value: Any) -> None:
+    if not isinstance(value, int):
+        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="pass True or False", operator=name)
+
+
+def _run(
+    name: str,
+    outputs: list[Any],
+    grads: list[Any],
+    inputs: Sequence[Any] | None,
+    retain: bool | None,
+    create_graph: bool,
+    accumulates: bool,
+) -> list[Any]:
+    _check_flag(name, "create_graph", create_graph)
+    if retain is not None:
+        _check_flag(name, "retain_graph", retain)
+    started = initial_grads(name, outputs, grads)
+    if inputs is not None:
+        _check_inputs(name, inputs)
+    targets = None if inputs is None else [_edge(name, input, True) for input in inputs]
+    roots = [_edge(name, output, False) for output in outputs]
+    if inputs is not None and accumulates:
+        for input in inputs:
+            if isinstance(input, TensorBase):
+                record.retain(input)
+    task = GraphTask(targets, create_graph if retain is None else retain, create_graph, accumulates)
+    return task.run(roots, started)
+
+
+def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
+    """Raise AutogradError unless `inputs` are tensors or gradient edges, at least one."""
+    if not inputs:
+        raise AutogradError(f"inputs cannot be empty, got {inputs}", hint="leave it out for all leaves", operator=name)
+    for index, value in enumerate(inputs):
+        if not isinstance(value, (TensorBase, GradientEdge)):
+            raise AutogradError(
+                f"all inputs have to be Tensors or GradientEdges, inputs[{index}] is {shown(value)}",
+                hint="pass the leaves to compute gradients for",
+                operator=name,
+            )
+
+
+def _edge(name: str, tensor: Any, is_input: bool) -> Any:
+    """Return the edge of a tensor.  An input that requires gradients and is in no graph gets an unreachable edge."""
+    if isinstance(tensor, GradientEdge):
+        return tensor.node._node, tensor.output_nr
+    edge = record.edge_of(tensor)
+    if edge is None and is_input and tensor.requires_grad:
+        return Node("Unreachable", (), NO_STREAMS), 0
+    if edge is None:
+        raise AutogradError(
+            f"one of the tensors, {tensor.describe()}, does not require grad",
+            hint="call requires_grad_() on it first",
+            operator=name,
+        )
+    return edge

@@ -1,0 +1,342 @@
+"""torch.func: derivatives of functions as functions, computed by backward passes.
+
+- A function is called on inputs of this module's own: a view of an input that requires a gradient, so that transforms
+  nest, else a new leaf.  A result keeps its graph only if that leads to something else than the new leaves.
+- Trees of arguments and results are tuples, lists and dictionaries of tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from ..core import record
+from ..core.record import AccumulateGrad
+from ..core.tensor import TensorBase
+from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, ShapeError, shown
+from ..ops.join import stack
+from . import gradients
+from .mode import GradMode, mode
+
+Rebuild = Callable[[list[Any]], Any]
+
+
+# trees
+
+
+def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
+    """Return the tensors and other values of a tree in order, and a function that makes such a tree of others."""
+    if isinstance(tree, dict):
+        parts, rebuild = _flatten_all(list(tree.values()))
+        return parts, lambda values: dict(zip(tree, rebuild(values)))
+    if isinstance(tree, (tuple, list)):
+        parts, rebuild = _flatten_all(tree)
+        if hasattr(tree, "_fields"):
+            return parts, lambda values: type(tree)(*rebuild(values))
+        return parts, lambda values: type(tree)(rebuild(values))
+    return [tree], lambda values: values[0]
+
+
+def _flatten_all(trees: Sequence[Any]) -> tuple[list[Any], Rebuild]:
+    flat = [flatten(tree) for tree in trees]
+    counts = [len(leaves) for leaves, _ in flat]
+
+    def rebuild(values: list[Any]) -> list[Any]:
+        result, start = [], 0
+        for (_, make), count in zip(flat, counts):
+            result.append(make(values[start : start + count]))
+            start += count
+        return result
+
+    return [leaf for leaves, _ in flat for leaf in leaves], rebuild
+
+
+# inputs and results
+
+
+class _Level:
+    """The inputs of one transform.  leaves: the nodes of new leaves, by id."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.leaves: dict[int, Any] = {}
+        self.was_recording = mode.enabled
+
+    def track(self, tree: Any) -> tuple[list[Any], Any]:
+        """Return the tensors of a tree as inputs of this level, and the tree of them."""
+        values, rebuild = flatten(tree)
+        tracked = [self._tracked(value) for value in values]
+        return tracked, rebuild(tracked)
+
+    def _tracked(self, value: Any) -> Any:
+        if not isinstance(value, TensorBase):
+            raise ArgumentTypeError(
+                f"an argument to differentiate by holds {shown(value)}",
+                hint="argnums says which arguments are tensors, or trees of them",
+                operator=self.name,
+            )
+        if value.requires_grad and self.was_recording:
+            return value.view_as(value)
+        leaf: Any = value.detach().requires_grad_()
+        edge: Any = record.edge_of(leaf)
+        self.leaves[id(edge[0])] = edge[0]
+        return leaf
+
+    def release(self, tree: Any) -> Any:
+        """Return a tree of results, detached where their graph leads to the new leaves alone."""
+        values, rebuild = flatten(tree)
+        return rebuild([value.detach() if self._is_own(value) else value for value in values])
+
+    def _is_own(self, value: Any) -> bool:
+        if not isinstance(value, TensorBase) or not value.requires_grad:
+            return False
+        if not self.was_recording:
+            return True
+        edge: Any = record.edge_of(value)
+        waiting, seen = [edge[0]], set()
+        while waiting:
+            node = waiting.pop()
+            if id(node) in seen or id(node) in self.leaves:
+                continue
+            seen.add(id(node))
+            if isinstance(node, AccumulateGrad):
+                return False
+            waiting += [each[0] for each in node.edges if each is not None]
+        return True
+
+
+def _grad(outputs: Sequence[Any], inputs: Sequence[Any], weights: Sequence[Any] | None) -> list[Any]:
+    """Gradients that can be differentiated; zeros where an input is not used."""
+    used = [at for at, output in enumerate(outputs) if isinstance(output, TensorBase) and output.requires_grad]
+    found: Sequence[Any] = [None] * len(inputs)
+    if used:
+        chosen = None if weights is None else [weights[at] for at in used]
+        found = gradients.grad(
+            [outputs[at] for at in used], inputs, chosen, retain_graph=True, create_graph=True, allow_unused=True
+        )
+    return [value.new_zeros(value.shape) if grad is None else grad for grad, value in zip(found, inputs)]
+
+
+def _numbers(name: str, argnums: Any, count: int) -> tuple[int, ...]:
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    for number in numbers:
+        if not isinstance(number, int) or not -count <= number < count:
+            raise AutogradError(
+                f"argnums must be the indexes of arguments, got {shown(argnums)} for {count} positional arguments",
+                hint="pass the arguments to differentiate by position",
+                operator=name,
+            )
+    return tuple(number % count for number in numbers)
+
+
+def _replaced(args: tuple[Any, ...], numbers: Sequence[int], values: Sequence[Any]) -> list[Any]:
+    result = list(args)
+    for number, value in zip(numbers, values):
+        result[number] = value
+    return result
+
+
+def _split_aux(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    if not has_aux:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise AutogradError(
+            f"with has_aux the function must return (output, aux), got {shown(result)}",
+            hint="leave has_aux out",
+            operator=name,
+        )
+    return result
+
+
+# transforms
+
+
+def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the gradient of `func`, which returns one element.
+
+    argnums: the index of the argument to differentiate by, or a tuple of them, which gives a tuple.
+    has_aux: whether func returns (output, aux); the result is then (gradient, aux).
+    Raises: AutogradError in the call, if the output is no tensor of one element.
+    """
+    of_both = grad_and_value(func, argnums, has_aux)
+
+    @wraps(func, updated=())
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        found, value = of_both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return gradient
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """As `grad`; the function returns (gradient, output), or (gradient, (output, aux)) with has_aux."""
+
+    @wraps(func, updated=())
+    def both(*args: Any, **kwargs: Any) -> Any:
+        name = "grad"
+        level, numbers = _Level(name), _numbers(name, argnums, len(args))
+        with GradMode(True):
+            inputs, trees = level.track([args[number] for number in numbers])
+            output, aux = _split_aux(name, func(*_replaced(args, numbers, trees), **kwargs), has_aux)
+            if not isinstance(output, TensorBase) or output.shape:
+                raise AutogradError(
+                    f"expected the function to return a tensor without dimensions, got {shown(output)}",
+                    hint="return its sum",
+                    operator=name,
+                )
+            _, rebuild = flatten([args[number] for number in numbers])
+            found = rebuild(_grad([output], inputs, None))
+        result = tuple(found) if isinstance(argnums, tuple) else found[0]
+        value = (output, aux) if has_aux else output
+        return level.release((result, value))
+
+    return both
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return (output of func, function from a cotangent like the output to its products with the Jacobians, a tuple).
+
+    has_aux: whether func returns (output, aux); aux is then the third result.
+    """
+    level = _Level("vjp")
+    with GradMode(True):
+        inputs, trees = level.track(list(primals))
+        output, aux = _split_aux("vjp", func(*trees), has_aux)
+    outputs, _ = flatten(output)
+    _, rebuild = flatten(list(primals))
+
+    def product(*cotangents: Any, **kwargs: Any) -> Any:
+        weights, _ = flatten(cotangents[0] if len(cotangents) == 1 else tuple(cotangents))
+        if len(weights) != len(outputs):
+            raise AutogradError(
+                f"got {len(weights)} cotangents for {len(outputs)} outputs", hint="pass one each", operator="vjp"
+            )
+        for index, (weight, value) in enumerate(zip(weights, outputs)):
+            if weight.shape != value.shape:
+                raise ShapeError(
+                    f"cotangent {index} has shape {list(weight.shape)}, expected {list(value.shape)}",
+                    hint="it has the output's shape",
+                    operator="vjp",
+                )
+        with GradMode(True):
+            found = rebuild(_grad(outputs, inputs, weights))
+        return level.release(tuple(found))
+
+    released = level.release(output)
+    return (released, product, level.release(aux)) if has_aux else (released, product)
+
+
+def jvp(
+    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """Return (output of func, product of its Jacobian with the tangents), by two backward passes.
+
+    strict: without effect.  has_aux: whether func returns (output, aux); aux is then the third result.
+    """
+    level = _Level("jvp")
+    vectors, _ = flatten(list(tangents))
+    with GradMode(True):
+        inputs, trees = level.track(list(primals))
+        if [vector.shape for vector in vectors] != [value.shape for value in inputs]:
+            raise AutogradError(
+                f"tangents have shapes {[list(each.shape) for each in vectors]}, "
+                f"primals {[list(each.shape) for each in inputs]}",
+                hint="pass a tangent for each primal",
+                operator="jvp",
+            )
+        output, aux = _split_aux("jvp", func(*trees), has_aux)
+        outputs, rebuild = flatten(output)
+        weights, _ = level.track([value.detach() * 0 for value in outputs])
+        products = _grad(outputs, inputs, weights)
+        turned = rebuild(_grad(products, weights, vectors))
+    output, turned, aux = level.release((output, turned, aux))
+    return (output, turned, aux) if has_aux else (output, turned)
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
+    """Return a function that computes the Jacobian of `func`: per output and input, the shapes of both.
+
+    argnums: the index of the argument, or a tuple of them, which gives a tuple.  chunk_size: without effect.
+    has_aux: whether func returns (output, aux); the result is then (Jacobian, aux).
+    """
+
+    @wraps(func, updated=())
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        level, numbers = _Level("jacrev"), _numbers("jacrev", argnums, len(args))
+        chosen = [args[number] for number in numbers]
+        with GradMode(True):
+            inputs, trees = level.track(chosen)
+            output, aux = _split_aux("jacrev", func(*_replaced(args, numbers, trees), **kwargs), has_aux)
+            outputs, rebuild_outputs = flatten(output)
+            _, rebuild = flatten(chosen)
+            blocks = []
+            for value in outputs:
+                found = rebuild(_jacobian_of(value, inputs))
+                blocks.append(tuple(found) if isinstance(argnums, tuple) else found[0])
+        found = level.release((rebuild_outputs(blocks), aux))
+        return found if has_aux else found[0]
+
+    return jacobian
+
+
+def _jacobian_of(output: Any, inputs: Sequence[Any]) -> list[Any]:
+    flat = output.reshape((-1,))
+    rows = [_grad([flat[at]], inputs, None) for at in range(output.numel())]
+    shapes = [(*output.shape, *value.shape) for value in inputs]
+    if not rows:
+        return [value.new_zeros(shape) for value, shape in zip(inputs, shapes)]
+    return [stack([row[at] for row in rows], 0).reshape(shape) for at, shape in enumerate(shapes)]
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, chunk_size: int | None = None,
+    randomness: str = "error",
+) -> Callable[..., Any]:  # fmt: skip
+    """The Jacobian as `jacrev` computes it: there are no forward-mode derivatives.  randomness: without effect."""
+    return jacrev(func, argnums, has_aux=has_aux, chunk_size=chunk_size)
+
+
+def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
+    """Return a function that computes the Hessian of `func`: the Jacobian of its Jacobian."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return (output of func, function from tangents to the product of its Jacobian with them)."""
+    level = _Level("linearize")
+    with GradMode(True):
+        inputs, trees = level.track(list(primals))
+        output = func(*trees)
+        outputs, rebuild = flatten(output)
+        weights, _ = level.track([value.detach() * 0 for value in outputs])
+        products = _grad(outputs, inputs, weights)
+
+    def product(*tangents: Any) -> Any:
+        with GradMode(True):
+            turned = _grad(products, weights, flatten(list(tangents))[0])
+        return level.release(rebuild(turned))
+
+    return level.release(output), product
+
+
+def vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """Not supported.  Raises: NotSupportedError."""
+    raise NotSupportedError(
+        "calls are not vectorized over dimensions",
+        hint="write func for a batch, or stack its results: torch.stack([func(x) for x in batch])",
+        operator="vmap",
+    )
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """Not supported.  Raises: NotSupportedError."""
+    raise NotSupportedError(
+        "writes in place are not removed from functions", hint="call func itself", operator="functionalize"
+    )

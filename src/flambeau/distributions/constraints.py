@@ -1,0 +1,389 @@
+"""torch.distributions.constraints: regions of tensors, such as the values that a distribution can take.
+
+`check(value)` returns a bool tensor of the batch shape; `event_dim` says how many last dimensions make one event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dtypes import bool_
+from ..errors import ArgumentError, NotSupportedError
+from ..ops.factorizations import linalg_cholesky_ex, linalg_eigvalsh
+from .library import epsilon, torch
+
+__all__ = [
+    "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
+    "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
+    "is_dependent", "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative",
+    "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer", "positive_semidefinite",
+    "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
+]  # fmt: skip
+
+
+class Constraint:
+    """A region of tensors.  is_discrete: whether it holds integers.  event_dim: the dimensions of one event."""
+
+    is_discrete: Any = False
+    event_dim: Any = 0
+
+    def check(self, value: Any) -> Any:
+        """Return, per event, whether it lies in the region."""
+        raise NotSupportedError("check is not defined", hint="define it", operator=type(self).__name__)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__.lstrip('_')}()"
+
+
+class _Dependent(Constraint):
+    """A region that depends on other parameters; `check` of an instance is not possible."""
+
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
+        self._is_discrete = is_discrete
+        self._event_dim = event_dim
+        super().__init__()
+
+    @property
+    def is_discrete(self) -> Any:
+        return self._known("is_discrete", self._is_discrete)
+
+    @property
+    def event_dim(self) -> Any:
+        return self._known("event_dim", self._event_dim)
+
+    @staticmethod
+    def _known(name: str, value: Any) -> Any:
+        if value is NotImplemented:
+            raise NotSupportedError(
+                f"{name} cannot be determined from the class", hint="ask an instance's", operator="dependent"
+            )
+        return value
+
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
+        """Return a dependent region with other properties."""
+        return _Dependent(
+            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
+        )
+
+    def check(self, x: Any) -> Any:
+        raise ArgumentError(
+            "cannot determine the validity of a dependent constraint", hint="ask an instance's", operator="check"
+        )
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Return whether a constraint depends on other parameters."""
+    return isinstance(constraint, _Dependent)
+
+
+class dependent_property(property, _Dependent):  # noqa: N801
+    """A property of a distribution that returns its constraint; of the class, a dependent constraint."""
+
+    def __init__(
+        self, fn: Callable[..., Any] | None = None, *, is_discrete: Any = NotImplemented,
+        event_dim: Any = NotImplemented,
+    ) -> None:  # fmt: skip
+        property.__init__(self, fn)
+        self._is_discrete = is_discrete
+        self._event_dim = event_dim
+
+    def __call__(self, fn: Callable[..., Any]) -> dependent_property:  # type: ignore[override]
+        """Decorate a method, where options were passed first."""
+        return dependent_property(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+
+
+class _IndependentConstraint(Constraint):
+    """A constraint of every element, as one of events with more dimensions."""
+
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+        self.base_constraint = base_constraint
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    @property
+    def is_discrete(self) -> Any:
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self) -> Any:
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+
+    def check(self, value: Any) -> Any:
+        result = self.base_constraint.check(value)
+        kept = result.dim() - self.reinterpreted_batch_ndims
+        if kept < 0:
+            raise ArgumentError(
+                f"expected at least {self.event_dim} dimensions, got shape {list(value.shape)}",
+                hint="events have that many",
+                operator="independent",
+            )
+        return result.reshape((*result.shape[:kept], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """The support of a mixture: that of its components, of which each event has one more batch dimension."""
+
+    def __init__(self, base_constraint: Constraint) -> None:
+        self.base_constraint = base_constraint
+
+    @property
+    def is_discrete(self) -> Any:
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self) -> Any:
+        return self.base_constraint.event_dim
+
+    def check(self, value: Any) -> Any:
+        """Check an event against the support of every component."""
+        return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
+
+
+class _Boolean(Constraint):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        return (value == 0) | (value == 1)
+
+
+class _OneHot(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def check(self, value: Any) -> Any:
+        return ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)
+
+
+class _Bounded(Constraint):
+    """A region between bounds.  bounds: the names of the bounds that it has, which are attributes."""
+
+    bounds: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        listed = ", ".join([f"{name}={getattr(self, name)}" for name in self.bounds])
+        return f"{type(self).__name__.lstrip('_')}({listed})"
+
+
+class _IntegerInterval(_Bounded):
+    is_discrete = True
+    bounds = ("lower_bound", "upper_bound")
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+
+    def check(self, value: Any) -> Any:
+        return (value % 1 == 0) & (value >= self.lower_bound) & (value <= self.upper_bound)
+
+
+class _IntegerGreaterThan(_Bounded):
+    is_discrete = True
+    bounds = ("lower_bound",)
+
+    def __init__(self, lower_bound: Any) -> None:
+        self.lower_bound = lower_bound
+
+    def check(self, value: Any) -> Any:
+        return (value % 1 == 0) & (value >= self.lower_bound)
+
+
+class _Real(Constraint):
+    def check(self, value: Any) -> Any:
+        return value == value  # NaN is not real
+
+
+class _GreaterThan(_Bounded):
+    bounds = ("lower_bound",)
+
+    def __init__(self, lower_bound: Any) -> None:
+        self.lower_bound = lower_bound
+
+    def check(self, value: Any) -> Any:
+        return value > self.lower_bound
+
+
+class _GreaterThanEq(_Bounded):
+    bounds = ("lower_bound",)
+
+    def __init__(self, lower_bound: Any) -> None:
+        self.lower_bound = lower_bound
+
+    def check(self, value: Any) -> Any:
+        return value >= self.lower_bound
+
+
+class _LessThan(_Bounded):
+    bounds = ("upper_bound",)
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
+    def check(self, value: Any) -> Any:
+        return value < self.upper_bound
+
+
+class _Interval(_Bounded):
+    bounds = ("lower_bound", "upper_bound")
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+
+    def check(self, value: Any) -> Any:
+        return (value >= self.lower_bound) & (value <= self.upper_bound)
+
+
+class _HalfOpenInterval(_Interval):
+    def check(self, value: Any) -> Any:
+        return (value >= self.lower_bound) & (value < self.upper_bound)
+
+
+class _Simplex(Constraint):
+    event_dim = 1
+
+    def check(self, value: Any) -> Any:
+        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+
+
+class _Multinomial(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
+    def check(self, x: Any) -> Any:
+        return (x >= 0).all(-1) & (x.sum(-1) <= self.upper_bound)
+
+
+class _OfMatrices(Constraint):
+    event_dim = 2
+
+
+def _all_elements(value: Any) -> Any:
+    return value.reshape((*value.shape[:-2], -1)).all(-1)
+
+
+class _LowerTriangular(_OfMatrices):
+    def check(self, value: Any) -> Any:
+        return _all_elements(value.tril() == value)
+
+
+class _LowerCholesky(_OfMatrices):
+    def check(self, value: Any) -> Any:
+        return _all_elements(value.tril() == value) & (value.diagonal(0, -2, -1) > 0).all(-1)
+
+
+class _CorrCholesky(_OfMatrices):
+    def check(self, value: Any) -> Any:
+        tolerance = epsilon(value.dtype) * value.shape[-1] * 10
+        lengths = (value * value).sum(-1).sqrt()
+        return ((lengths - 1).abs() < tolerance).all(-1) & lower_cholesky.check(value)
+
+
+class _Square(_OfMatrices):
+    def check(self, value: Any) -> Any:
+        return torch.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=bool_, device=value.device)
+
+
+class _Symmetric(_Square):
+    def check(self, value: Any) -> Any:
+        if value.shape[-2] != value.shape[-1]:
+            return super().check(value)
+        return _all_elements(torch.isclose(value, value.mT, atol=1e-6))
+
+
+class _PositiveSemidefinite(_Symmetric):
+    def check(self, value: Any) -> Any:
+        symmetric = super().check(value)
+        if not symmetric.all():
+            return symmetric
+        return (linalg_eigvalsh(value) >= 0).all(-1)
+
+
+class _PositiveDefinite(_Symmetric):
+    def check(self, value: Any) -> Any:
+        symmetric = super().check(value)
+        if not symmetric.all():
+            return symmetric
+        return linalg_cholesky_ex(value).info.eq(0)
+
+
+class _Parts(Constraint):
+    """Constraints of parts along a dimension."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
+        self.cseq = list(cseq)
+        self.dim = dim
+
+    @property
+    def is_discrete(self) -> Any:
+        return any(each.is_discrete for each in self.cseq)
+
+    @property
+    def event_dim(self) -> Any:
+        return max(each.event_dim for each in self.cseq)
+
+
+class _Cat(_Parts):
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+
+    def check(self, value: Any) -> Any:
+        checks, start = [], 0
+        for each, length in zip(self.cseq, self.lengths):
+            checks.append(each.check(value.narrow(self.dim, start, length)))
+            start += length
+        return torch.cat(checks, self.dim)
+
+
+class _Stack(_Parts):
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
+        super().__init__(cseq, dim)
+
+    @property
+    def event_dim(self) -> Any:
+        dim = max(each.event_dim for each in self.cseq)
+        return dim + 1 if self.dim + dim < 0 else dim
+
+    def check(self, value: Any) -> Any:
+        parts = [value.select(self.dim, index) for index in range(value.shape[self.dim])]
+        return torch.stack([each.check(part) for part, each in zip(parts, self.cseq)], self.dim)
+
+
+dependent = _Dependent()
+independent = _IndependentConstraint
+boolean = _Boolean()
+one_hot = _OneHot()
+nonnegative_integer = _IntegerGreaterThan(0)
+positive_integer = _IntegerGreaterThan(1)
+integer_interval = _IntegerInterval
+real = _Real()
+real_vector = independent(real, 1)
+positive = _GreaterThan(0.0)
+nonnegative = _GreaterThanEq(0.0)
+greater_than = _GreaterThan
+greater_than_eq = _GreaterThanEq
+less_than = _LessThan
+multinomial = _Multinomial
+unit_interval = _Interval(0.0, 1.0)
+interval = _Interval
+half_open_interval = _HalfOpenInterval
+simplex = _Simplex()
+lower_triangular = _LowerTriangular()
+lower_cholesky = _LowerCholesky()
+corr_cholesky = _CorrCholesky()
+square = _Square()
+symmetric = _Symmetric()
+positive_semidefinite = _PositiveSemidefinite()
+positive_definite = _PositiveDefinite()
+cat = _Cat
+stack = _Stack

@@ -1,0 +1,615 @@
+"""Distributions of integers and classes, and their continuous relaxations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..autograd.mode import no_grad
+from ..core.tensor import TensorBase
+from ..errors import ArgumentError
+from . import constraints
+from .constraints import nonnegative_integer, real, unit_interval
+from .continuous import floating, uniform_open
+from .distribution import Distribution, ExponentialFamily, TransformedDistribution
+from .library import (
+    as_floating,
+    broadcast_all,
+    clamp_probs,
+    lazy_property,
+    logits_to_probs,
+    lowest,
+    one_hot_like,
+    probs_to_logits,
+    sizes,
+    softplus,
+    tiny,
+    torch,
+)
+from .sampling import standard_gamma
+from .transforms import ExpTransform, SigmoidTransform
+
+
+class _OfLogits(Distribution):
+    """A distribution with a probability, given by itself or by its log-odds; one is computed from the other."""
+
+    is_binary = True
+
+    def _take(self, probs: Any, logits: Any) -> None:
+        """Set the parameter that was given.  Raises ArgumentError unless it is one of them."""
+        if (probs is None) == (logits is None):
+            raise ArgumentError(
+                "either probs or logits must be given, but not both", hint="leave one out", operator=type(self).__name__
+            )
+        name, value = ("probs", probs) if logits is None else ("logits", logits)
+        setattr(self, name, as_floating(value))
+
+    @property
+    def _param(self) -> Any:
+        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
+
+    @lazy_property
+    def logits(self) -> Any:
+        """The log-odds of the probability."""
+        return probs_to_logits(self.probs, self.is_binary)
+
+    @lazy_property
+    def probs(self) -> Any:
+        """The probability."""
+        return logits_to_probs(self.logits, self.is_binary)
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._param.shape
+
+    def _new(self, *args: Any, **kwargs: Any) -> Any:
+        return self._param.new(*args, **kwargs)
+
+
+class Bernoulli(_OfLogits, ExponentialFamily):
+    """1 with a probability, else 0."""
+
+    arg_constraints = {"probs": unit_interval, "logits": real}
+    support = constraints.boolean
+    has_enumerate_support = True
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._take(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.probs
+
+    @property
+    def mode(self) -> Any:
+        return (self.probs >= 0.5).to(self.probs.dtype).masked_fill(self.probs == 0.5, math.nan)
+
+    @property
+    def variance(self) -> Any:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with no_grad():
+            return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        logits, value = broadcast_all(self.logits, self._checked(value))
+        return value * logits - softplus(logits)
+
+    def entropy(self) -> Any:
+        return softplus(self.logits) - self.logits * self.probs
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        values = torch.arange(2, device=self._param.device).to(self._param.dtype)
+        return _enumerated(values, self._batch_shape, expand)
+
+    @property
+    def _natural_params(self) -> Any:
+        return (torch.log(self.probs / (1 - self.probs)),)
+
+    def _log_normalizer(self, x: Any) -> Any:
+        return torch.log1p(torch.exp(x))
+
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        return 0
+
+
+def _enumerated(values: Any, batch_shape: Any, expand: bool) -> Any:
+    values = values.reshape((-1, *[1] * len(batch_shape)))
+    return values.expand((-1, *batch_shape)) if expand else values
+
+
+class Geometric(_OfLogits):
+    """The number of failures before the first success."""
+
+    arg_constraints = {"probs": unit_interval, "logits": real}
+    support = nonnegative_integer
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._take(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
+        if self._validate_args and probs is not None and not (self.probs > 0).all():
+            raise ArgumentError(
+                f"probs must be positive, got {self.probs.reshape((-1,)).tolist()[:8]}",
+                hint="without a chance, the first success never comes",
+                operator="Geometric",
+            )
+
+    @property
+    def mean(self) -> Any:
+        return 1 / self.probs - 1
+
+    @property
+    def mode(self) -> Any:
+        return torch.zeros_like(self.probs)
+
+    @property
+    def variance(self) -> Any:
+        return (1 / self.probs - 1) / self.probs
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with no_grad():
+            u = torch.rand(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device)
+            return (u.clamp(min=tiny(u.dtype)).log() / torch.log1p(-self.probs)).floor()
+
+    def log_prob(self, value: Any) -> Any:
+        value, probs = broadcast_all(self._checked(value), self.probs)
+        other = (-probs).masked_fill((probs == 1) & (value == 0), 0)
+        return value * torch.log1p(other) + self.probs.log()
+
+    def entropy(self) -> Any:
+        return (softplus(self.logits) - self.logits * self.probs) / self.probs
+
+
+class Binomial(_OfLogits):
+    """The number of successes in total_count trials."""
+
+    arg_constraints = {"total_count": nonnegative_integer, "probs": unit_interval, "logits": real}
+    has_enumerate_support = True
+
+    def __init__(
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._take(probs, logits)
+        name = "probs" if "probs" in self.__dict__ else "logits"
+        count, value = broadcast_all(total_count, self._param)
+        self.total_count = count.to(value.dtype)
+        setattr(self, name, value)
+        super().__init__(value.shape, validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self.total_count)
+
+    @property
+    def mean(self) -> Any:
+        return self.total_count * self.probs
+
+    @property
+    def mode(self) -> Any:
+        return ((self.total_count + 1) * self.probs).floor().minimum(self.total_count)
+
+    @property
+    def variance(self) -> Any:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
+
+    def log_prob(self, value: Any) -> Any:
+        value, count, logits = self._checked(value), self.total_count, self.logits
+        ways = torch.lgamma(count + 1) - torch.lgamma(value + 1) - torch.lgamma(count - value + 1)
+        return ways + value * logits - count * softplus(logits)
+
+    def entropy(self) -> Any:
+        count = int(self.total_count.max().item())
+        if not (self.total_count == count).all():
+            raise self._absent("the entropy for several values of total_count")
+        logs = self.log_prob(self.enumerate_support(False))
+        return -(logs.exp() * logs).sum(0)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        count = int(self.total_count.max().item())
+        if not (self.total_count == count).all():
+            raise self._absent("the support for several values of total_count")
+        values = torch.arange(1 + count, device=self._param.device).to(self._param.dtype)
+        return _enumerated(values, self._batch_shape, expand)
+
+
+class NegativeBinomial(_OfLogits):
+    """The number of successes before total_count failures."""
+
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": real,
+    }
+    support = nonnegative_integer
+
+    def __init__(
+        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._take(probs, logits)
+        name = "probs" if "probs" in self.__dict__ else "logits"
+        count, value = broadcast_all(total_count, self._param)
+        self.total_count = count.to(value.dtype)
+        setattr(self, name, value)
+        super().__init__(value.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.total_count * torch.exp(self.logits)
+
+    @property
+    def mode(self) -> Any:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
+
+    @property
+    def variance(self) -> Any:
+        return self.mean / torch.sigmoid(-self.logits)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            rate = standard_gamma(self.total_count.expand(shape)) * self.logits.exp()
+            return torch.poisson(rate)
+
+    def log_prob(self, value: Any) -> Any:
+        value, count = self._checked(value), self.total_count
+        chance = -count * softplus(self.logits) - value * softplus(-self.logits)
+        ways = torch.lgamma(count + value) - torch.lgamma(1 + value) - torch.lgamma(count)
+        return chance + ways.masked_fill(count + value == 0, 0.0)
+
+
+class Poisson(ExponentialFamily):
+    """The number of events where `rate` are expected."""
+
+    arg_constraints = {"rate": constraints.nonnegative}
+    support = nonnegative_integer
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = floating(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.rate
+
+    @property
+    def mode(self) -> Any:
+        return self.rate.floor()
+
+    @property
+    def variance(self) -> Any:
+        return self.rate
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with no_grad():
+            return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        rate, value = broadcast_all(self.rate, self._checked(value))
+        return torch.xlogy(value, rate) - rate - torch.lgamma(value + 1)
+
+    @property
+    def _natural_params(self) -> Any:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, x: Any) -> Any:
+        return torch.exp(x)
+
+
+class Categorical(_OfLogits):
+    """An index from 0 to n - 1, by n probabilities or unnormalized logarithms in the last dimension."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
+    is_binary = False
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._take(probs, logits)
+        value = self._param
+        if value.dim() < 1:
+            raise ArgumentError(
+                f"the parameter must have at least one dimension, got {value.item()}",
+                hint="a probability for each class",
+                operator="Categorical",
+            )
+        if "probs" in self.__dict__:
+            self.probs = value / value.sum(-1, keepdim=True)
+        else:
+            self.logits = value - torch.logsumexp(value, -1, keepdim=True)
+        self._num_events = value.shape[-1]
+        super().__init__(value.shape[:-1], validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @property
+    def mean(self) -> Any:
+        return torch.full(self._batch_shape, math.nan, dtype=self._param.dtype, device=self._param.device)
+
+    @property
+    def mode(self) -> Any:
+        return self.probs.argmax(-1)
+
+    @property
+    def variance(self) -> Any:
+        return self.mean
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        shape = sizes(sample_shape)
+        with no_grad():
+            rows = self.probs.reshape((-1, self._num_events))
+            drawn = torch.multinomial(rows, math.prod(shape), True)
+            return drawn.transpose(0, 1).reshape((*shape, *self._batch_shape))
+
+    def log_prob(self, value: Any) -> Any:
+        index = self._checked(value).long().unsqueeze(-1)
+        index, logits = torch.broadcast_tensors(index, self.logits)
+        return torch.gather(logits, -1, index[..., :1]).squeeze(-1)
+
+    def entropy(self) -> Any:
+        return -(self.logits.clamp(min=lowest(self.logits.dtype)) * self.probs).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        values = torch.arange(self._num_events, device=self._param.device)
+        return _enumerated(values, self._batch_shape, expand)
+
+
+class _OfCategorical(Distribution):
+    """A distribution made of a Categorical, with vectors as events."""
+
+    def _adopt(self, categorical: Any, event_shape: Any, validate_args: bool | None) -> None:
+        self._categorical = categorical
+        Distribution.__init__(self, categorical.batch_shape, event_shape, validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new._categorical = self._categorical.expand(batch_shape)
+        return new
+
+    def _new(self, *args: Any, **kwargs: Any) -> Any:
+        return self._categorical._new(*args, **kwargs)
+
+    @property
+    def _param(self) -> Any:
+        return self._categorical._param
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities of the classes."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Any:
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+    def _check_parameters(self) -> None:
+        """The categorical distribution has checked them."""
+
+
+class OneHotCategorical(_OfCategorical):
+    """As Categorical, with vectors of one 1 and zeros as values."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        categorical = Categorical(probs, logits, validate_args)
+        self._adopt(categorical, categorical.param_shape[-1:], validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.probs
+
+    @property
+    def mode(self) -> Any:
+        return one_hot_like(self.probs.argmax(-1), self._event_shape[0], self.probs)
+
+    @property
+    def variance(self) -> Any:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        return one_hot_like(self._categorical.sample(sample_shape), self._event_shape[0], self.probs)
+
+    def log_prob(self, value: Any) -> Any:
+        return self._categorical.log_prob(self._checked(value).argmax(-1))
+
+    def entropy(self) -> Any:
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        count = self._event_shape[0]
+        values = torch.eye(count, dtype=self._param.dtype, device=self._param.device)
+        values = values.reshape((count, *[1] * len(self._batch_shape), count))
+        return values.expand((count, *self._batch_shape, count)) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """As OneHotCategorical; the gradient of a sample is that of the probabilities."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+
+
+class Multinomial(_OfCategorical):
+    """How often each class is drawn in total_count draws."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    def __init__(
+        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        if isinstance(total_count, TensorBase) or not isinstance(total_count, int):
+            raise ArgumentError(
+                f"total_count must be one int, got {total_count!r}", hint="draw in a loop", operator="Multinomial"
+            )
+        self.total_count = total_count
+        categorical = Categorical(probs, logits, validate_args)
+        self._adopt(categorical, categorical.param_shape[-1:], validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> Any:
+        return constraints.multinomial(self.total_count)
+
+    @property
+    def mean(self) -> Any:
+        return self.probs * self.total_count
+
+    @property
+    def variance(self) -> Any:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        drawn = self._categorical.sample((self.total_count, *sizes(sample_shape)))
+        return one_hot_like(drawn, self._event_shape[0], self.probs).sum(0)
+
+    def log_prob(self, value: Any) -> Any:
+        logits, value = broadcast_all(self.logits, self._checked(value))
+        logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)
+        ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)
+        return ways + (logits * value).sum(-1)
+
+    def entropy(self) -> Any:
+        count = torch.tensor(float(self.total_count), dtype=self.probs.dtype, device=self.probs.device)
+        values = Binomial(self.total_count, self.probs).enumerate_support(False)[1:]
+        chances = torch.exp(Binomial(self.total_count, self.probs).log_prob(values))
+        terms = (chances * torch.lgamma(values + 1)).sum(0).sum(-1)
+        return count * self._categorical.entropy() - torch.lgamma(count + 1) + terms
+
+
+# relaxations
+
+
+class LogitRelaxedBernoulli(_OfLogits):
+    """The log-odds of a relaxed Bernoulli variable."""
+
+    arg_constraints = {"probs": unit_interval, "logits": real}
+    support = real
+    has_rsample = True
+    unexpanded = ("temperature",)
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self.temperature = temperature
+        self._take(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        probs = clamp_probs(self.probs)
+        u = clamp_probs(uniform_open(self._extended_shape(sample_shape), probs))
+        return (u.log() - torch.log1p(-u) + probs.log() - torch.log1p(-probs)) / self.temperature
+
+    def log_prob(self, value: Any) -> Any:
+        logits, value = broadcast_all(self.logits, self._checked(value))
+        distance = logits - value * self.temperature
+        return torch.log(torch.as_tensor(self.temperature)) + distance - 2 * softplus(distance)
+
+
+class RelaxedBernoulli(TransformedDistribution):
+    """A value between 0 and 1 that is near one of them for a low temperature."""
+
+    arg_constraints = {"probs": unit_interval, "logits": real}
+    support = unit_interval
+    has_rsample = True
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args)
+
+    @property
+    def temperature(self) -> Any:
+        """The temperature."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Any:
+        """The log-odds."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities."""
+        return self.base_dist.probs
+
+
+class ExpRelaxedCategorical(_OfCategorical):
+    """The logarithm of a relaxed one-hot variable."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.real_vector
+    has_rsample = True
+    unexpanded = ("temperature",)
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self.temperature = temperature
+        categorical = Categorical(probs, logits)
+        self._adopt(categorical, categorical.param_shape[-1:], validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        u = clamp_probs(uniform_open(self._extended_shape(sample_shape), self.logits))
+        scores = (self.logits - torch.log(-torch.log(u))) / self.temperature
+        return scores - torch.logsumexp(scores, -1, keepdim=True)
+
+    def log_prob(self, value: Any) -> Any:
+        logits, value = broadcast_all(self.logits, self._checked(value))
+        count = self._event_shape[0]
+        temperature = torch.as_tensor(self.temperature)
+        size = torch.lgamma(torch.tensor(float(count)).to(logits.device, logits.dtype)) - temperature.log() * -(
+            count - 1
+        )
+        score = logits - value * self.temperature
+        return (score - torch.logsumexp(score, -1, keepdim=True)).sum(-1) + size
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """A point of the simplex that is near a corner for a low temperature."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
+        super().__init__(base, ExpTransform(), validate_args)
+
+    def _check_parameters(self) -> None:
+        """The base has checked them."""
+
+    @property
+    def temperature(self) -> Any:
+        """The temperature."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Any:
+        """The logarithms of the probabilities."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities."""
+        return self.base_dist.probs

@@ -1,0 +1,149 @@
+"""The library's functions, and what the distributions share: broadcasting of parameters, probabilities and logits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from ..autograd.mode import enable_grad
+from ..core.tensor import TensorBase
+from ..dtypes import float32, int64, promote_types
+from ..errors import ArgumentError, no_attribute, shown
+from ..host import np
+from ..ops.operator import REGISTRY
+from ..tensor import functions
+
+_factories = import_module("..tensor", __package__)  # the package: `from .. import tensor` is the function
+
+
+class _Library:
+    """Functions by their public names, and operators by their keys, looked up when they are called."""
+
+    def __getattr__(self, name: str) -> Any:
+        for module in (functions, _factories):
+            if hasattr(module, name):
+                return getattr(module, name)
+        if name in REGISTRY:
+            return REGISTRY[name]
+        raise no_attribute("flambeau", name)
+
+
+torch: Any = _Library()
+
+
+def tiny(dtype: Any) -> float:
+    """The smallest normal number of a type."""
+    return float(np.finfo(dtype.numpy).tiny)
+
+
+def lowest(dtype: Any) -> float:
+    """The most negative number of a type."""
+    return -float(np.finfo(dtype.numpy).max)
+
+
+def epsilon(dtype: Any) -> float:
+    """The distance from 1 to the next number of a type."""
+    return float(np.finfo(dtype.numpy).eps)
+
+
+def broadcast_all(*values: Any) -> tuple[Any, ...]:
+    """Return tensors and numbers as tensors of one shape; numbers get the type and device of the first tensor.
+
+    Raises: ArgumentError for anything else, ShapeError if the shapes do not fit.
+    """
+    tensors = [value for value in values if isinstance(value, TensorBase)]
+    for value in values:
+        if not isinstance(value, (TensorBase, int, float)):
+            raise ArgumentError(
+                f"expected tensors and numbers, got {shown(value)}", hint="pass a tensor", operator="broadcast_all"
+            )
+    options: dict[str, Any] = {"dtype": float32}
+    if tensors:
+        floating = [value.dtype for value in tensors if value.dtype.is_floating_point]
+        options = {"dtype": floating[0] if floating else float32, "device": tensors[0].device}
+    converted = [value if isinstance(value, TensorBase) else torch.tensor(value, **options) for value in values]
+    return tuple(torch.broadcast_tensors(*converted))
+
+
+def as_floating(value: Any) -> Any:
+    """A tensor of a floating point type, of a tensor or a number."""
+    tensor: Any = value if isinstance(value, TensorBase) else torch.tensor(float(value))
+    return tensor if tensor.dtype.is_floating_point else tensor.to(promote_types(tensor.dtype, float32))
+
+
+def clamp_probs(probs: Any) -> Any:
+    """Probabilities moved away from 0 and 1 by the type's epsilon."""
+    eps = epsilon(probs.dtype)
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
+    """Log-odds of probabilities, or their logarithms for several classes."""
+    clamped = clamp_probs(probs)
+    return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
+
+
+def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
+    """Probabilities of log-odds, or of logarithms of several classes."""
+    return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)
+
+
+def sum_rightmost(value: Any, count: int) -> Any:
+    """The sum over the last `count` dimensions."""
+    return value if count == 0 else value.reshape((*value.shape[: value.dim() - count], -1)).sum(-1)
+
+
+def softplus(value: Any) -> Any:
+    """log(1 + exp(value)), without overflow."""
+    return REGISTRY["binary_cross_entropy_with_logits"](value, torch.zeros_like(value), reduction="none")
+
+
+def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
+    """The elements of lower triangles up to a diagonal, row by row, as vectors."""
+    size = mat.shape[-1]
+    rows, columns = np.tril_indices(size, diag)
+    index = torch.tensor((rows * size + columns).tolist(), dtype=int64, device=mat.device)
+    return mat.reshape((*mat.shape[:-2], size * size)).index_select(-1, index)
+
+
+def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
+    """Lower triangles with the elements of vectors, row by row, up to a diagonal."""
+    count = vec.shape[-1]
+    size = round((-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2)
+    rows, columns = np.tril_indices(size, diag)
+    index = torch.tensor((rows * size + columns).tolist(), dtype=int64, device=vec.device)
+    flat = vec.new_zeros((*vec.shape[:-1], size * size)).index_copy(-1, index, vec)
+    return flat.reshape((*vec.shape[:-1], size, size))
+
+
+class lazy_property:  # noqa: N801
+    """A property that is computed at its first use, with gradients, and then kept."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        self.wrapped = wrapped
+        self.__doc__ = wrapped.__doc__
+        self.__name__ = wrapped.__name__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        with enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.wrapped.__name__, value)
+        return value
+
+
+def sizes(value: Any) -> tuple[int, ...]:
+    """A shape of a number, a tuple or a Size."""
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+def one_hot_like(index: Any, count: int, like: Any) -> Any:
+    """Vectors of `count` with a 1 at each index, in the type of `like`."""
+    return torch.arange(count, device=index.device).eq(index.unsqueeze(-1)).to(like.dtype)
+
+
+def shape_of(values: Sequence[Any]) -> tuple[int, ...]:
+    """The shape to which tensors broadcast."""
+    return tuple(torch.broadcast_tensors(*values)[0].shape)

@@ -1,0 +1,429 @@
+"""Distributions of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from ..autograd.mode import no_grad
+from ..errors import ArgumentError
+from ..ops.factorizations import (
+    cholesky_inverse,
+    cholesky_solve,
+    linalg_cholesky,
+    linalg_slogdet,
+    linalg_solve_triangular,
+)
+from . import constraints
+from .continuous import LOG_2PI, Normal, floating
+from .distribution import Distribution, ExponentialFamily, TransformedDistribution
+from .library import lazy_property, shape_of, tiny, torch
+from .proportions import Beta
+from .sampling import standard_gamma
+from .transforms import StickBreakingTransform
+
+
+def squared_length(factor: Any, vector: Any) -> Any:
+    """x^T (L @ L^T)^-1 x for lower triangular factors and vectors, whose batches broadcast."""
+    batch = shape_of([factor[..., 0], vector])
+    size = vector.shape[-1]
+    column = vector.expand(batch).unsqueeze(-1)
+    solved = linalg_solve_triangular(factor.expand((*batch[:-1], size, size)), column, upper=False)
+    return solved.pow(2).sum((-2, -1))
+
+
+def half_log_det(factor: Any) -> Any:
+    """The logarithm of the determinant of a lower triangular factor."""
+    return factor.diagonal(0, -2, -1).log().sum(-1)
+
+
+def factor_of_precision(precision: Any) -> Any:
+    """The Cholesky factor of the inverse of a matrix."""
+    turned = linalg_cholesky(precision.flip((-2, -1))).flip((-2, -1)).mT
+    one = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
+    return linalg_solve_triangular(turned, one, upper=False)
+
+
+class _OfMatrix(Distribution):
+    """A distribution with a positive definite matrix, given as covariance, precision or Cholesky factor."""
+
+    unexpanded = ("_unbroadcasted_scale_tril",)
+    _unbroadcasted_scale_tril: Any
+
+    def _take_matrix(self, given: dict[str, Any], batch: Any) -> None:
+        """Set the matrix that was given, expanded to a batch.  Raises ArgumentError unless it is one."""
+        named = {name: value for name, value in given.items() if value is not None}
+        if len(named) != 1:
+            raise ArgumentError(
+                f"exactly one of {', '.join(given)} must be given, got {len(named)}",
+                hint="leave the others out",
+                operator=type(self).__name__,
+            )
+        ((name, value),) = named.items()
+        if value.dim() < 2:
+            raise ArgumentError(
+                f"{name} must be a matrix or a batch of matrices, got shape {list(value.shape)}",
+                hint="diag_embed makes one of a vector",
+                operator=type(self).__name__,
+            )
+        shape = torch.broadcast_tensors(value[..., 0, 0], torch.empty((), device=value.device).expand(batch))[0].shape
+        self._matrix_batch = tuple(shape)
+        setattr(self, name, value.expand((*shape, *value.shape[-2:])))
+        self._matrix = name, value
+
+    def _factor(self) -> Any:
+        """The Cholesky factor of the covariance, as it was given: without the batch of other parameters."""
+        name, value = self._matrix
+        if name == "scale_tril":
+            return value
+        return linalg_cholesky(value) if name == "covariance_matrix" else factor_of_precision(value)
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        """The Cholesky factor of the covariance."""
+        value = self._unbroadcasted_scale_tril
+        return value.expand((*self._batch_shape, *value.shape[-2:]))
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        """The covariance, or the scale matrix."""
+        value = self._unbroadcasted_scale_tril
+        return (value @ value.mT).expand((*self._batch_shape, *value.shape[-2:]))
+
+    @lazy_property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        value = self._unbroadcasted_scale_tril
+        return cholesky_inverse(value).expand((*self._batch_shape, *value.shape[-2:]))
+
+
+class MultivariateNormal(_OfMatrix):
+    """Normal vectors with a mean and a covariance, given by itself, its inverse or its Cholesky factor."""
+
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
+        if loc.dim() < 1:
+            raise ArgumentError(
+                f"loc must have at least one dimension, got {loc.item()}",
+                hint="unsqueeze it",
+                operator="MultivariateNormal",
+            )
+        given = {
+            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril,
+        }  # fmt: skip
+        self._take_matrix(given, loc.shape[:-1])
+        self.loc = loc.expand((*self._matrix_batch, loc.shape[-1]))
+        super().__init__(self._matrix_batch, loc.shape[-1:], validate_args)
+        self._unbroadcasted_scale_tril = self._factor()
+
+    @property
+    def mean(self) -> Any:
+        return self.loc
+
+    @property
+    def mode(self) -> Any:
+        return self.loc
+
+    @property
+    def variance(self) -> Any:
+        value = self._unbroadcasted_scale_tril.pow(2).sum(-1)
+        return value.expand((*self._batch_shape, *self._event_shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        noise = torch.randn(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
+        return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
+
+    def log_prob(self, value: Any) -> Any:
+        distance = squared_length(self._unbroadcasted_scale_tril, self._checked(value) - self.loc)
+        return -0.5 * (self._event_shape[0] * LOG_2PI + distance) - half_log_det(self._unbroadcasted_scale_tril)
+
+    def entropy(self) -> Any:
+        value = 0.5 * self._event_shape[0] * (1 + LOG_2PI) + half_log_det(self._unbroadcasted_scale_tril)
+        return value.expand(self._batch_shape)
+
+
+class LowRankMultivariateNormal(Distribution):
+    """Normal vectors with the covariance cov_factor @ cov_factor^T + diag(cov_diag)."""
+
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }
+    support = constraints.real_vector
+    has_rsample = True
+    unexpanded = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
+
+    def __init__(self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None) -> None:
+        name, size = "LowRankMultivariateNormal", loc.shape[-1:]
+        if loc.dim() < 1 or cov_factor.dim() < 2 or cov_factor.shape[-2:-1] != size or cov_diag.shape[-1:] != size:
+            raise ArgumentError(
+                f"loc [*, n] needs cov_factor [*, n, m] and cov_diag [*, n], got shapes {list(loc.shape)}, "
+                f"{list(cov_factor.shape)} and {list(cov_diag.shape)}",
+                hint="n is the size of one event",
+                operator=name,
+            )
+        loc_, diag_ = torch.broadcast_tensors(loc, cov_diag, cov_factor[..., 0])[:2]
+        batch = loc_.shape[:-1]
+        self.loc, self.cov_diag = loc_, diag_
+        self.cov_factor = cov_factor.expand((*batch, *cov_factor.shape[-2:]))
+        super().__init__(batch, size, validate_args)
+        self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
+        weighted = cov_factor.mT / cov_diag.unsqueeze(-2)
+        one = torch.eye(cov_factor.shape[-1], dtype=cov_factor.dtype, device=cov_factor.device)
+        self._capacitance_tril = linalg_cholesky(weighted @ cov_factor + one)
+
+    @property
+    def mean(self) -> Any:
+        return self.loc
+
+    @property
+    def mode(self) -> Any:
+        return self.loc
+
+    @lazy_property
+    def variance(self) -> Any:
+        value = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
+        return value.expand((*self._batch_shape, *self._event_shape))
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        """The Cholesky factor of the covariance."""
+        return linalg_cholesky(self.covariance_matrix)
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        one = torch.eye(self._event_shape[0], dtype=self.loc.dtype, device=self.loc.device)
+        value = self.cov_factor @ self.cov_factor.mT + self.cov_diag.unsqueeze(-1) * one
+        return value.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
+
+    @lazy_property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        weighted = self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
+        part = linalg_solve_triangular(self._capacitance_tril, weighted, upper=False)
+        one = torch.eye(self._event_shape[0], dtype=self.loc.dtype, device=self.loc.device)
+        value = one / self._unbroadcasted_cov_diag.unsqueeze(-1) - part.mT @ part
+        return value.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        options = {"dtype": self.loc.dtype, "device": self.loc.device}
+        narrow = torch.randn((*shape[:-1], self.cov_factor.shape[-1]), **options)
+        wide = torch.randn(shape, **options)
+        through = (self._unbroadcasted_cov_factor @ narrow.unsqueeze(-1)).squeeze(-1)
+        return self.loc + through + self._unbroadcasted_cov_diag.sqrt() * wide
+
+    def _half_log_det(self) -> Any:
+        return half_log_det(self._capacitance_tril) + 0.5 * self._unbroadcasted_cov_diag.log().sum(-1)
+
+    def log_prob(self, value: Any) -> Any:
+        distance = self._checked(value) - self.loc
+        weighted = self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
+        inner = (weighted @ distance.unsqueeze(-1)).squeeze(-1)
+        length = (distance.pow(2) / self._unbroadcasted_cov_diag).sum(-1)
+        length = length - squared_length(self._capacitance_tril, inner)
+        return -0.5 * (self._event_shape[0] * LOG_2PI + length) - self._half_log_det()
+
+    def entropy(self) -> Any:
+        value = 0.5 * self._event_shape[0] * (1 + LOG_2PI) + self._half_log_det()
+        return value.expand(self._batch_shape)
+
+
+class LogisticNormal(TransformedDistribution):
+    """Probabilities: a normal vector, through breaking a stick."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args=validate_args)
+        if not base.batch_shape:
+            base = base.expand((1,))
+        super().__init__(base, StickBreakingTransform(), validate_args)
+
+    @property
+    def loc(self) -> Any:
+        """The mean of the normal vector."""
+        return self.base_dist.base_dist.loc
+
+    @property
+    def scale(self) -> Any:
+        """The standard deviations of the normal vector."""
+        return self.base_dist.base_dist.scale
+
+
+class LKJCholesky(Distribution):
+    """Cholesky factors of correlation matrices, with a density by powers of the determinant.
+
+    D. Lewandowski, D. Kurowicka and H. Joe, "Generating random correlation matrices based on vines and extended onion
+    method", 2009.
+    """
+
+    arg_constraints = {"concentration": constraints.positive}
+    support = constraints.corr_cholesky
+    has_rsample = False
+
+    def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
+        if dim < 2:
+            raise ArgumentError(
+                f"dim must be at least 2, got {dim}", hint="one number has no correlation", operator="LKJCholesky"
+            )
+        self.dim = dim
+        (self.concentration,) = floating(concentration)
+        super().__init__(self.concentration.shape, (dim, dim), validate_args)
+        self._beta = self._radii()
+
+    def _radii(self) -> Any:
+        """The distribution of the squared length of each row without its last element."""
+        concentration = self.concentration.detach()
+        offset = torch.arange(self.dim - 1, device=concentration.device).to(concentration.dtype)
+        offset = torch.cat([offset.new_zeros((1,)), offset])
+        marginal = concentration.unsqueeze(-1) + 0.5 * (self.dim - 2)
+        return Beta(offset + 0.5, marginal - 0.5 * offset, validate_args=False)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new._beta = new._radii()
+        return new
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with no_grad():
+            radius = self._beta.sample(sample_shape).unsqueeze(-1)
+            shape = self._extended_shape(sample_shape)
+            normal = torch.randn(shape, dtype=self.concentration.dtype, device=self.concentration.device).tril(-1)
+            length = normal.pow(2).sum(-1, keepdim=True).sqrt()
+            direction = normal / length.clamp(min=tiny(normal.dtype))
+            lower = (radius.sqrt() * direction).tril(-1)
+            diagonal = (1 - lower.pow(2).sum(-1)).clamp(min=tiny(normal.dtype)).sqrt()
+            one = torch.eye(self.dim, dtype=normal.dtype, device=normal.device)
+            return lower + diagonal.unsqueeze(-1) * one
+
+    def log_prob(self, value: Any) -> Any:
+        diagonal = self._checked(value).diagonal(0, -2, -1)[..., 1:]
+        rank = torch.arange(2, self.dim + 1, device=diagonal.device).to(diagonal.dtype)
+        order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - rank
+        count = self.dim - 1
+        alpha = self.concentration + 0.5 * count
+        top = torch.lgamma(alpha) * count
+        bottom = torch.mvlgamma(alpha - 0.5, count)
+        size = 0.5 * count * math.log(math.pi) + bottom - top
+        return (order * diagonal.log()).sum(-1) - size
+
+
+class Wishart(_OfMatrix, ExponentialFamily):
+    """Sums of outer products of df normal vectors, whose covariance is the scale matrix.
+
+    Given by the matrix, its inverse or its Cholesky factor.
+    """
+
+    arg_constraints = {
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+        "df": constraints.greater_than(0),
+    }
+    support = constraints.positive_definite
+    has_rsample = True
+
+    def __init__(
+        self, df: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
+        (df,) = floating(df)
+        given = {
+            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril,
+        }  # fmt: skip
+        self._take_matrix(given, df.shape)
+        size = self._matrix[1].shape[-1]
+        if not (df > size - 1).all():
+            raise ArgumentError(
+                f"df must be greater than {size - 1}, the size of the matrix minus 1, got "
+                f"{df.reshape((-1,)).tolist()[:8]}",
+                hint="raise df",
+                operator="Wishart",
+            )
+        self.df = df.to(self._matrix[1].dtype).expand(self._matrix_batch)
+        if (self.df < size).any():
+            warnings.warn("Wishart: low df values detected; singular samples are likely", stacklevel=2)
+        super().__init__(self._matrix_batch, (size, size), validate_args)
+        self._unbroadcasted_scale_tril = self._factor()
+
+    @property
+    def mean(self) -> Any:
+        return self.df[..., None, None] * self.covariance_matrix
+
+    @property
+    def mode(self) -> Any:
+        factor = self.df - self._event_shape[-1] - 1
+        return torch.where(factor > 0, factor, math.nan)[..., None, None] * self.covariance_matrix
+
+    @property
+    def variance(self) -> Any:
+        matrix = self.covariance_matrix
+        diagonal = matrix.diagonal(0, -2, -1)
+        return self.df[..., None, None] * (matrix.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
+
+    def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
+        """Samples by M. Bartlett's decomposition, 1934.  max_try_correction: without effect."""
+        size = self._event_shape[-1]
+        shape = self._extended_shape(sample_shape)
+        places = torch.arange(size, device=self.df.device).to(self.df.dtype)
+        chi = standard_gamma((0.5 * (self.df.unsqueeze(-1) - places)).expand(shape[:-1])) * 2
+        one = torch.eye(size, dtype=self.df.dtype, device=self.df.device)
+        noise = torch.randn(shape, dtype=self.df.dtype, device=self.df.device).tril(-1)
+        factor = self._unbroadcasted_scale_tril @ (noise + chi.sqrt().unsqueeze(-1) * one)
+        return factor @ factor.mT
+
+    def _log_size(self) -> Any:
+        """The logarithm of the normalizer."""
+        size = self._event_shape[-1]
+        half = 0.5 * self.df
+        log_det = half_log_det(self._unbroadcasted_scale_tril)
+        return half * size * math.log(2) + self.df * log_det + torch.mvlgamma(half, size)
+
+    def log_prob(self, value: Any) -> Any:
+        value, size = self._checked(value), self._event_shape[-1]
+        factor = self._unbroadcasted_scale_tril
+        solved = cholesky_solve(value, factor).diagonal(0, -2, -1).sum(-1)
+        return 0.5 * (self.df - size - 1) * linalg_slogdet(value)[1] - 0.5 * solved - self._log_size()
+
+    def entropy(self) -> Any:
+        size = self._event_shape[-1]
+        log_det = 2 * half_log_det(self._unbroadcasted_scale_tril)
+        half = 0.5 * self.df
+        expected = multi_digamma(half, size) + size * math.log(2) + log_det
+        return self._log_size() - 0.5 * (self.df - size - 1) * expected + half * size
+
+    @property
+    def _natural_params(self) -> Any:
+        return -0.5 * self.precision_matrix, 0.5 * (self.df - self._event_shape[-1] - 1)
+
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
+        size = self._event_shape[-1]
+        power = y + 0.5 * (size + 1)
+        return power * (-linalg_slogdet(-2 * x)[1] + size * math.log(2)) + torch.mvlgamma(power, size)
+
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        return 0
+
+
+def multi_digamma(value: Any, size: int) -> Any:
+    """The derivative of mvlgamma."""
+    places = torch.arange(size, device=value.device).to(value.dtype) / 2
+    return torch.digamma(value.unsqueeze(-1) - places).sum(-1)

@@ -1,0 +1,868 @@
+"""torch.distributions.transforms: invertible functions with the logarithm of the size of their derivative.
+
+- A transform maps `domain` to `codomain`.  Where these have event dimensions, it maps events.
+- `_call`, `_inverse` and `log_abs_det_jacobian` define a class.  `t.inv` is the inverse as a transform.
+- With cache_size=1 a transform keeps its last pair of values, so that inv(t(x)) is x itself.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .. import strides as st
+from ..errors import ArgumentError, NotSupportedError
+from ..strides import Size
+from . import constraints
+from .library import (
+    broadcast_all,
+    epsilon,
+    softplus,
+    sum_rightmost,
+    tiny,
+    torch,
+    tril_matrix_to_vec,
+    vec_to_tril_matrix,
+)
+
+__all__ = [
+    "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
+    "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
+    "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
+    "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
+    "identity_transform",
+]  # fmt: skip
+
+
+class Transform:
+    """Base class of transforms.  cache_size: 0, or 1 to keep the last pair of values.
+
+    bijective: whether every value has one inverse.  sign: 1 or -1 where it increases or decreases.
+    """
+
+    bijective = False
+    domain: Any
+    codomain: Any
+
+    def __init__(self, cache_size: int = 0) -> None:
+        if cache_size not in (0, 1):
+            raise ArgumentError(
+                f"cache_size must be 0 or 1, got {cache_size}", hint="leave it out", operator="Transform"
+            )
+        self._cache_size = cache_size
+        self._inv: Any = None
+        self._cached: tuple[Any, Any] = (None, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state["_inv"] = None
+        return state
+
+    @property
+    def event_dim(self) -> Any:
+        """The event dimensions of domain and codomain, where they agree."""
+        if self.domain.event_dim == self.codomain.event_dim:
+            return self.domain.event_dim
+        raise ArgumentError(
+            f"the domain has {self.domain.event_dim} event dimensions and the codomain {self.codomain.event_dim}",
+            hint="ask for domain.event_dim or codomain.event_dim",
+            operator=type(self).__name__,
+        )
+
+    @property
+    def inv(self) -> Any:
+        """The inverse transform."""
+        inverse = None if self._inv is None else self._inv()
+        if inverse is None:
+            inverse = _InverseTransform(self)
+            self._inv = weakref.ref(inverse)
+        return inverse
+
+    @property
+    def sign(self) -> Any:
+        raise NotSupportedError("sign is not defined", hint="it increases and decreases", operator=type(self).__name__)
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        """This transform with another size of the cache."""
+        if self._cache_size == cache_size:
+            return self
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new._cache_size, new._inv, new._cached = cache_size, None, (None, None)
+        return new
+
+    def __call__(self, x: Any) -> Any:
+        """Map x."""
+        if self._cache_size == 0:
+            return self._call(x)
+        former, y = self._cached
+        if x is not former:
+            y = self._call(x)
+            self._cached = x, y
+        return y
+
+    def _inv_call(self, y: Any) -> Any:
+        if self._cache_size == 0:
+            return self._inverse(y)
+        x, former = self._cached
+        if y is not former:
+            x = self._inverse(y)
+            self._cached = x, y
+        return x
+
+    def _call(self, x: Any) -> Any:
+        raise NotSupportedError("_call is not defined", hint="define it", operator=type(self).__name__)
+
+    def _inverse(self, y: Any) -> Any:
+        raise NotSupportedError("_inverse is not defined", hint="it has none", operator=type(self).__name__)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """The logarithm of the absolute determinant of the derivative at x, where y is the image of x."""
+        raise NotSupportedError("log_abs_det_jacobian is not defined", hint="none", operator=type(self).__name__)
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        """The shape of the image of a tensor of a shape."""
+        return Size(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        """The shape of the tensors whose image has a shape."""
+        return Size(shape)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class _InverseTransform(Transform):
+    """The inverse of a transform."""
+
+    def __init__(self, transform: Transform) -> None:
+        super().__init__(transform._cache_size)
+        self._inv: Any = transform
+
+    @property
+    def domain(self) -> Any:
+        return self._inv.codomain
+
+    @property
+    def codomain(self) -> Any:
+        return self._inv.domain
+
+    @property
+    def bijective(self) -> Any:  # type: ignore[override]
+        return self._inv.bijective
+
+    @property
+    def sign(self) -> Any:
+        return self._inv.sign
+
+    @property
+    def inv(self) -> Any:
+        return self._inv
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        return self._inv.with_cache(cache_size).inv
+
+    def __call__(self, x: Any) -> Any:
+        return self._inv._inv_call(x)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -self._inv.log_abs_det_jacobian(y, x)
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return self._inv.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return self._inv.forward_shape(shape)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _InverseTransform) and self._inv == other._inv
+
+    __hash__ = Transform.__hash__
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._inv!r})"
+
+
+class ComposeTransform(Transform):
+    """Several transforms, applied in order."""
+
+    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ComposeTransform) and self.parts == other.parts
+
+    __hash__ = Transform.__hash__
+
+    @property
+    def domain(self) -> Any:
+        if not self.parts:
+            return constraints.real
+        result, event_dim = self.parts[0].domain, self.parts[-1].codomain.event_dim
+        for part in reversed(self.parts):
+            event_dim = max(event_dim + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
+        more = event_dim - result.event_dim
+        return constraints.independent(result, more) if more > 0 else result
+
+    @property
+    def codomain(self) -> Any:
+        if not self.parts:
+            return constraints.real
+        result, event_dim = self.parts[-1].codomain, self.parts[0].domain.event_dim
+        for part in self.parts:
+            event_dim = max(event_dim + part.codomain.event_dim - part.domain.event_dim, part.codomain.event_dim)
+        more = event_dim - result.event_dim
+        return constraints.independent(result, more) if more > 0 else result
+
+    @property
+    def bijective(self) -> Any:  # type: ignore[override]
+        return all(part.bijective for part in self.parts)
+
+    @property
+    def sign(self) -> Any:
+        sign: Any = 1
+        for part in self.parts:
+            sign = sign * part.sign
+        return sign
+
+    @property
+    def inv(self) -> Any:
+        inverse = None if self._inv is None else self._inv()
+        if inverse is None:
+            inverse = ComposeTransform([part.inv for part in reversed(self.parts)])
+            self._inv = weakref.ref(inverse)
+            inverse._inv = weakref.ref(self)
+        return inverse
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size)
+
+    def __call__(self, x: Any) -> Any:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        if not self.parts:
+            return torch.zeros_like(x)
+        values = [x]
+        for part in self.parts[:-1]:
+            values.append(part(values[-1]))
+        values.append(y)
+        terms, event_dim = [], self.domain.event_dim
+        for part, before, after in zip(self.parts, values, values[1:]):
+            terms.append(sum_rightmost(part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim))
+            event_dim += part.codomain.event_dim - part.domain.event_dim
+        return sum(terms[1:], terms[0])
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return Size(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return Size(shape)
+
+    def __repr__(self) -> str:
+        inner = ",\n    ".join([repr(part) for part in self.parts])
+        return f"{type(self).__name__}(\n    {inner}\n)"
+
+
+identity_transform = ComposeTransform([])
+
+
+class IndependentTransform(Transform):
+    """A transform whose last batch dimensions are taken as dimensions of the event."""
+
+    def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.base_transform = base_transform.with_cache(cache_size)
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        if self._cache_size == cache_size:
+            return self
+        return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size)
+
+    @property
+    def domain(self) -> Any:
+        return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
+
+    @property
+    def codomain(self) -> Any:
+        return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
+
+    @property
+    def bijective(self) -> Any:  # type: ignore[override]
+        return self.base_transform.bijective
+
+    @property
+    def sign(self) -> Any:
+        return self.base_transform.sign
+
+    def _check(self, value: Any, event_dim: int) -> None:
+        if value.dim() < event_dim:
+            raise ArgumentError(
+                f"events have {event_dim} dimensions, got shape {list(value.shape)}",
+                hint="unsqueeze it",
+                operator="IndependentTransform",
+            )
+
+    def _call(self, x: Any) -> Any:
+        self._check(x, self.domain.event_dim)
+        return self.base_transform(x)
+
+    def _inverse(self, y: Any) -> Any:
+        self._check(y, self.codomain.event_dim)
+        return self.base_transform.inv(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return self.base_transform.forward_shape(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return self.base_transform.inverse_shape(shape)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+
+
+class ReshapeTransform(Transform):
+    """Events in another shape."""
+
+    bijective = True
+
+    def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
+        if math.prod(self.in_shape) != math.prod(self.out_shape):
+            raise ArgumentError(
+                f"in_shape {list(in_shape)} and out_shape {list(out_shape)} have different numbers of elements",
+                hint="their products must be equal",
+                operator="ReshapeTransform",
+            )
+        super().__init__(cache_size)
+
+    @property
+    def domain(self) -> Any:
+        return constraints.independent(constraints.real, len(self.in_shape))
+
+    @property
+    def codomain(self) -> Any:
+        return constraints.independent(constraints.real, len(self.out_shape))
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        return self if self._cache_size == cache_size else ReshapeTransform(self.in_shape, self.out_shape, cache_size)
+
+    def _call(self, x: Any) -> Any:
+        return x.reshape((*x.shape[: x.dim() - len(self.in_shape)], *self.out_shape))
+
+    def _inverse(self, y: Any) -> Any:
+        return y.reshape((*y.shape[: y.dim() - len(self.out_shape)], *self.in_shape))
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x.new_zeros(tuple(x.shape[: x.dim() - len(self.in_shape)]))
+
+    def _swapped(self, shape: Sequence[int], old: Size, new: Size) -> Any:
+        cut = len(shape) - len(old)
+        if cut < 0 or tuple(shape[cut:]) != tuple(old):
+            raise ArgumentError(
+                f"the event shape must be {list(old)}, got shape {list(shape)}",
+                hint="its last dimensions are the event",
+                operator="ReshapeTransform",
+            )
+        return Size((*shape[:cut], *new))
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return self._swapped(shape, self.in_shape, self.out_shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return self._swapped(shape, self.out_shape, self.in_shape)
+
+
+class _Simple(Transform):
+    """An increasing bijection of elements without parameters: equal to every other of its class."""
+
+    bijective = True
+    sign = +1
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    __hash__ = Transform.__hash__
+
+
+class ExpTransform(_Simple):
+    """exp(x)."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.exp()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x
+
+
+class PowerTransform(Transform):
+    """x ** exponent, for positive x."""
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    @property
+    def sign(self) -> Any:
+        return self.exponent.sign()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all().item())
+
+    __hash__ = Transform.__hash__
+
+    def _call(self, x: Any) -> Any:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return _broadcast_shape(shape, self.exponent)
+
+    inverse_shape = forward_shape
+
+
+def _broadcast_shape(shape: Sequence[int], *values: Any) -> Any:
+    return Size(st.broadcast([tuple(shape), *[tuple(value.shape) for value in values]], "transform"))
+
+
+class SigmoidTransform(_Simple):
+    """1 / (1 + exp(-x))."""
+
+    domain = constraints.real
+    codomain = constraints.unit_interval
+
+    def _call(self, x: Any) -> Any:
+        return torch.sigmoid(x).clamp(min=tiny(x.dtype), max=1 - epsilon(x.dtype))
+
+    def _inverse(self, y: Any) -> Any:
+        y = y.clamp(min=tiny(y.dtype), max=1 - epsilon(y.dtype))
+        return y.log() - torch.log1p(-y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -softplus(-x) - softplus(x)
+
+
+class SoftplusTransform(_Simple):
+    """log(1 + exp(x))."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return softplus(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return torch.log(-torch.expm1(-y)) + y
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -softplus(-x)
+
+
+class TanhTransform(_Simple):
+    """tanh(x)."""
+
+    domain = constraints.real
+    codomain = constraints.interval(-1.0, 1.0)
+
+    def _call(self, x: Any) -> Any:
+        return x.tanh()
+
+    def _inverse(self, y: Any) -> Any:
+        return 0.5 * (torch.log1p(y) - torch.log1p(-y))
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
+
+
+class AbsTransform(Transform):
+    """|x|; its inverse is the positive one."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbsTransform)
+
+    __hash__ = Transform.__hash__
+
+    def _call(self, x: Any) -> Any:
+        return x.abs()
+
+    def _inverse(self, y: Any) -> Any:
+        return y
+
+
+class AffineTransform(Transform):
+    """loc + scale * x.  event_dim: the dimensions of one event."""
+
+    bijective = True
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.loc = loc
+        self.scale = scale
+        self._event_dim = event_dim
+
+    @property
+    def event_dim(self) -> int:
+        return self._event_dim
+
+    def _space(self) -> Any:
+        return constraints.independent(constraints.real, self._event_dim) if self._event_dim else constraints.real
+
+    @property
+    def domain(self) -> Any:
+        return self._space()
+
+    @property
+    def codomain(self) -> Any:
+        return self._space()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AffineTransform):
+            return False
+        pairs = (self.loc, other.loc), (self.scale, other.scale)
+        return all(
+            one == two if isinstance(one, (int, float)) and isinstance(two, (int, float)) else one is two
+            or bool(torch.as_tensor(one).eq(torch.as_tensor(two)).all().item())
+            for one, two in pairs
+        )  # fmt: skip
+
+    __hash__ = Transform.__hash__
+
+    @property
+    def sign(self) -> Any:
+        if isinstance(self.scale, (int, float)):
+            return 1 if self.scale > 0 else -1 if self.scale < 0 else 0
+        return self.scale.sign()
+
+    def _call(self, x: Any) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Any) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        if isinstance(self.scale, (int, float)):
+            result = torch.full_like(x, math.log(abs(self.scale)))
+        else:
+            result = self.scale.abs().log().expand(torch.broadcast_tensors(x, self.scale)[0].shape)
+        return sum_rightmost(result, self._event_dim)
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return _broadcast_shape(shape, *[each for each in (self.loc, self.scale) if not isinstance(each, (int, float))])
+
+    inverse_shape = forward_shape
+
+
+class CorrCholeskyTransform(Transform):
+    """Vectors of D * (D - 1) / 2 numbers to Cholesky factors of D x D correlation matrices."""
+
+    domain = constraints.real_vector
+    codomain = constraints.corr_cholesky
+    bijective = True
+
+    def _call(self, x: Any) -> Any:
+        eps = epsilon(x.dtype)
+        z = vec_to_tril_matrix(torch.tanh(x).clamp(min=-1 + eps, max=1 - eps), -1)
+        left = (1 - z * z).sqrt().cumprod(-1)
+        z = z + torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
+        ones = z.new_zeros((*z.shape[:-1], 1)) + 1
+        return z * torch.cat([ones, left[..., :-1]], -1)
+
+    def _inverse(self, y: Any) -> Any:
+        left = 1 - (y * y).cumsum(-1)
+        ones = y.new_zeros((*y.shape[:-1], 1)) + 1
+        vector = tril_matrix_to_vec(y, -1)
+        t = vector / tril_matrix_to_vec(torch.cat([ones, left[..., :-1]], -1), -1).sqrt()
+        return (torch.log1p(t) - torch.log1p(-t)) / 2
+
+    def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
+        """As for every transform.  intermediates: without effect."""
+        left = tril_matrix_to_vec(1 - (y * y).cumsum(-1), -2)
+        inner = 0.5 * left.log().sum(-1)
+        return inner + (-2 * (x + softplus(-2 * x) - math.log(2.0))).sum(-1)
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        count = shape[-1]
+        size = round((0.25 + 2 * count) ** 0.5 + 0.5)
+        if size * (size - 1) // 2 != count:
+            raise ArgumentError(
+                f"the last size must be D * (D - 1) / 2, got {count}",
+                hint="as 1, 3, 6",
+                operator="CorrCholeskyTransform",
+            )
+        return Size((*shape[:-1], size, size))
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        if len(shape) < 2 or shape[-1] != shape[-2]:
+            raise ArgumentError(
+                f"expected square matrices, got shape {list(shape)}", hint="none", operator="CorrCholeskyTransform"
+            )
+        return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
+
+
+class SoftmaxTransform(Transform):
+    """Numbers to probabilities; the inverse gives their logarithms."""
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SoftmaxTransform)
+
+    __hash__ = Transform.__hash__
+
+    def _call(self, x: Any) -> Any:
+        return torch.softmax(x, -1)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+
+class StickBreakingTransform(Transform):
+    """Vectors of n numbers to n + 1 probabilities: each takes a part of what the former ones left."""
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+    bijective = True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StickBreakingTransform)
+
+    __hash__ = Transform.__hash__
+
+    @staticmethod
+    def _offset(count: int, like: Any) -> Any:
+        return torch.arange(count, 0, -1, device=like.device).to(like.dtype).log()
+
+    def _call(self, x: Any) -> Any:
+        z = SigmoidTransform()(x - self._offset(x.shape[-1], x))
+        left = (1 - z).cumprod(-1)
+        ones = x.new_zeros((*x.shape[:-1], 1)) + 1
+        return torch.cat([z, ones], -1) * torch.cat([ones, left], -1)
+
+    def _inverse(self, y: Any) -> Any:
+        part = y[..., :-1]
+        left = (1 - part.cumsum(-1)).clamp(min=tiny(y.dtype))
+        return part.log() - left.log() + self._offset(part.shape[-1], y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        moved = x - self._offset(x.shape[-1], x)
+        return (-moved - softplus(-moved) + y[..., :-1].log()).sum(-1)
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return Size((*shape[:-1], shape[-1] + 1))
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return Size((*shape[:-1], shape[-1] - 1))
+
+
+class LowerCholeskyTransform(Transform):
+    """Square matrices to lower triangles with a positive diagonal."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.lower_cholesky
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LowerCholeskyTransform)
+
+    __hash__ = Transform.__hash__
+
+    @staticmethod
+    def _with_diagonal(matrix: Any, diagonal: Any) -> Any:
+        one = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
+        return matrix.tril(-1) + diagonal.unsqueeze(-1) * one
+
+    def _call(self, x: Any) -> Any:
+        return self._with_diagonal(x, x.diagonal(0, -2, -1).exp())
+
+    def _inverse(self, y: Any) -> Any:
+        return self._with_diagonal(y, y.diagonal(0, -2, -1).log())
+
+
+class PositiveDefiniteTransform(Transform):
+    """Square matrices to positive definite ones."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.positive_definite
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PositiveDefiniteTransform)
+
+    __hash__ = Transform.__hash__
+
+    def _call(self, x: Any) -> Any:
+        factor = LowerCholeskyTransform()(x)
+        return factor @ factor.mT
+
+    def _inverse(self, y: Any) -> Any:
+        return LowerCholeskyTransform().inv(torch.cholesky(y))
+
+
+class _Parts(Transform):
+    """Transforms of parts along a dimension."""
+
+    def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
+        super().__init__(cache_size)
+        self.transforms = [each.with_cache(cache_size) if cache_size else each for each in tseq]
+        self.dim = dim
+
+    @property
+    def bijective(self) -> Any:  # type: ignore[override]
+        return all(each.bijective for each in self.transforms)
+
+    def _split(self, value: Any) -> list[Any]:
+        raise NotSupportedError("_split is not defined", hint="define it", operator=type(self).__name__)
+
+    def _join(self, parts: Iterable[Any]) -> Any:
+        raise NotSupportedError("_join is not defined", hint="define it", operator=type(self).__name__)
+
+    def _call(self, x: Any) -> Any:
+        return self._join(each(part) for each, part in zip(self.transforms, self._split(x)))
+
+    def _inverse(self, y: Any) -> Any:
+        return self._join(each.inv(part) for each, part in zip(self.transforms, self._split(y)))
+
+
+class CatTransform(_Parts):
+    """Transforms of parts of given lengths along a dimension, one after the other."""
+
+    def __init__(
+        self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:
+        super().__init__(tseq, dim, cache_size)
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+
+    @property
+    def length(self) -> int:
+        """The size of the dimension."""
+        return sum(self.lengths)
+
+    @property
+    def event_dim(self) -> Any:
+        return max(each.event_dim for each in self.transforms)
+
+    @property
+    def domain(self) -> Any:
+        return constraints.cat([each.domain for each in self.transforms], self.dim, self.lengths)
+
+    @property
+    def codomain(self) -> Any:
+        return constraints.cat([each.codomain for each in self.transforms], self.dim, self.lengths)
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        if self._cache_size == cache_size:
+            return self
+        return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
+
+    def _split(self, value: Any) -> list[Any]:
+        starts = [sum(self.lengths[:at]) for at in range(len(self.lengths))]
+        return [value.narrow(self.dim, start, length) for start, length in zip(starts, self.lengths)]
+
+    def _join(self, parts: Iterable[Any]) -> Any:
+        return torch.cat(list(parts), self.dim)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        terms = []
+        for each, before, after in zip(self.transforms, self._split(x), self._split(y)):
+            slope = each.log_abs_det_jacobian(before, after)
+            terms.append(sum_rightmost(slope, self.event_dim - each.event_dim))
+        dim = self.dim if self.dim < 0 else self.dim - x.dim()
+        dim += self.event_dim
+        return torch.cat(terms, dim) if dim < 0 else sum(terms[1:], terms[0])
+
+
+class StackTransform(_Parts):
+    """Transforms of the elements along a dimension."""
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(tseq, dim, cache_size)
+
+    @property
+    def domain(self) -> Any:
+        return constraints.stack([each.domain for each in self.transforms], self.dim)
+
+    @property
+    def codomain(self) -> Any:
+        return constraints.stack([each.codomain for each in self.transforms], self.dim)
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
+
+    def _split(self, value: Any) -> list[Any]:
+        return [value.select(self.dim, index) for index in range(value.shape[self.dim])]
+
+    def _join(self, parts: Iterable[Any]) -> Any:
+        return torch.stack(list(parts), self.dim)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        triples = zip(self.transforms, self._split(x), self._split(y))
+        return torch.stack([each.log_abs_det_jacobian(before, after) for each, before, after in triples], self.dim)
+
+
+class CumulativeDistributionTransform(Transform):
+    """The cumulative distribution function of a distribution."""
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = +1
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:
+        return self.distribution.support
+
+    def _call(self, x: Any) -> Any:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return self.distribution.log_prob(x)
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        return (
+            self if self._cache_size == cache_size else CumulativeDistributionTransform(self.distribution, cache_size)
+        )

@@ -1,0 +1,25 @@
+"""torch.func: derivatives of functions as functions, and calls of modules with other parameters."""
+
+from .autograd.transforms import (
+    functionalize,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+    vmap,
+)
+from .errors import no_attribute as _no_attribute
+from .nn.functional_call import functional_call, stack_module_state
+
+__all__ = [
+    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

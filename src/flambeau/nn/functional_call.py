@@ -1,0 +1,142 @@
+"""torch.func.functional_call: calls of modules with other parameters and buffers than their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..core.tensor import TensorBase
+from ..errors import ArgumentError, ArgumentTypeError, NamingError, shown
+from ..ops.join import stack
+from .module import Module
+
+NAME = "functional_call"
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call a module with tensors in place of its parameters and buffers; the module itself is not changed.
+
+    parameter_and_buffer_dicts: tensors by name, in one dictionary or several.  Others keep the module's own.  A write
+    of the module to a buffer goes to the tensor that stands for it.
+    args: the argument of the call, or a tuple of them.  tie_weights: whether names of one parameter change together.
+    strict: whether every parameter and buffer must be given, and nothing else.
+    Host:   as the module.
+    Raises: ArgumentTypeError for a value that is no tensor, ArgumentError for a name given twice; NamingError.
+    Example:
+        >>> layer = torch.nn.Linear(2, 1)
+        >>> values = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([10.0])}
+        >>> torch.func.functional_call(layer, values, torch.tensor([[1.0, 1.0]]))
+        tensor([[13.]])
+    """
+    if not isinstance(module, Module):
+        raise ArgumentTypeError(f"module must be a Module, got {shown(module)}", hint="pass a module", operator=NAME)
+    given = _merged(parameter_and_buffer_dicts)
+    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _swapped(module, _places(module, given, tie_weights, strict)):
+        return module(*arguments, **(kwargs or {}))
+
+
+def _merged(tables: Any) -> dict[str, Any]:
+    if isinstance(tables, Mapping):
+        tables = (tables,)
+    if not isinstance(tables, (list, tuple)) or not all(isinstance(table, Mapping) for table in tables):
+        raise ArgumentTypeError(
+            f"expected a dictionary of tensors or several, got {shown(tables)}",
+            hint="dict(module.named_parameters()) is one",
+            operator=NAME,
+        )
+    merged: dict[str, Any] = {}
+    for table in tables:
+        for name, value in table.items():
+            if name in merged:
+                raise ArgumentError(
+                    f"{name!r} appears in several dictionaries", hint="give each name once", operator=NAME
+                )
+            if not isinstance(value, TensorBase):
+                raise ArgumentTypeError(
+                    f"the value of {name!r} is no tensor: {shown(value)}", hint="pass tensors", operator=NAME
+                )
+            merged[name] = value
+    return merged
+
+
+def _own(module: Module) -> dict[str, Any]:
+    """The parameters and buffers of a module by every name that they have."""
+    return {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
+
+
+def _places(module: Module, given: dict[str, Any], tie_weights: bool, strict: bool) -> dict[str, Any]:
+    """Return the given tensors with those of tied names.  Raises ArgumentError, NamingError."""
+    own = _own(module)
+    groups: dict[int, list[str]] = {}
+    if tie_weights:
+        for name, value in own.items():
+            groups.setdefault(id(value), []).append(name)
+    tied = dict(given)
+    for names in groups.values():
+        values = {id(given[name]): name for name in names if name in given}
+        if len(values) > 1:
+            raise ArgumentError(
+                f"several values are given for {names}, which are tied",
+                hint="give one of them, or pass tie_weights=False",
+                operator=NAME,
+            )
+        for name in names:
+            if values:
+                tied[name] = given[next(iter(values.values()))]
+    unknown, missing = sorted(set(tied) - set(own)), sorted(set(own) - set(tied))
+    if strict and (unknown or missing):
+        raise NamingError(
+            f"{type(module).__name__} has no {unknown}, and the dictionary lacks {missing}",
+            hint="strict=False keeps the module's own values and ignores other names",
+            operator=NAME,
+        )
+    return {name: value for name, value in tied.items() if name in own}
+
+
+@contextmanager
+def _swapped(module: Module, values: dict[str, Any]) -> Iterator[None]:
+    """A context in which tensors stand in the tables of a module."""
+    before = []
+    try:
+        for name, value in values.items():
+            path, _, last = name.rpartition(".")
+            owner = module.get_submodule(path)
+            table = owner._parameters if last in owner._parameters else owner._buffers
+            before.append((table, last, table[last]))
+            table[last] = value
+        yield
+    finally:
+        for table, last, value in reversed(before):
+            table[last] = value
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters and the buffers of modules of one kind, stacked by name.
+
+    Raises: ArgumentError for no modules, or modules of different classes.
+    """
+    if not models or len({type(model) for model in models}) > 1:
+        raise ArgumentError(
+            f"expected modules of one class, got {shown(list(models))}",
+            hint="pass at least one",
+            operator="stack_module_state",
+        )
+    tables = []
+    for kind in ("named_parameters", "named_buffers"):
+        columns = [dict(getattr(model, kind)()) for model in models]
+        stacked = {name: stack([column[name] for column in columns], 0).detach() for name in columns[0]}
+        tables.append({name: value.requires_grad_(columns[0][name].requires_grad) for name, value in stacked.items()})
+    return tables[0], tables[1]

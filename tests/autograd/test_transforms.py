@@ -1,0 +1,130 @@
+"""torch.func: derivatives as functions, nested and over trees; values that PyTorch computes."""
+
+import pytest
+
+import flambeau as torch
+from flambeau import func, nn
+from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, NamingError, NotSupportedError
+
+X, Y = torch.tensor([1.0, 2.0]), torch.tensor([4.0, 5.0])
+
+
+def cubes(x):
+    return (x**3).sum()
+
+
+def mixed(x, y):
+    return (x * x * y).sum()
+
+
+def test_gradients():
+    assert func.grad(cubes)(X).tolist() == [3, 12]
+    assert [each.tolist() for each in func.grad(mixed, (0, 1))(X, Y)] == [[8, 20], [1, 4]]
+    assert func.grad(mixed, -1)(X, Y).tolist() == [1, 4]
+    found, value = func.grad_and_value(cubes)(X)
+    assert (found.tolist(), value.item()) == ([3, 12], 9)
+    found, aux = func.grad(lambda x: (cubes(x), x * 2), has_aux=True)(X)
+    assert (found.tolist(), aux.tolist(), aux.requires_grad) == ([3, 12], [2, 4], False)
+
+
+def test_transforms_nest():
+    assert func.grad(lambda x: func.grad(cubes)(x).sum())(X).tolist() == [6, 12]
+    assert func.hessian(cubes)(X).tolist() == [[6, 0], [0, 12]]
+    assert func.jacrev(func.grad(mixed), argnums=1)(X, Y).tolist() == [[2, 0], [0, 4]]
+    (xx, xy), _ = func.hessian(mixed, (0, 1))(X, Y)
+    assert (xx.tolist(), xy.tolist()) == ([[8, 0], [0, 10]], [[2, 0], [0, 4]])
+
+
+def test_trees():
+    found = func.grad(lambda tree: (tree["a"] * tree["b"][0]).sum())({"a": X, "b": [Y]})
+    assert found["a"].tolist() == [4, 5] and found["b"][0].tolist() == [1, 2]
+    found = func.jacrev(lambda x: {"twice": x * 2})(X)
+    assert found["twice"].tolist() == [[2, 0], [0, 2]]
+
+
+def test_results_keep_the_graph_of_what_is_outside():
+    weight = torch.tensor([1.0, 2.0], requires_grad=True)
+    assert not func.grad(cubes)(X).requires_grad
+    func.grad(lambda x: (x * x * weight).sum())(X).sum().backward()
+    assert weight.grad.tolist() == [2, 4]
+    x = X.clone().requires_grad_()
+    func.grad(cubes)(x).sum().backward()
+    assert x.grad.tolist() == [6, 12]
+    with torch.no_grad():
+        assert not func.grad(cubes)(x).requires_grad
+        assert func.grad(cubes)(x).tolist() == [3, 12]
+
+
+def test_products():
+    output, product = func.vjp(lambda x: x * x, X)
+    assert output.tolist() == [1, 4] and [each.tolist() for each in product(Y)] == [[8, 20]]
+    output, tangent = func.jvp(lambda x, y: (x * y).sum(), (X, Y), (Y, X))
+    assert (output.item(), tangent.item()) == (14, 46)
+    output, product = func.linearize(lambda x: x * x, X)
+    assert product(Y).tolist() == [8, 20] and product(X).tolist() == [2, 8]
+    output, product, aux = func.vjp(lambda x: (x * 2, x * 3), X, has_aux=True)
+    assert aux.tolist() == [3, 6]
+
+
+def test_wrong_arguments():
+    with pytest.raises(AutogradError, match="grad: .*without dimensions"):
+        func.grad(lambda x: x)(X)
+    with pytest.raises(AutogradError, match="grad: .*got 3 for 1 "):
+        func.grad(cubes, 3)(X)
+    with pytest.raises(ArgumentTypeError, match="grad: .*'text'"):
+        func.grad(lambda x: x)("text")
+    with pytest.raises(NotSupportedError, match="vmap: "):
+        func.vmap(cubes)
+
+
+# calls of modules
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = nn.Linear(2, 1)
+        self.other = self.one
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x, scale=1):
+        self.calls.add_(1)
+        return self.other(x) * scale
+
+
+def test_a_module_is_called_with_other_tensors():
+    net = Counter()
+    own = net.one.weight
+    calls = torch.zeros(1)
+    values = {"one.weight": torch.tensor([[1.0, 2.0]]), "one.bias": torch.tensor([0.5])}
+    found = func.functional_call(net, (values, {"calls": calls}), X, {"scale": 2})
+    assert found.tolist() == [11.0]
+    assert net.one.weight is own and (net.calls.item(), calls.item()) == (0, 1)
+    slope = func.grad(lambda values: func.functional_call(net, values, (X,)).sum())(values)
+    assert slope["one.weight"].tolist() == [[1, 2]] and slope["one.bias"].tolist() == [1]
+
+
+def test_tied_names():
+    net, other = Counter(), torch.tensor([[1.0, 2.0]])
+    bias = net.one.bias.item()
+    assert func.functional_call(net, {"one.weight": other}, X).item() == pytest.approx(5 + bias)
+    assert func.functional_call(net, {"other.weight": other}, X, tie_weights=False).item() == pytest.approx(5 + bias)
+    with pytest.raises(ArgumentError, match="functional_call: .*one.weight.*other.weight.*tied"):
+        func.functional_call(net, {"one.weight": other, "other.weight": other * 2}, X)
+
+
+def test_names_of_functional_calls():
+    net = nn.Linear(2, 1)
+    with pytest.raises(NamingError, match="functional_call: Linear .*'zz'.*'bias', 'weight'"):
+        func.functional_call(net, {"zz": X}, X, strict=True)
+    assert func.functional_call(net, {"zz": X}, X).equal(net(X))
+    with pytest.raises(ArgumentTypeError, match="functional_call: .*'weight' .*3"):
+        func.functional_call(net, {"weight": 3}, X)
+    with pytest.raises(ArgumentError, match="functional_call: 'a' appears"):
+        func.functional_call(net, ({"a": X}, {"a": X}), X)
+
+
+def test_parameters_of_modules_are_stacked():
+    parameters, buffers = func.stack_module_state([nn.Linear(2, 1), nn.Linear(2, 1)])
+    assert parameters["weight"].shape == (2, 1, 2) and parameters["weight"].is_leaf and buffers == {}
+    assert parameters["weight"].requires_grad

@@ -1,0 +1,141 @@
+"""Distributions in general: validation, combinations, divergences by registration, names of PyTorch's modules."""
+
+import importlib
+import math
+
+import pytest
+
+import flambeau as torch
+from flambeau import distributions as D
+from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError
+from tests.distributions.needs import SPECIAL, needs
+
+
+def test_parameters_are_broadcast_and_numbers_become_float32():
+    normal = D.Normal(torch.zeros(2, 1), torch.ones(3))
+    assert (normal.batch_shape, normal.event_shape, normal.loc.shape) == ((2, 3), (), (2, 3))
+    assert D.Normal(0, 1).loc.dtype is torch.float32
+    assert D.Normal(torch.zeros(1, dtype=torch.float64), 1).scale.dtype is torch.float64
+    assert D.Exponential(torch.tensor([1, 2])).rate.dtype is torch.float32
+    assert repr(D.Normal(0.0, 1.0)) == "Normal(loc: 0.0, scale: 1.0)"
+    assert repr(normal) == "Normal(loc: torch.Size([2, 3]), scale: torch.Size([2, 3]))"
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [(lambda: D.Normal(0.0, -1.0), r"Normal: .*scale .*GreaterThan\(lower_bound=0.0\).*-1"),
+     (lambda: D.Normal(0.0, math.nan), "Normal: .*scale"), (lambda: D.Uniform(1.0, 0.0), "Uniform: low .*1.0 and 0.0"),
+     (lambda: D.Bernoulli(2.0), "Bernoulli: .*probs"), (lambda: D.Bernoulli(), "Bernoulli: either probs or logits"),
+     (lambda: D.Bernoulli(0.5, logits=0.0), "Bernoulli: either"), (lambda: D.Geometric(0.0), "Geometric: probs"),
+     (lambda: D.Independent(D.Normal(0.0, 1.0), 1), r"Independent: .*<= 0.*\[\].*got 1"),
+     (lambda: D.MultivariateNormal(torch.zeros(2)), "MultivariateNormal: exactly one"),
+     (lambda: D.MultivariateNormal(torch.zeros(2), -torch.eye(2)), "MultivariateNormal: .*covariance_matrix"),
+     (lambda: D.Normal("a", 1), "broadcast_all: .*'a'"),
+     (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), [3]), r"TransformedDistribution: .*\[3\]"),
+     (lambda: D.LKJCholesky(1), "LKJCholesky: dim .*got 1")],
+)  # fmt: skip
+def test_wrong_parameters(make, text):
+    with pytest.raises(ArgumentError, match=text):
+        make()
+
+
+def test_wrong_values():
+    normal = D.Normal(torch.zeros(2), 1.0)
+    with pytest.raises(ValueError, match="Normal: the value must be a Tensor, got 3.0"):
+        normal.log_prob(3.0)
+    with pytest.raises(ArgumentError, match=r"Normal: .*\[3\].*\[2\]"):
+        normal.log_prob(torch.zeros(3))
+    with pytest.raises(ArgumentError, match=r"Exponential: .*GreaterThanEq\(lower_bound=0.0\).*-1"):
+        D.Exponential(1.0).log_prob(torch.tensor(-1.0))
+    assert D.Exponential(1.0, validate_args=False).log_prob(torch.tensor(-1.0)).item() == 1
+    with pytest.raises(NotSupportedError, match="Bernoulli: cdf"):
+        D.Bernoulli(0.5).cdf(torch.tensor(1.0))
+
+
+def test_validation_can_be_turned_off():
+    D.Distribution.set_default_validate_args(False)
+    try:
+        assert D.Normal(0.0, -1.0).scale.item() == -1
+    finally:
+        D.Distribution.set_default_validate_args(True)
+    with pytest.raises(ArgumentError, match="set_default_validate_args: .*3"):
+        D.Distribution.set_default_validate_args(3)
+
+
+def test_gradients_reach_parameters_that_are_computed():
+    probs = torch.tensor([0.2, 0.7], requires_grad=True)
+    with torch.no_grad():
+        bernoulli = D.Bernoulli(probs)
+    bernoulli.log_prob(torch.tensor([1.0, 0.0])).sum().backward()
+    assert probs.grad.tolist() == pytest.approx([5.0, -1 / 0.3], rel=1e-5)
+
+
+def test_independent_dimensions_are_summed():
+    base = D.Normal(torch.zeros(2, 3), 1.0)
+    found = D.Independent(base, 1)
+    value = torch.arange(6.0).reshape(2, 3)
+    assert (found.batch_shape, found.event_shape) == ((2,), (3,))
+    assert found.log_prob(value).equal(base.log_prob(value).sum(-1)) and found.entropy().equal(base.entropy().sum(-1))
+    assert found.expand((4, 2)).log_prob(value).shape == (4, 2)
+    assert D.kl_divergence(found, D.Independent(D.Normal(torch.ones(2, 3), 1.0), 1)).tolist() == [1.5, 1.5]
+    assert repr(found) == f"Independent({base}, 1)"
+
+
+@needs(*SPECIAL)
+def test_mixtures():
+    weights, means = torch.tensor([0.25, 0.75]), torch.tensor([[-1.0, 1.0], [0.0, 4.0]])
+    mixture = D.MixtureSameFamily(D.Categorical(weights), D.Normal(means, 1.0))
+    assert mixture.mean.tolist() == [0.5, 3.0] and mixture.variance.tolist() == [1.75, 4.0]
+    value = torch.tensor([0.0, 1.0])
+    parts = D.Normal(means, 1.0).log_prob(value.unsqueeze(-1)).exp()
+    assert mixture.log_prob(value).exp().tolist() == pytest.approx((parts * weights).sum(-1).tolist())
+    assert mixture.expand((3, 2)).log_prob(value).shape == (3, 2)
+    with pytest.raises(ArgumentError, match="MixtureSameFamily: .*3 components"):
+        D.MixtureSameFamily(D.Categorical(torch.ones(3)), D.Normal(means, 1.0))
+
+
+@needs("logsumexp")
+def test_values_of_discrete_distributions():
+    assert D.Bernoulli(torch.tensor([0.5, 0.1])).enumerate_support().tolist() == [[0, 0], [1, 1]]
+    assert D.Bernoulli(torch.tensor([0.5, 0.1])).enumerate_support(False).tolist() == [[0], [1]]
+    assert D.Binomial(2, torch.tensor(0.5)).enumerate_support().tolist() == [0, 1, 2]
+    assert D.Categorical(torch.ones(2, 3)).enumerate_support().tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert D.OneHotCategorical(torch.ones(2)).enumerate_support().tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_divergence_is_found_by_the_nearest_classes():
+    class Own(D.Normal):
+        pass
+
+    assert D.kl_divergence(Own(0.0, 1.0), D.Normal(1.0, 1.0)).item() == 0.5
+    D.register_kl(Own, D.Normal)(lambda p, q: "own")
+    assert D.kl_divergence(Own(0.0, 1.0), D.Normal(1.0, 1.0)) == "own"
+    with pytest.raises(NotSupportedError, match="kl_divergence: .*Normal and Poisson"):
+        D.kl_divergence(D.Normal(0.0, 1.0), D.Poisson(1.0))
+    with pytest.raises(ArgumentTypeError, match="register_kl: .*int"):
+        D.register_kl(int, D.Normal)
+
+
+def test_the_divergence_of_an_exponential_family_agrees_with_the_formula():
+    p, q = D.Normal(torch.tensor([0.0, 1.0]), 2.0), D.Normal(torch.tensor([1.0, 3.0]), 0.5)
+    general = D.kl._registered[D.ExponentialFamily, D.ExponentialFamily](p, q)
+    assert general.tolist() == pytest.approx(D.kl_divergence(p, q).tolist(), rel=1e-5)
+    assert D.ExponentialFamily.entropy(p).tolist() == pytest.approx(p.entropy().tolist(), rel=1e-5)
+
+
+def test_modules_have_pytorchs_names():
+    names = {
+        "normal": "Normal", "categorical": "Categorical", "dirichlet": "Dirichlet", "utils": "broadcast_all",
+        "transformed_distribution": "TransformedDistribution", "relaxed_bernoulli": "RelaxedBernoulli",
+        "kl": "kl_divergence", "constraints": "positive",
+    }  # fmt: skip
+    for name, cls in names.items():
+        module = importlib.import_module(f"flambeau.distributions.{name}")
+        assert hasattr(module, cls) and getattr(D, name) is module
+
+
+def test_triangles_as_vectors():
+    matrix = torch.tensor([[1.0, 0.0], [2.0, 3.0]])
+    vector = D.utils.tril_matrix_to_vec(matrix)
+    assert vector.tolist() == [1, 2, 3] and D.utils.vec_to_tril_matrix(vector).equal(matrix)
+    assert D.utils.vec_to_tril_matrix(torch.tensor([5.0]), -1).tolist() == [[0, 0], [5, 0]]

@@ -1,0 +1,166 @@
+"""Transforms, constraints and their registries: inverses, determinants, shapes."""
+
+import math
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.autograd.functional import jacobian
+from flambeau.distributions import Normal, TransformedDistribution, biject_to, constraints, transform_to, transforms
+from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError
+from tests.distributions.needs import needs
+
+X = torch.tensor([[0.3, -1.2, 0.8], [2.0, 0.1, -0.4]], dtype=torch.float64)
+BIJECTIONS = {
+    "exp": transforms.ExpTransform(), "sigmoid": transforms.SigmoidTransform(), "tanh": transforms.TanhTransform(),
+    "softplus": transforms.SoftplusTransform(), "affine": transforms.AffineTransform(1.0, -2.0),
+    "vector affine": transforms.AffineTransform(torch.zeros(3), torch.tensor([1.0, -2.0, 0.5]), event_dim=1),
+    "composed": transforms.ComposeTransform([transforms.AffineTransform(1.0, 2.0), transforms.SigmoidTransform()]),
+    "stick": transforms.StickBreakingTransform(), "correlations": transforms.CorrCholeskyTransform(),
+    "independent": transforms.IndependentTransform(transforms.ExpTransform(), 1),
+    "reshape": transforms.ReshapeTransform((3,), (1, 3)), "inverse": transforms.ExpTransform().inv.inv,
+    "cat": transforms.CatTransform([transforms.ExpTransform(), transforms.TanhTransform()], -1, [1, 2]),
+    "stack": transforms.StackTransform([transforms.ExpTransform()] * 3, -1),
+}  # fmt: skip
+
+
+PRODUCTS = needs("cumprod")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=PRODUCTS) if name in ("stick", "correlations") else name for name in BIJECTIONS]
+)
+def test_an_inverse_undoes_a_bijection(name):
+    transform = BIJECTIONS[name]
+    y = transform(X)
+    np.testing.assert_allclose(transform.inv(y).numpy(), X.numpy(), rtol=1e-6, atol=1e-9)
+    assert transform.bijective and transform.inv.inv == transform
+    assert y.shape == transform.forward_shape(X.shape) and X.shape == transform.inverse_shape(y.shape)
+    assert transform.codomain.check(y).all()
+
+
+@pytest.mark.parametrize("name", [name for name in BIJECTIONS if name not in ("stick", "correlations", "reshape")])
+def test_the_determinant_is_that_of_the_jacobian(name):
+    transform, x = BIJECTIONS[name], X[0]
+    y = transform(x)
+    expected = jacobian(transform, x).det().abs().log().item()
+    assert transform.log_abs_det_jacobian(x, y).sum().item() == pytest.approx(expected, abs=1e-6)
+
+
+@PRODUCTS
+def test_the_determinant_of_breaking_a_stick_leaves_the_last_part_out():
+    transform = BIJECTIONS["stick"]
+    y = transform(X[0])
+    expected = jacobian(lambda x: transform(x)[:3], X[0]).det().log().item()
+    assert transform.log_abs_det_jacobian(X[0], y).item() == pytest.approx(expected, abs=1e-6)
+    assert y.sum().item() == pytest.approx(1)
+
+
+def test_a_cache_keeps_the_argument():
+    transform = transforms.ExpTransform(cache_size=1)
+    y = transform(X)
+    assert transform.inv(y) is X and transform(X) is y
+    assert transforms.ExpTransform().with_cache().inv.inv._cache_size == 1
+
+
+def test_transforms_that_are_no_bijections():
+    assert transforms.AbsTransform()(X).tolist() == X.abs().tolist()
+    assert transforms.SoftmaxTransform()(X).sum(-1).tolist() == pytest.approx([1, 1])
+    matrix = torch.tensor([[0.5, 9.0], [1.0, -1.0]], dtype=torch.float64)
+    lower = transforms.LowerCholeskyTransform()(matrix)
+    assert lower.tolist() == [[math.exp(0.5), 0], [1.0, pytest.approx(math.exp(-1))]]
+    definite = transforms.PositiveDefiniteTransform()(matrix)
+    np.testing.assert_allclose(definite.numpy(), (lower @ lower.mT).numpy())
+    assert constraints.positive_definite.check(definite).item()
+    with pytest.raises(NotSupportedError, match="AbsTransform: sign"):
+        _ = transforms.AbsTransform().sign
+    with pytest.raises(ArgumentError, match=r"ReshapeTransform: .*\[3\].*\[2\]"):
+        transforms.ReshapeTransform((3,), (2,))
+
+
+def test_equality():
+    assert transforms.ExpTransform() == transforms.ExpTransform() != transforms.TanhTransform()
+    assert transforms.AffineTransform(0, 1) == transforms.AffineTransform(0, 1) != transforms.AffineTransform(0, 2)
+    assert transforms.ExpTransform().inv == transforms.ExpTransform().inv
+
+
+@PRODUCTS
+def test_a_transformed_distribution():
+    base = Normal(torch.zeros(3, dtype=torch.float64), 1.0)
+    found = TransformedDistribution(base, [transforms.AffineTransform(1.0, -2.0), transforms.ExpTransform()])
+    value = torch.tensor([0.5, 1.0, 4.0], dtype=torch.float64)
+    x = (1 - value.log()) / 2
+    np.testing.assert_allclose(found.log_prob(value).numpy(), (base.log_prob(x) - (2 * value).log()).numpy())
+    np.testing.assert_allclose(found.cdf(value).numpy(), (1 - base.cdf(x)).numpy())
+    assert found.expand((2, 3)).batch_shape == (2, 3) and repr(found.support) == "GreaterThan(lower_bound=0.0)"
+    vector = TransformedDistribution(base, transforms.StickBreakingTransform())
+    assert (vector.batch_shape, vector.event_shape) == ((), (4,)) and vector.rsample((2,)).shape == (2, 4)
+
+
+# constraints
+
+CHECKS = [
+    (constraints.boolean, [0.0, 1.0, 2.0], [True, True, False]),
+    (constraints.nonnegative_integer, [-1.0, 0.0, 1.5], [False, True, False]),
+    (constraints.positive_integer, [0.0, 1.0, 1.5], [False, True, False]),
+    (constraints.integer_interval(0, 2), [0.0, 3.0, 0.5], [True, False, False]),
+    (constraints.real, [0.0, math.nan, math.inf], [True, False, True]),
+    (constraints.positive, [0.0, 1.0, -1.0], [False, True, False]),
+    (constraints.nonnegative, [0.0, 1.0, -1.0], [True, True, False]),
+    (constraints.less_than(1.0), [0.0, 1.0, 2.0], [True, False, False]),
+    (constraints.unit_interval, [0.0, 1.0, 2.0], [True, True, False]),
+    (constraints.half_open_interval(0, 1), [0.0, 1.0, 2.0], [True, False, False]),
+    (constraints.simplex, [[0.5, 0.5], [0.5, 0.6]], [True, False]),
+    (constraints.one_hot, [[0.0, 1.0], [1.0, 1.0]], [True, False]),
+    (constraints.multinomial(2), [[1.0, 1.0], [3.0, 0.0]], [True, False]),
+    (constraints.real_vector, [[1.0, math.nan], [1.0, 2.0]], [False, True]),
+    (constraints.lower_triangular, [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 1.0], [0.0, 1.0]]], [True, False]),
+    (constraints.lower_cholesky, [[[1.0, 0.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, -1.0]]], [True, False]),
+    (constraints.corr_cholesky, [[[1.0, 0.0], [0.6, 0.8]], [[1.0, 0.0], [0.6, 1.0]]], [True, False]),
+    (constraints.positive_definite, [[[2.0, 1.0], [1.0, 1.0]], [[1.0, 2.0], [2.0, 1.0]]], [True, False]),
+    (constraints.positive_semidefinite, [[[1.0, 1.0], [1.0, 1.0]], [[1.0, 2.0], [2.0, 1.0]]], [True, False]),
+    (constraints.symmetric, [[[1.0, 2.0], [2.0, 1.0]], [[1.0, 2.0], [0.0, 1.0]]], [True, False]),
+    (constraints.square, [[[1.0, 2.0]]], [False]),
+    (constraints.cat([constraints.positive, constraints.real], -1, [1, 2]), [-1.0, -1.0, 1.0], [False, True, True]),
+    (constraints.stack([constraints.positive, constraints.real], -1), [-1.0, -1.0], [False, True]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraint", "values", "expected"), CHECKS)
+def test_a_constraint_says_which_events_satisfy_it(constraint, values, expected):
+    assert constraint.check(torch.tensor(values, dtype=torch.float64)).tolist() == expected
+
+
+def test_properties_of_constraints():
+    assert repr(constraints.unit_interval) == "Interval(lower_bound=0.0, upper_bound=1.0)"
+    assert repr(constraints.real_vector) == "IndependentConstraint(Real(), 1)"
+    assert (constraints.real_vector.event_dim, constraints.simplex.event_dim, constraints.square.event_dim) == (1, 1, 2)
+    assert constraints.is_dependent(constraints.dependent) and not constraints.is_dependent(constraints.real)
+    with pytest.raises(NotSupportedError, match="event_dim cannot be determined"):
+        _ = constraints.dependent.event_dim
+    with pytest.raises(ArgumentError, match="dependent"):
+        constraints.dependent.check(X)
+
+
+@pytest.mark.parametrize("registry", [biject_to, transform_to])
+@pytest.mark.parametrize(
+    "constraint",
+    [constraints.real, constraints.positive, constraints.greater_than(2.0), constraints.less_than(-1.0),
+     constraints.interval(-1.0, 3.0), constraints.unit_interval, pytest.param(constraints.simplex, marks=PRODUCTS),
+     pytest.param(constraints.corr_cholesky, marks=PRODUCTS), constraints.independent(constraints.positive, 1)],
+)  # fmt: skip
+def test_a_registered_transform_leads_into_the_constraint(registry, constraint):
+    assert constraint.check(registry(constraint)(X)).all()
+
+
+def test_registering_transforms():
+    class Own(constraints.Constraint):
+        pass
+
+    with pytest.raises(NotSupportedError, match="Own constraints"):
+        biject_to(Own())
+    biject_to.register(Own(), lambda constraint: transforms.ExpTransform())
+    assert biject_to(Own()) == transforms.ExpTransform()
+    with pytest.raises(ArgumentTypeError, match="register: .*got 3"):
+        biject_to.register(3, lambda constraint: None)
