@@ -14,6 +14,7 @@ from ..core.tensor import TensorBase
 from ..dtypes import dtype, int64, uint8
 from ..errors import ArgumentTypeError, DeviceNameError, ValueRangeError, naming, shown
 from ..host import np
+from ..ops.philox import is_portable
 from ..runtime.device import CPU_INDEX, cuda_index
 from ..runtime.generator import Tensors, default_generator, set_states
 from . import checks
@@ -182,6 +183,34 @@ def _every_device(name: str, what: str) -> list[int]:
             stacklevel=4,
         )
     return [cuda_index(index) for index in range(count)]
+
+
+class portable:
+    """Draw random numbers that are equal on the CPU, on virtual GPUs and on every NVIDIA GPU, instead of PyTorch's.
+
+    The call selects the stream for the whole process; as a context, it restores the former choice at the end.
+    mode: False selects PyTorch's numbers.
+
+    Element i of a result depends on the generator's seed, the numbers drawn before and i alone, so the numbers of a GPU
+    do not depend on its size.  Uniform and normal values, integers, permutations, Bernoulli's and dropout's masks have
+    the same bits everywhere; those of other distributions may differ in rounding.
+    Example:
+        >>> _ = torch.manual_seed(3)
+        >>> with torch.random.portable():
+        ...     torch.equal(torch.rand(5), torch.rand(5, device="cuda").cpu())
+        True
+    """
+
+    def __init__(self, mode: bool = True) -> None:
+        checks.flag("portable", "mode", mode)
+        self.former = is_portable.value
+        is_portable.value = mode
+
+    def __enter__(self) -> None:
+        """Return nothing: the call has selected the stream."""
+
+    def __exit__(self, *raised: object) -> None:
+        is_portable.value = self.former
 
 
 def rand(

@@ -1,0 +1,249 @@
+"""Random numbers on the CPU, equal to PyTorch's: distributions of the Mersenne Twister's words.
+
+Every function gets the state of a generator (runtime/random_state.py) and writes arrays.  A draw takes words in the
+order of the elements in memory:
+
+- One word gives 24 bits of a float32 fraction, two give 53 bits of a float64 fraction or a 64-bit integer.
+- `uniform` in float32 and half types, and `bernoulli` by a tensor of such probabilities, take float32 fractions.
+  Every other distribution takes float64 fractions in every type.
+- Normal values in contiguous memory of 16 or more elements are made in blocks of 16 from fractions of their own type;
+  the last 16 elements are drawn anew if their number is no multiple of 16.  All others come in pairs from float64
+  fractions, and the state keeps the second of a pair for the next draw.
+- Integers from less than 2^28 values are the remainder of one word, others that of two.
+
+Sums of a product have one rounding, as in PyTorch's kernels.  Logarithms and tangents in float64 are those of the C
+library: NumPy's differ in the last bit on some processors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..host import np, rounded, special
+from ..scalars import integer_range
+
+BLOCK = 16  # elements of normal values that are made together
+CHUNK = 1 << 15  # elements at a time, so that intermediate arrays stay in the processor's cache
+MANY = 4096  # values from which a logarithm by SciPy is worth its import
+WORD_SPAN = 1 << 28  # from which integers take two words
+_LOW24, _LOW53 = (1 << 24) - 1, (1 << 53) - 1
+_SPLIT = 134217729.0  # 2^27 + 1: splits a float64 number into halves of 26 bits
+
+
+def fractions(state: Any, count: int, is_wide: bool) -> Any:
+    """Draw `count` fractions in [0, 1): float64 if is_wide, else float32."""
+    if is_wide:
+        return (state.pairs(count) & np.uint64(_LOW53)).astype(np.float64) * 2.0**-53
+    words = state.words(count) & np.uint32(_LOW24)
+    return words.view(np.int32).astype(np.float32) * np.float32(2.0**-24)
+
+
+def fused(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c of arrays and numbers of one type, float32 or float64, with one rounding."""
+    if a.dtype == np.float32:
+        return (np.multiply(a, b, dtype=np.float64) + np.float64(c)).astype(np.float32)
+    product = a * b
+    a_high, b_high = _high(a), _high(b)
+    a_low, b_low = a - a_high, b - b_high
+    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    total = product + c
+    back = total - product
+    return total + (error + ((product - (total - back)) + (c - back)))
+
+
+def _high(x: Any) -> Any:
+    scaled = x * _SPLIT
+    return scaled - (scaled - x)
+
+
+def by_c(function: Callable[[float], float], x: Any) -> Any:
+    """A function of the C library on every element of a float64 array."""
+    return np.fromiter(map(function, x.reshape(-1).tolist()), np.float64, x.size).reshape(x.shape)
+
+
+def logarithm(x: Any) -> Any:
+    """The C library's logarithm of positive float64 numbers."""
+    return special.xlogy(1.0, x) if x.size >= MANY else by_c(math.log, x)
+
+
+def _parts(out: Any) -> Iterator[Any]:
+    """The elements of a contiguous array in parts of at most CHUNK elements."""
+    flat = out.reshape(-1)
+    if flat.size <= CHUNK:
+        yield flat
+        return
+    for start in range(0, flat.size, CHUNK):
+        yield flat[start : start + CHUNK]
+
+
+# uniform and normal
+
+
+def uniform(state: Any, out: Any, dtype: Any, low: float, high: float) -> None:
+    """Values of [low, high).  A value that is rounded up to `high` becomes `low`."""
+    number = dtype.wide.numpy.type
+    start, end = dtype.numpy.type(low), dtype.numpy.type(high)
+    first, span = number(low), number(number(high) - number(low))
+    is_plain = low == 0 and high == 1
+    for part in _parts(out):
+        values = fractions(state, part.size, number is np.float64)
+        if not is_plain:
+            values = fused(values, span, first)
+        part[...] = values
+        if dtype.itemsize == 2 or not is_plain:
+            part[part == end] = start
+
+
+def standard_normals(state: Any, count: int) -> Any:
+    """Draw `count` float64 normal values in pairs; the second of the last pair waits for the next draw."""
+    kept = state.next_normal
+    if kept is not None and count:
+        state.next_normal = None
+        return np.concatenate([[kept], standard_normals(state, count - 1)]) if count > 1 else np.array([kept])
+    pairs = fractions(state, count + count % 2, True)
+    radius = np.sqrt(-2 * by_c(math.log1p, -pairs[1::2]))
+    angle = 2 * math.pi * pairs[::2]
+    values = np.empty(len(pairs))
+    values[::2], values[1::2] = radius * np.cos(angle), radius * np.sin(angle)
+    if count % 2:
+        state.next_normal = float(values[-1])
+    return values[:count]
+
+
+def _block_normals(fractions: Any, mean: Any, std: Any) -> Any:
+    """Normal values of fractions whose number is a multiple of 16: Box and Muller's transform."""
+    rows = fractions.reshape(-1, BLOCK)
+    number = rows.dtype.type
+    half = BLOCK // 2
+    inverse = number(1) - rows[:, :half]
+    logs = np.log(inverse) if number is np.float32 else logarithm(inverse)
+    radius, angle = np.sqrt(number(-2) * logs), number(2 * math.pi) * rows[:, half:]
+    values = np.empty_like(rows)
+    np.multiply(radius, np.cos(angle), out=values[:, :half])
+    np.multiply(radius, np.sin(angle), out=values[:, half:])
+    return (values if mean == 0 and std == 1 else fused(values, std, mean)).reshape(-1)
+
+
+def normal(state: Any, out: Any, dtype: Any, mean: float, std: float, in_blocks: bool) -> None:
+    """Normal values.  in_blocks: whether the tensor is contiguous, and so made in blocks if it has 16 elements."""
+    flat = out.reshape(-1)
+    if not in_blocks or flat.size < BLOCK:
+        values = standard_normals(state, flat.size)
+        is_plain = mean == 0 and std == 1
+        flat[...] = rounded(values if is_plain else fused(values, np.float64(std), np.float64(mean)), dtype)
+        return
+    number = dtype.wide.numpy.type
+    is_wide, tail = number is np.float64, flat.size % BLOCK
+    center, scale = number(mean), number(std)
+    for part in _parts(flat[: flat.size - tail]):
+        part[...] = _block_normals(fractions(state, part.size, is_wide), center, scale)
+    if tail:
+        if dtype.itemsize > 2:
+            fractions(state, tail, is_wide)  # PyTorch draws for the tail twice, in half types once
+        flat[-BLOCK:] = _block_normals(fractions(state, BLOCK, is_wide), center, scale)
+
+
+def log_normal(state: Any, out: Any, dtype: Any, mean: float, std: float) -> None:
+    for part in _parts(out):
+        values = fused(standard_normals(state, part.size), np.float64(std), np.float64(mean))
+        part[...] = rounded(by_c(_exp, values), dtype)
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+# integers
+
+
+def integers(state: Any, out: Any, dtype: Any, low: int, span: int) -> None:
+    """Integers from `low` on, of `span` values; span 0 stands for 2^64."""
+    base = np.uint64(low % (1 << 64))
+    for part in _parts(out):
+        if 0 < span < WORD_SPAN:
+            drawn = (state.words(part.size) % np.uint32(span)).astype(np.int64)
+            part[...] = _as_elements(drawn + low, dtype)
+        else:
+            pairs = state.pairs(part.size)
+            part[...] = _as_elements(((pairs % np.uint64(span) if span else pairs) + base).view(np.int64), dtype)
+
+
+def all_integers(state: Any, out: Any, dtype: Any) -> None:
+    """Integers from 0 to the type's largest, or to that up to which a floating point type has all integers."""
+    span = count_of(dtype)
+    for part in _parts(out):
+        if dtype.itemsize == 8:
+            drawn = state.pairs(part.size) % np.uint64(span)
+        else:
+            drawn = state.words(part.size) % np.uint32(span)
+        part[...] = _as_elements(drawn.astype(np.int64), dtype)
+
+
+EXACT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # all smaller integers are represented
+
+
+def count_of(dtype: Any) -> int:
+    """The number of integers that `random_` without bounds draws from."""
+    if dtype.is_floating_point:
+        return (1 << EXACT_BITS[dtype.name]) + 1
+    return int(integer_range(dtype)[1]) + 1
+
+
+def _as_elements(integers: Any, dtype: Any) -> Any:
+    return integers.astype(dtype.wide.numpy) if dtype.is_floating_point else integers.astype(dtype.numpy)
+
+
+def permutation(state: Any, out: Any, dtype: Any) -> None:
+    """0 to n - 1, shuffled by the exchanges of R. Durstenfeld: element i with one of those from i on."""
+    count = out.size
+    order = list(range(count))
+    left = np.arange(count, 1, -1, dtype=np.uint32)
+    for at, step in enumerate((state.words(max(count - 1, 0)) % left).tolist()):
+        other = at + step
+        order[at], order[other] = order[other], order[at]
+    out[...] = _as_elements(np.array(order, np.int64), dtype)
+
+
+# distributions of float64 fractions
+
+
+def bernoulli(state: Any, out: Any, dtype: Any, p: float) -> None:
+    for part in _parts(out):
+        part[...] = fractions(state, part.size, True) < p
+
+
+def bernoulli_each(state: Any, out: Any, p: Any) -> None:
+    """1 with the probabilities of an array, in float64 or float32."""
+    for part, chances in zip(_parts(out), _parts(p)):
+        part[...] = fractions(state, part.size, p.dtype == np.float64) < chances
+
+
+def exponential(state: Any, out: Any, dtype: Any, rate: float) -> None:
+    for part in _parts(out):
+        part[...] = rounded(-1.0 / rate * by_c(math.log1p, -fractions(state, part.size, True)), dtype)
+
+
+def cauchy(state: Any, out: Any, dtype: Any, median: float, sigma: float) -> None:
+    for part in _parts(out):
+        turns = by_c(math.tan, math.pi * (fractions(state, part.size, True) - 0.5))
+        part[...] = rounded(fused(turns, np.float64(sigma), np.float64(median)), dtype)
+
+
+def geometric(state: Any, out: Any, dtype: Any, p: float) -> None:
+    for part in _parts(out):
+        drawn = fractions(state, part.size, True)
+        with np.errstate(divide="ignore"):
+            tries = np.ceil(logarithm(np.maximum(drawn, 5e-324)) / math.log1p(-p))
+        part[...] = rounded(tries, dtype) if dtype.is_floating_point else tries.astype(np.int64).astype(dtype.numpy)
+
+
+def dropout(state: Any, mask: Any, out: Any, input: Any, p: float, scale: float) -> None:
+    """Keep each element with probability 1 - p, scaled; set the others to 0."""
+    for kept, part, given in zip(_parts(mask), _parts(out), _parts(input)):
+        kept[...] = fractions(state, part.size, True) < 1 - p
+        part[...] = np.multiply(given, np.where(kept, given.dtype.type(scale), given.dtype.type(0)))
