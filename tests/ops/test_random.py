@@ -1,9 +1,12 @@
-"""Random numbers on the CPU equal PyTorch's: values that PyTorch 2.13 gives after `manual_seed(0)`."""
+"""Random numbers equal PyTorch's; those of the CPU: values that PyTorch 2.13 gives after `manual_seed(0)`."""
 
+import numpy as np
 import pytest
 
 import flambeau as torch
 from flambeau.errors import ArgumentError, DtypeError
+from flambeau.ops import cuda_random
+from flambeau.ops.philox import philox4x32
 
 VALUES = [
     ("torch.rand(3)", [0.49625658988952637, 0.7682217955589294, 0.08847743272781372]),
@@ -109,3 +112,99 @@ def test_the_portable_stream_is_a_choice(name, gpus):
         with torch.random.portable(False):
             assert drawn() == usual
     assert drawn() == usual
+
+
+# CUDA devices
+
+
+@pytest.mark.parametrize(
+    ("seed", "call", "values"),
+    [
+        (0, "randn", [-0.9247, -0.4253, -2.6438]),
+        (42, "randn", [0.1940, 2.1614, -0.1721, 0.8491]),
+        (0, "rand", [0.3990, 0.5167, 0.0249]),
+        (42, "rand", [0.6130, 0.0101, 0.3984, 0.0403]),
+    ],
+)
+def test_values_of_a_gpu_are_those_of_pytorch(seed, call, values, gpus):
+    torch.manual_seed(seed)
+    assert getattr(torch, call)(len(values), device="cuda").tolist() == pytest.approx(values, abs=5.1e-5)
+
+
+THREADS = 132 * 2048  # of an H200
+
+
+@pytest.mark.parametrize(
+    ("draw", "numel", "words"),
+    [
+        (lambda n: torch.rand(n, device="cuda"), 1, 4),
+        (lambda n: torch.rand(n, device="cuda"), 4 * THREADS, 4),
+        (lambda n: torch.rand(n, device="cuda"), 4 * THREADS + 1, 8),
+        (lambda n: torch.rand(n, device="cuda", dtype=torch.float64), 2 * THREADS + 1, 8),
+        (lambda n: torch.randint(1 << 28, (n,), device="cuda"), 2 * THREADS, 4),
+        (lambda n: torch.bernoulli(torch.full((n,), 0.5, device="cuda")), 9, 12),
+        (lambda n: torch.dropout(torch.ones(n, device="cuda"), 0.5, True), 4 * THREADS + 8, 8),
+        (lambda n: torch.randperm(n, device="cuda"), 1000, 1004),
+        (lambda n: torch.rand(n, device="cuda"), 0, 0),
+    ],
+)
+@pytest.mark.devices(1)
+def test_a_call_on_a_gpu_advances_the_offset_as_in_pytorch(draw, numel, words, gpus):
+    generator = torch.cuda.default_generators[0]
+    generator.set_offset(0)
+    draw(numel)
+    assert generator.get_offset() == words
+
+
+def sequence(seed, thread, counter=0):
+    """The words of one counter of one thread."""
+    found = philox4x32([np.array([word], np.uint64) for word in (counter, 0, thread, 0)], [seed, 0])
+    return [int(word[0]) for word in found]
+
+
+def test_a_thread_of_a_gpu_fills_elements_that_are_apart(gpus):
+    """Element i is word i // T % 4 of counter i // 4T of thread i % T."""
+    torch.manual_seed(9)
+    numel = 4 * THREADS + 10
+    found = torch.empty(numel, dtype=torch.int64, device="cuda").random_(1 << 20).cpu().numpy()
+    for element in (0, 5, THREADS - 1, THREADS, 2 * THREADS + 7, 4 * THREADS, numel - 1):
+        word = sequence(9, element % THREADS, element // (4 * THREADS))[element // THREADS % 4]
+        assert found[element] == word % (1 << 20)
+
+
+def test_dropout_takes_neighbouring_words_where_elements_are_loaded_at_once(gpus):
+    for numel, thread, word in ((16, 13 // 8 % 256, 13 % 4), (12, 9 // 4, 9 % 4), (10, 9 // 2, 1), (11, 9, 0)):
+        torch.manual_seed(9)
+        found = torch.dropout(torch.ones(numel, device="cuda"), 0.5, True)[9 if numel < 16 else 13].item()
+        counter = 1 if numel == 16 else 0  # element 13 is in the second half of eight
+        fraction = (sequence(9, thread, counter)[word] + 0.5) / (1 << 32)
+        assert found == (2.0 if fraction < 0.5 else 0.0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 1000, 40000])
+def test_a_permutation_on_a_gpu_has_every_index_once(n, gpus):
+    assert torch.randperm(n, device="cuda").sort().values.tolist() == list(range(n))
+
+
+def test_equal_keys_of_a_permutation_are_shuffled():
+    order, keys = np.arange(8), np.array([1, 2, 2, 2, 5, 6, 6, 7])
+    cuda_random.shuffle_kernel().reference(order, keys, None, 4, 0, 8)
+    word, other = sequence(4, 1), sequence(4, 5)
+    expected = list(range(8))
+    for left, drawn in ((2, word[0]), (1, word[1])):
+        at = 1 + drawn % (left + 1)
+        expected[1 + left], expected[at] = expected[at], expected[1 + left]
+    if other[0] % 2 == 0:
+        expected[5:7] = [6, 5]
+    assert order.tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["exponential_", "cauchy_", "log_normal_", "geometric_"])
+def test_a_distribution_has_its_median_on_a_gpu_in_both_streams(name, gpus):
+    arguments = {"exponential_": (2.0,), "cauchy_": (1.0, 2.0), "log_normal_": (0.5, 1.0), "geometric_": (0.25,)}[name]
+    median = {"exponential_": 0.3466, "cauchy_": 1.0, "log_normal_": 1.6487, "geometric_": 3.0}[name]
+    for is_portable in (False, True):
+        with torch.random.portable(is_portable):
+            for dtype in (torch.float32, torch.float64, torch.float16):
+                x = getattr(torch.empty(50_001, dtype=dtype, device="cuda"), name)(*arguments)
+                assert x.double().sort().values[25_000].item() == pytest.approx(median, rel=0.05)

@@ -68,6 +68,14 @@ def test_a_generator_of_another_device_is_refused():
         torch.empty(3, device="cuda").uniform_(generator=torch.Generator())
 
 
+def test_default_generators_are_those_that_calls_without_one_use():
+    own, cuda = torch.default_generator, torch.cuda.default_generators[1]
+    assert own is torch.random.default_generator and own is torch.manual_seed(4)
+    found = [torch.rand(3).tolist(), torch.rand(3, device="cuda:1").tolist()]
+    torch.manual_seed(4)
+    assert [torch.rand(3, device=each.device, generator=each).tolist() for each in (own, cuda)] == found
+
+
 @pytest.fixture
 def not_started():
     previous = thread.swap_machine(Machine(Gpus("virtual", 2)))

@@ -206,7 +206,7 @@ def random_kernel(name: str, dtype: dtype, maker: str, fields: Sequence[Param], 
     make: called with (seed, first, numel, *fields), returns the same values on the host.
     """
     entry = f"{name}_{dtype.name}"
-    arguments = "".join(f", {_declared(param)}" for param in fields)
+    arguments = "".join(f", {declared(param)}" for param in fields)
     source = f"""{PHILOX}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     {dtype.cuda}* out{arguments}, const long long* state, unsigned long long seed, unsigned long long first,
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     return Kernel(entry, source, [*params, *DRAWN], reference, 20.0)
 
 
-def _declared(param: Param) -> str:
+def declared(param: Param) -> str:
     if isinstance(param, Pointer):
         return f"{'const ' if param.access == 'r' else ''}{param.dtype.cuda}* {param.name}"
     assert isinstance(param, Scalar)

@@ -20,8 +20,9 @@ from .. import strides as st
 from ..dtypes import bool_, dtype, float32, float64, int64
 from ..errors import ArgumentError, DtypeError, ShapeError, ValueRangeError
 from ..host import np
+from ..kernel import Grid
 from ..scalars import integer_range
-from . import host_random, philox
+from . import cuda_random, host_random, philox
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
 from .philox import CHANCE_HINT, KEY_SPAN, fill_random, is_portable, per_counter
 from .pointwise import floating_only, numpy_type, pointwise
@@ -159,11 +160,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
             hint=f"exchange them: ({high}, {low})",
             operator="uniform",
         )
-    memory, dtype, bounds = memory_of(call, input), input.dtype, (float(low), float(high))
-    if draws_on_host(call):
-        return draw(call, memory, generator, host_random.uniform, *bounds)
-    fill_random(call, memory.drawn, philox.uniform_kernel(dtype), per_counter(dtype), bounds, generator)
-    return memory.done(call)
+    return _fill(call, input, generator, "uniform", (float(low), float(high)))
 
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _negative_deviation)
@@ -184,10 +181,21 @@ def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, gene
             hint="std is a standard deviation; mean comes before it",
             operator="normal",
         )
-    memory, dtype, moments = memory_of(call, input), input.dtype, (float(mean), float(std))
+    return _fill(call, input, generator, "normal", (float(mean), float(std)))
+
+
+def _fill(call: Call, input: Any, generator: Any, name: str, values: tuple[float, float]) -> Any:
+    """Draw a tensor like `input` by the functions or the kernels that are named after `uniform` or `normal`."""
+    memory, dtype = memory_of(call, input), input.dtype
     if draws_on_host(call):
-        return draw(call, memory, generator, host_random.normal, *moments, memory.is_plain)
-    fill_random(call, memory.drawn, philox.normal_kernel(dtype), per_counter(dtype), moments, generator)
+        own = (memory.is_plain,) if name == "normal" else ()
+        return draw(call, memory, generator, getattr(host_random, name), *values, *own)
+    if is_portable.value:
+        kernel = getattr(philox, f"{name}_kernel")(dtype)
+        fill_random(call, memory.drawn, kernel, per_counter(dtype), values, generator)
+    else:
+        kernel = getattr(cuda_random, f"{name}_kernel")(dtype)
+        cuda_random.fill(call, memory.drawn, kernel, per_counter(dtype), values, generator)
     return memory.done(call)
 
 
@@ -210,15 +218,23 @@ def random(call: Call, input: Operand, low: int | None = None, high: int | None 
         (tensor(0), tensor(9))
     """
     start, end = _random_range(input.dtype, low, high)
-    memory, dtype = memory_of(call, input), input.dtype
-    if draws_on_host(call):
-        if low is None and high is None:
-            return draw(call, memory, generator, host_random.all_integers)
+    memory, dtype, is_whole = memory_of(call, input), input.dtype, low is None and high is None
+    if not is_portable.value and not is_whole:
         start, end = _represented(dtype, start, end)
-        return draw(call, memory, generator, host_random.integers, start, (end - start) % (1 << 64))
-    is_narrow = end - start <= 1 << 32
-    kernel, bounds = philox.integer_kernel(dtype, is_narrow), (start, (end - start) % (1 << 64))
-    fill_random(call, memory.drawn, kernel, 4 if is_narrow else 2, bounds, generator)
+    bounds = start, (end - start) % (1 << 64)
+    if draws_on_host(call):
+        if is_whole:
+            return draw(call, memory, generator, host_random.all_integers)
+        return draw(call, memory, generator, host_random.integers, *bounds)
+    if is_portable.value:
+        is_narrow = end - start <= 1 << 32
+        fill_random(
+            call, memory.drawn, philox.integer_kernel(dtype, is_narrow), 4 if is_narrow else 2, bounds, generator
+        )
+    else:
+        is_narrow = dtype.itemsize < 8 if is_whole else end - start < host_random.WORD_SPAN
+        kernel = cuda_random.integer_kernel(dtype, is_narrow)
+        cuda_random.fill(call, memory.drawn, kernel, 4 if is_narrow else 2, bounds, generator)
     return memory.done(call)
 
 
@@ -284,11 +300,12 @@ def _check_positive(name: str, what: str, value: float) -> None:
 
 def _applied(call: Call, name: str, *operands: Any) -> Any:
     """Lower another operator into a call.  Returns its result in memory of its own."""
-    given, call.given = call.given, None
+    before = call.given, call.name
+    call.given, call.name = None, name
     try:
         return REGISTRY[name].lower(call, *operands)
     finally:
-        call.given = given
+        call.given, call.name = before
 
 
 def _fractions(call: Call, memory: Memory, generator: Any) -> Any:
@@ -297,6 +314,11 @@ def _fractions(call: Call, memory: Memory, generator: Any) -> Any:
     drawn = call.scratch(memory.drawn.shape, wide)
     fill_random(call, drawn, philox.uniform_kernel(wide), per_counter(wide), (0.0, 1.0), generator)
     return drawn
+
+
+def _fill_on_cuda(call: Call, memory: Memory, generator: Any, kernel: Any, values: tuple[float, ...]) -> Any:
+    cuda_random.fill(call, memory.drawn, kernel, cuda_random.per_counter(memory.drawn.dtype), values, generator)
+    return memory.done(call)
 
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _wrong_rates)
@@ -314,6 +336,8 @@ def exponential(call: Call, input: Operand, lambd: float = 1.0, *, generator: An
     memory = memory_of(call, input)
     if draws_on_host(call):
         return draw(call, memory, generator, host_random.exponential, float(lambd))
+    if not is_portable.value:
+        return _fill_on_cuda(call, memory, generator, cuda_random.exponential_kernel(input.dtype), (float(lambd),))
     if memory.drawn.numel():
         below = _applied(call, "neg", _fractions(call, memory, generator))
         call.assign(memory.drawn, _applied(call, "mul", _applied(call, "log1p", below), -1 / lambd))
@@ -335,6 +359,10 @@ def cauchy(call: Call, input: Operand, median: float = 0.0, sigma: float = 1.0, 
     memory = memory_of(call, input)
     if draws_on_host(call):
         return draw(call, memory, generator, host_random.cauchy, float(median), float(sigma))
+    if not is_portable.value:
+        return _fill_on_cuda(
+            call, memory, generator, cuda_random.cauchy_kernel(input.dtype), (float(median), float(sigma))
+        )
     if memory.drawn.numel():
         angle = _applied(call, "mul", _applied(call, "sub", _fractions(call, memory, generator), 0.5), math.pi)
         tangent = _applied(call, "div", _applied(call, "sin", angle), _applied(call, "cos", angle))
@@ -357,6 +385,10 @@ def log_normal(call: Call, input: Operand, mean: float = 1.0, std: float = 2.0, 
     memory = memory_of(call, input)
     if draws_on_host(call):
         return draw(call, memory, generator, host_random.log_normal, float(mean), float(std))
+    if not is_portable.value:
+        return _fill_on_cuda(
+            call, memory, generator, cuda_random.log_normal_kernel(input.dtype), (float(mean), float(std))
+        )
     if memory.drawn.numel():
         wide = memory.drawn.dtype.wide
         drawn = call.scratch(memory.drawn.shape, wide)
@@ -385,6 +417,8 @@ def geometric(call: Call, input: Operand, p: float, *, generator: Any = None) ->
     memory = memory_of(call, input)
     if draws_on_host(call):
         return draw(call, memory, generator, host_random.geometric, float(p))
+    if not is_portable.value:
+        return _fill_on_cuda(call, memory, generator, cuda_random.geometric_kernel(input.dtype), (float(p),))
     if memory.drawn.numel():
         logs = _applied(call, "log1p", _applied(call, "neg", _fractions(call, memory, generator)))
         trials = _applied(call, "ceil", _applied(call, "mul", logs, 1 / math.log1p(-p)))
@@ -434,16 +468,25 @@ def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any
             if memory.drawn.numel():
                 call.draw_on_host(host_random.bernoulli_each, generator, [memory.drawn], chances)
             return memory.done(call)
-        kernel = philox.bernoulli_each_kernel(input.dtype)
-        fill_random(call, memory.drawn, kernel, 4, (memory.of(call, chance, float32),), generator)
+        if is_portable.value:
+            kernel = philox.bernoulli_each_kernel(input.dtype)
+            fill_random(call, memory.drawn, kernel, 4, (memory.of(call, chance, float32),), generator)
+        elif numel := memory.drawn.numel():
+            wide = float64 if chance.dtype is float64 else float32
+            chances = memory.of(call, chance, wide)
+            drawn = call.random(cuda_random.CHANCE_COUNTERS, generator)
+            kernel, grid = cuda_random.chances_kernel(input.dtype, wide), cuda_random.plain_grid(-(-numel // 4))
+            call.launch(kernel, grid, memory.drawn, chances, *drawn, numel)
         return memory.done(call)
     if not 0 <= chance <= 1:
         raise ValueRangeError(f"p must lie between 0 and 1, got {chance}", hint=CHANCE_HINT, operator="bernoulli")
     memory = memory_of(call, input, keeps_order=False)
     if draws_on_host(call):
         return draw(call, memory, generator, host_random.bernoulli, float(chance))
-    fill_random(call, memory.drawn, philox.bernoulli_kernel(input.dtype), 4, (float(chance),), generator)
-    return memory.done(call)
+    if is_portable.value:
+        fill_random(call, memory.drawn, philox.bernoulli_kernel(input.dtype), 4, (float(chance),), generator)
+        return memory.done(call)
+    return _fill_on_cuda(call, memory, generator, cuda_random.bernoulli_kernel(input.dtype), (float(chance),))
 
 
 @bernoulli.derivative
@@ -482,13 +525,28 @@ def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
         if numel:
             call.draw_on_host(host_random.permutation, generator, [out], dtype)
         return out
+    if not numel:
+        return out
     keys, ordered = call.scratch((1, numel), int64), call.scratch((1, numel), int64)
-    fill_random(call, keys, philox.integer_kernel(int64, False), 2, (0, KEY_SPAN), generator)
     order = out if dtype is int64 else call.scratch(input.shape, int64)
-    sort_rows_of(call, keys, ordered, order, (1, numel), False)
+    if is_portable.value:
+        fill_random(call, keys, philox.integer_kernel(int64, False), 2, (0, KEY_SPAN), generator)
+        sort_rows_of(call, keys, ordered, order, (1, numel), False)
+    else:
+        cuda_random.fill(call, keys, cuda_random.key_kernel(), 2, _key_range(numel), generator)
+        sort_rows_of(call, keys, ordered, order, (1, numel), False)
+        drawn = call.random(-(-numel // 4), generator)
+        call.launch(cuda_random.shuffle_kernel(), cuda_random.plain_grid(numel), order, ordered, *drawn, numel)
     if order is not out:
         call.assign(out, order)
     return out
+
+
+def _key_range(numel: int) -> tuple[int, int, int]:
+    """The least value, the number of values and the mask of the keys that PyTorch sorts."""
+    bits = cuda_random.key_bits(numel)
+    width = 32 if bits <= 32 else 64
+    return -1 << width - 1, (1 << width) - 1, (1 << (64 if bits == width else bits)) - 1
 
 
 for _each in (uniform, normal, random, exponential, cauchy, log_normal, geometric):
@@ -528,13 +586,19 @@ def fused_dropout(call: Call, input: Operand, p: float) -> Any:
     """(mask of the elements that are kept, the input with those scaled by 1 / (1 - p) and the others set to 0)."""
     memory = memory_of(call, input)
     mask, drawn = _mask_like(call, memory)
-    source = memory.of(call, input, input.dtype)
-    if memory.drawn.numel() and draws_on_host(call):
-        scale = _scale(p, input.dtype, True)
+    source, numel = memory.of(call, input, input.dtype), memory.drawn.numel()
+    scale = _scale(p, input.dtype, draws_on_host(call))
+    if is_portable.value:
+        kernel = philox.dropout_kernel(input.dtype)
+        fill_random(call, memory.drawn, kernel, 4, (drawn, source, float(p), scale), None)
+    elif call.is_on_host and numel:
         call.draw_on_host(host_random.dropout, None, [drawn, memory.drawn], source, float(p), scale)
-    else:
-        values = drawn, source, float(p), _scale(p, input.dtype, False)
-        fill_random(call, memory.drawn, philox.dropout_kernel(input.dtype), 4, values, None)
+    elif numel:
+        blocks = cuda_random.blocks_of(call.device, numel)
+        state, seed, first = call.random(cuda_random.counters_of(numel, blocks, 4), None)
+        kernel = cuda_random.dropout_kernel(input.dtype, cuda_random.vector_of(numel, source.layout.aligned))
+        grid = Grid((blocks, 1, 1), cuda_random.THREADS)
+        call.launch(kernel, grid, memory.drawn, drawn, source, 1 - p, scale, blocks, state, seed, first, numel)
     return mask, memory.done(call)
 
 
@@ -554,8 +618,6 @@ def _(grads: Any, out: Any, p: Any) -> Any:
 
 def _scale(p: float, dtype: dtype, on_host: bool) -> float:
     """The factor 1 / (1 - p) of the elements that are kept.  PyTorch's CPU has it in the tensor's type."""
-    if p >= 1:
-        return 0.0
     kept = float(dtype.wide.numpy.type(1 - p))
     return float(dtype.numpy.type(dtype.wide.numpy.type(1 / kept))) if on_host else 1 / kept
 
@@ -596,4 +658,6 @@ def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
     if not training or p == 0:
         return input
     check_floating("dropout", input)
+    if p == 1:
+        return input * 0
     return fused_dropout(input, p)[1]

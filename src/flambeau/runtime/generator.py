@@ -195,6 +195,11 @@ def default_generator(index: int) -> Generator:
     return machine.cpu_generator if index == devices.CPU_INDEX else machine.devices[index].generator
 
 
+def cuda_generators() -> tuple[Generator, ...]:
+    """The default generators of all CUDA devices; empty until CUDA has started."""
+    return tuple(accelerator.generator for accelerator in thread.machine().devices)
+
+
 def check_generator(name: str, value: object) -> None:
     """Raise ArgumentTypeError unless a value is a generator."""
     if not isinstance(value, Generator):

@@ -28,8 +28,9 @@ inline Keys keys_of(unsigned long long seed) {
     return keys;
 }
 
-inline Words philox(const Keys& keys, unsigned long long counter) {
-    Words x = {{(unsigned int)counter, (unsigned int)(counter >> 32), 0u, 0u}};
+// sequence: the high half of the counter.
+inline Words philox(const Keys& keys, unsigned long long counter, unsigned long long sequence = 0) {
+    Words x = {{(unsigned int)counter, (unsigned int)(counter >> 32), (unsigned int)sequence, (unsigned int)(sequence >> 32)}};
 #pragma unroll
     for (int round = 0; round < 10; ++round) {
         const unsigned long long a = product(0xD2511F53u, x.at[0]), b = product(0xCD9E8D57u, x.at[2]);
