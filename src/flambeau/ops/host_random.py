@@ -18,7 +18,7 @@ library: NumPy's differ in the last bit on some processors.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..host import np, rounded, special
@@ -35,9 +35,14 @@ _SPLIT = 134217729.0  # 2^27 + 1: splits a float64 number into halves of 26 bits
 def fractions(state: Any, count: int, is_wide: bool) -> Any:
     """Draw `count` fractions in [0, 1): float64 if is_wide, else float32."""
     if is_wide:
-        return (state.pairs(count) & np.uint64(_LOW53)).astype(np.float64) * 2.0**-53
-    words = state.words(count) & np.uint32(_LOW24)
-    return words.view(np.int32).astype(np.float32) * np.float32(2.0**-24)
+        wide = (state.pairs(count) & _LOW53).astype(np.float64)
+        wide *= 2.0**-53
+        return wide
+    words = state.words(count)
+    words &= _LOW24
+    narrow = (words if words.itemsize == 8 else words.view(np.int32)).astype(np.float32)
+    narrow *= 2.0**-24
+    return narrow
 
 
 def fused(a: Any, b: Any, c: Any) -> Any:
@@ -68,14 +73,12 @@ def logarithm(x: Any) -> Any:
     return special.xlogy(1.0, x) if x.size >= MANY else by_c(math.log, x)
 
 
-def _parts(out: Any) -> Iterator[Any]:
+def _parts(out: Any) -> list[Any]:
     """The elements of a contiguous array in parts of at most CHUNK elements."""
     flat = out.reshape(-1)
     if flat.size <= CHUNK:
-        yield flat
-        return
-    for start in range(0, flat.size, CHUNK):
-        yield flat[start : start + CHUNK]
+        return [flat]
+    return [flat[start : start + CHUNK] for start in range(0, flat.size, CHUNK)]
 
 
 # uniform and normal
@@ -83,17 +86,17 @@ def _parts(out: Any) -> Iterator[Any]:
 
 def uniform(state: Any, out: Any, dtype: Any, low: float, high: float) -> None:
     """Values of [low, high).  A value that is rounded up to `high` becomes `low`."""
+    is_wide = dtype.itemsize == 8
+    if low == 0 and high == 1 and dtype.itemsize > 2:
+        for part in _parts(out):
+            part[...] = fractions(state, part.size, is_wide)
+        return
     number = dtype.wide.numpy.type
     start, end = dtype.numpy.type(low), dtype.numpy.type(high)
     first, span = number(low), number(number(high) - number(low))
-    is_plain = low == 0 and high == 1
     for part in _parts(out):
-        values = fractions(state, part.size, number is np.float64)
-        if not is_plain:
-            values = fused(values, span, first)
-        part[...] = values
-        if dtype.itemsize == 2 or not is_plain:
-            part[part == end] = start
+        part[...] = fused(fractions(state, part.size, is_wide), span, first)
+        part[part == end] = start
 
 
 def standard_normals(state: Any, count: int) -> Any:
@@ -112,18 +115,18 @@ def standard_normals(state: Any, count: int) -> Any:
     return values[:count]
 
 
-def _block_normals(fractions: Any, mean: Any, std: Any) -> Any:
-    """Normal values of fractions whose number is a multiple of 16: Box and Muller's transform."""
+def _put_block_normals(out: Any, fractions: Any, mean: Any, std: Any) -> None:
+    """Write normal values of fractions whose number is a multiple of 16: Box and Muller's transform."""
     rows = fractions.reshape(-1, BLOCK)
-    number = rows.dtype.type
     half = BLOCK // 2
-    inverse = number(1) - rows[:, :half]
-    logs = np.log(inverse) if number is np.float32 else logarithm(inverse)
-    radius, angle = np.sqrt(number(-2) * logs), number(2 * math.pi) * rows[:, half:]
-    values = np.empty_like(rows)
-    np.multiply(radius, np.cos(angle), out=values[:, :half])
-    np.multiply(radius, np.sin(angle), out=values[:, half:])
-    return (values if mean == 0 and std == 1 else fused(values, std, mean)).reshape(-1)
+    radius = 1 - rows[:, :half]
+    radius = np.log(radius, out=radius) if rows.itemsize == 4 else logarithm(radius)
+    radius *= -2
+    np.sqrt(radius, out=radius)
+    angle = rows[:, half:] * (2 * math.pi)
+    np.multiply(radius, np.cos(angle), out=rows[:, :half])
+    np.multiply(radius, np.sin(angle), out=rows[:, half:])
+    out[...] = fractions if mean == 0 and std == 1 else fused(fractions, std, mean)
 
 
 def normal(state: Any, out: Any, dtype: Any, mean: float, std: float, in_blocks: bool) -> None:
@@ -138,11 +141,11 @@ def normal(state: Any, out: Any, dtype: Any, mean: float, std: float, in_blocks:
     is_wide, tail = number is np.float64, flat.size % BLOCK
     center, scale = number(mean), number(std)
     for part in _parts(flat[: flat.size - tail]):
-        part[...] = _block_normals(fractions(state, part.size, is_wide), center, scale)
+        _put_block_normals(part, fractions(state, part.size, is_wide), center, scale)
     if tail:
         if dtype.itemsize > 2:
             fractions(state, tail, is_wide)  # PyTorch draws for the tail twice, in half types once
-        flat[-BLOCK:] = _block_normals(fractions(state, BLOCK, is_wide), center, scale)
+        _put_block_normals(flat[-BLOCK:], fractions(state, BLOCK, is_wide), center, scale)
 
 
 def log_normal(state: Any, out: Any, dtype: Any, mean: float, std: float) -> None:
@@ -166,7 +169,7 @@ def integers(state: Any, out: Any, dtype: Any, low: int, span: int) -> None:
     base = np.uint64(low % (1 << 64))
     for part in _parts(out):
         if 0 < span < WORD_SPAN:
-            drawn = (state.words(part.size) % np.uint32(span)).astype(np.int64)
+            drawn = (state.words(part.size) % span).astype(np.int64)
             part[...] = _as_elements(drawn + low, dtype)
         else:
             pairs = state.pairs(part.size)
@@ -180,7 +183,7 @@ def all_integers(state: Any, out: Any, dtype: Any) -> None:
         if dtype.itemsize == 8:
             drawn = state.pairs(part.size) % np.uint64(span)
         else:
-            drawn = state.words(part.size) % np.uint32(span)
+            drawn = state.words(part.size) % span
         part[...] = _as_elements(drawn.astype(np.int64), dtype)
 
 
@@ -203,7 +206,7 @@ def permutation(state: Any, out: Any, dtype: Any) -> None:
     count = out.size
     order = list(range(count))
     left = np.arange(count, 1, -1, dtype=np.uint32)
-    for at, step in enumerate((state.words(max(count - 1, 0)) % left).tolist()):
+    for at, step in enumerate((state.words(count - 1) % left).tolist()):
         other = at + step
         order[at], order[other] = order[other], order[at]
     out[...] = _as_elements(np.array(order, np.int64), dtype)

@@ -139,12 +139,12 @@ class TwisterState(State):
         return self._bits
 
     def words(self, count: int) -> Any:
-        """Draw `count` words: uint32[count]."""
+        """Draw `count` words: a new array of uint64 if they are few, else of uint32."""
         bits = self._generator()
         if count:
             self._is_fresh = False
         if count <= _FEW_WORDS:
-            return bits.random_raw(count).astype(np.uint32)
+            return bits.random_raw(count)
         return np.random.Generator(bits).integers(0, _WORD, count, np.uint32, True)
 
     def pairs(self, count: int) -> Any:
