@@ -1,5 +1,7 @@
 """Random numbers equal PyTorch's; those of the CPU: values that PyTorch 2.13 gives after `manual_seed(0)`."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,20 @@ VALUES = [
     ("torch.empty(5).geometric_(0.3)", [1.0, 1.0, 3.0, 1.0, 2.0]),
     ("torch.dropout(torch.ones(6), 0.3, True)", [0.0, 0.0, 1.4285714626312256, 0.0, 1.4285714626312256, 0.0]),
     ("torch.empty(2, 2).t().uniform_()[0]", [0.49625658988952637, 0.08847743272781372]),
+    ("torch.normal(torch.tensor([1.0, 2.0, 3.0]), 0.5)", [1.7704980373382568, 1.853285551071167, 1.9106053113937378]),
+    ("torch.normal(1.0, torch.tensor([1.0, 2.0, 3.0]))", [2.5409960746765137, 0.41314220428466797, -5.536368370056152]),
+    ("torch.normal(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))", [5.622988224029541, 0.8262844085693359]),
+    ("torch.normal(1.0, 2.0, (3,))", [4.081992149353027, 0.4131421744823456, -3.357578754425049]),
+    ("torch.multinomial(torch.tensor([0.1, 0.2, 0.3, 0.4]), 4)", [2, 1, 3, 0]),
+    ("torch.multinomial(torch.tensor([0.1, 0.2, 0.3, 0.4]), 6, replacement=True)", [3, 3, 2, 3, 3, 3]),
+    ("torch.poisson(torch.tensor([0.5, 4.0, 30.0, 400.0]))", [2.0, 5.0, 26.0, 379.0]),
+    ("torch.binomial(torch.tensor([5.0, 20.0, 100.0]), torch.tensor([0.5, 0.1, 0.7]))", [4.0, 2.0, 69.0]),
+    ("torch.rand_like(torch.empty(2, 2).t())[0]", [0.49625658988952637, 0.08847743272781372]),
+    (
+        "torch.randn_like(torch.empty(5, 4).t())[0]",
+        [1.5409960746765137, -1.0845223665237427, -0.7192575931549072, -0.8566746115684509, -0.5663174986839294],
+    ),
+    ("torch.randint_like(torch.empty(4), 10)", [4.0, 9.0, 3.0, 0.0]),
     ("torch.bernoulli(torch.full((6,), 0.5))", [1.0, 0.0, 1.0, 1.0, 1.0, 0.0]),
     ("torch.empty(4, dtype=torch.bool).random_()", [False, True, True, False]),
 ]
@@ -42,7 +58,9 @@ VALUES = [
 @pytest.mark.parametrize(("call", "values"), VALUES)
 def test_values_are_those_of_pytorch(call, values):
     torch.manual_seed(0)
-    assert eval(call).tolist() == pytest.approx(values, rel=0, abs=4e-6 if "randn(37)" in call else 0)
+    assert eval(call).tolist() == pytest.approx(
+        values, rel=0, abs=4e-6 if "randn(37)" in call or "randn_like" in call else 0
+    )
 
 
 def test_a_second_normal_value_is_kept_for_the_next_call():
@@ -208,3 +226,64 @@ def test_a_distribution_has_its_median_on_a_gpu_in_both_streams(name, gpus):
             for dtype in (torch.float32, torch.float64, torch.float16):
                 x = getattr(torch.empty(50_001, dtype=dtype, device="cuda"), name)(*arguments)
                 assert x.double().sort().values[25_000].item() == pytest.approx(median, rel=0.05)
+
+
+# choices
+
+
+@pytest.mark.parametrize("is_portable", [False, True])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_multinomial_draws_in_proportion_to_the_weights(device, is_portable, gpus):
+    weights = torch.tensor([[0.0, 1.0, 3.0, 0.0], [2.0, 0.0, 1.0, 1.0]], device=device)
+    with torch.random.portable(is_portable):
+        torch.manual_seed(2)
+        many = torch.multinomial(weights, 20_000, replacement=True).cpu().numpy()
+        shares = np.stack([np.bincount(row, minlength=4) for row in many]) / 20_000
+        np.testing.assert_allclose(shares, [[0, 0.25, 0.75, 0], [0.5, 0, 0.25, 0.25]], atol=0.02)
+        apart = torch.multinomial(weights.expand(2, 4).repeat(500, 1), 2).cpu().numpy()
+        assert (np.sort(apart[::2], 1) == [1, 2]).all() and 0.6 < (apart[::2, 0] == 2).mean() < 0.9
+        assert torch.multinomial(weights, 1).shape == (2, 1)
+        assert torch.multinomial(weights[0], 1, replacement=True).item() in (1, 2)
+
+
+def test_multinomial_takes_one_number_of_each_row_and_sample_on_a_gpu(gpus):
+    """Sample j of row i has the first word of thread 128 i + j, if a row has at most 128."""
+    torch.manual_seed(9)
+    weights = torch.ones(3, 1000, device="cuda")
+    found = torch.multinomial(weights, 100, replacement=True)
+    for row, sample in ((0, 0), (1, 5), (2, 99)):
+        fraction = (sequence(9, 128 * row + sample)[0] + 0.5) / (1 << 32)
+        assert found[row, sample].item() == pytest.approx(fraction * 1000, abs=1)
+
+
+@pytest.mark.parametrize("weights", [[1.0, math.nan], [1.0, math.inf], [-1.0, 2.0], [0.0, 0.0]])
+def test_multinomial_refuses_weights_that_are_none(weights):
+    with pytest.raises(ArgumentError, match="multinomial: "):
+        torch.multinomial(torch.tensor(weights), 2, replacement=True)
+
+
+@pytest.mark.parametrize("is_portable", [False, True])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_counts_have_the_moments_of_their_distributions(device, is_portable, gpus):
+    with torch.random.portable(is_portable):
+        torch.manual_seed(1)
+        for rate in (0.5, 4.0, 50.0):
+            x = torch.poisson(torch.full((4000,), rate, device=device)).double()
+            assert x.mean().item() == pytest.approx(rate, rel=0.06) and x.var().item() == pytest.approx(rate, rel=0.1)
+        for count, p in ((20.0, 0.1), (100.0, 0.3), (100.0, 0.9)):
+            x = torch.binomial(torch.full((4000,), count, device=device), torch.tensor(p, device=device)).double()
+            assert x.mean().item() == pytest.approx(count * p, rel=0.06)
+            assert x.var().item() == pytest.approx(count * p * (1 - p), rel=0.1)
+
+
+def test_normal_refuses_negative_deviations_and_a_size_beside_a_tensor():
+    with pytest.raises(ArgumentError, match="normal: "):
+        torch.normal(torch.zeros(2), -torch.ones(2))
+    with pytest.raises(ArgumentError, match="normal: .*-1"):
+        torch.normal(0.0, -1.0, (2,))
+    with pytest.raises(TypeError, match="normal: .*size"):
+        torch.normal(0.0, 1.0)
+    with pytest.raises(TypeError, match="normal: .*size"):
+        torch.normal(torch.zeros(2), 1.0, (2,))
+    out = torch.empty(0)
+    assert torch.normal(torch.zeros(2), 0.0, out=out) is out and out.tolist() == [0.0, 0.0]

@@ -21,7 +21,7 @@ for name in CASES:
     BY_OPERATOR.setdefault(name.split("-")[0], []).append(name)
 RANDOM = {
     "uniform", "normal", "random", "bernoulli", "dropout", "randperm",
-    "exponential", "cauchy", "log_normal", "geometric",
+    "exponential", "cauchy", "log_normal", "geometric", "multinomial", "poisson", "binomial",
 }  # fmt: skip
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-12}

@@ -377,3 +377,27 @@ def shuffle_kernel() -> Kernel:
 def plain_grid(numel: int) -> Grid:
     """A grid for a kernel whose mapping does not depend on the grid."""
     return Grid((min(-(-numel // THREADS), MAX_GRID_BLOCKS), 1, 1), THREADS)
+
+
+@cache
+def choice_kernel(wide: dtype) -> Kernel:
+    """Categories by running sums; rows * samples of them."""
+
+    def reference(
+        out: Any, sums: Any, chances: Any, rows: int, size: int, samples: int, lanes: int, span: int,
+        seed: int, first: int, numel: int,
+    ) -> None:  # fmt: skip
+        row, sample = np.divmod(np.arange(numel), samples)
+        words = words_of(seed, first + row // span, row % span * lanes + sample)
+        drawn = open_fractions(words[0]).reshape(rows, samples).astype(wide.numpy)
+        for at in range(rows):
+            found = np.minimum(np.searchsorted(sums[at], drawn[at]), size - 1)
+            is_chosen = np.where(chances[at] != 0, np.arange(size), 0)
+            out[at] = np.maximum.accumulate(is_chosen)[found]
+
+    names = ("rows", "size", "samples", "lanes", "span")
+    inputs = [Pointer(name, wide, "r", ("rows", "size")) for name in ("sums", "chances")]
+    fields = [*inputs, *(Scalar(name, "int64") for name in names)]
+    body = f"choose<{wide.cuda}>(out, sums, chances, rows, size, samples, lanes, span, seed, first)"
+    out = Pointer("out", int64, "w", ("rows", "samples"))
+    return _plain_kernel(f"choose_{wide.name}", [out], fields, body, reference)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 from ..host import np, rounded, special
@@ -180,10 +181,8 @@ def all_integers(state: Any, out: Any, dtype: Any) -> None:
     """Integers from 0 to the type's largest, or to that up to which a floating point type has all integers."""
     span = count_of(dtype)
     for part in _parts(out):
-        if dtype.itemsize == 8:
-            drawn = state.pairs(part.size) % np.uint64(span)
-        else:
-            drawn = state.words(part.size) % span
+        drawn = state.pairs(part.size) if dtype.itemsize == 8 else state.words(part.size)
+        drawn %= drawn.dtype.type(span)
         part[...] = _as_elements(drawn.astype(np.int64), dtype)
 
 
@@ -250,3 +249,128 @@ def dropout(state: Any, mask: Any, out: Any, input: Any, p: float, scale: float)
     for kept, part, given in zip(_parts(mask), _parts(out), _parts(input)):
         kept[...] = fractions(state, part.size, True) < 1 - p
         part[...] = np.multiply(given, np.where(kept, given.dtype.type(scale), given.dtype.type(0)))
+
+
+# distributions that take a number of fractions which depends on them
+
+
+def multinomial(state: Any, out: Any, weights: Any) -> None:
+    """Categories of each row of weights, drawn with replacement: the first whose running sum reaches a fraction."""
+    rows, samples = out.shape
+    sums = np.cumsum(weights if weights.itemsize > 2 else weights.astype(np.float32), 1)
+    sums = (sums / sums[:, -1:]).astype(np.float64)
+    drawn = fractions(state, rows * samples, True).reshape(rows, samples)
+    for row in range(rows):
+        out[row] = np.minimum(np.searchsorted(sums[row], drawn[row]), weights.shape[1] - 1)
+
+
+class Fractions:
+    """float64 fractions one by one, for algorithms that take as many as they need; `done` leaves the rest undrawn."""
+
+    def __init__(self, state: Any, expected: int) -> None:
+        self.state = state
+        self.mark = state.mark()
+        self.batch = max(expected, 64)
+        self.taken = 0
+        self.ready: list[float] = []
+
+    def next(self) -> float:
+        if not self.ready:
+            self.ready = fractions(self.state, self.batch, True).tolist()[::-1]
+        self.taken += 1
+        return self.ready.pop()
+
+    def done(self) -> None:
+        if self.taken:
+            self.state.rewind(self.mark, 2 * self.taken)
+
+
+def poisson(state: Any, out: Any, dtype: Any, rates: Any) -> None:
+    source = Fractions(state, 2 * out.size)
+    drawn = [poisson_of(rate, source.next) for rate in rates.reshape(-1).tolist()]
+    source.done()
+    out[...] = np.array(drawn, np.float64).astype(dtype.numpy).reshape(out.shape)
+
+
+def poisson_of(rate: float, fraction: Callable[[], float]) -> float:
+    """A value of the Poisson distribution: by products of fractions, or by PTRS (W. Hoermann, 1993) from rate 10 on."""
+    if rate == 0:
+        return 0.0
+    if rate < 10:
+        least, product, count = math.exp(-rate), fraction(), 0
+        while product > least:
+            product *= fraction()
+            count += 1
+        return float(count)
+    root = math.sqrt(rate)
+    b = 0.931 + 2.53 * root
+    a = -0.059 + 0.02483 * b
+    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
+    accepted = 0.9277 - 3.6224 / (b - 2)
+    while True:
+        u, v = fraction() - 0.5, fraction()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + rate + 0.43) if us > 0 else -1
+        if us >= 0.07 and v <= accepted:
+            return float(k)
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        ratio = _log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
+        if ratio <= -rate + k * math.log(rate) - math.lgamma(k + 1):
+            return float(k)
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else -math.inf
+
+
+def binomial(state: Any, out: Any, dtype: Any, counts: Any, chances: Any) -> None:
+    source = Fractions(state, 2 * out.size)
+    pairs = zip(counts.reshape(-1).tolist(), chances.reshape(-1).tolist())
+    drawn = [binomial_of(count, p, source.next) for count, p in pairs]
+    source.done()
+    out[...] = np.array(drawn, np.float64).astype(dtype.numpy).reshape(out.shape)
+
+
+def binomial_of(count: float, p: float, fraction: Callable[[], float]) -> float:
+    """A value of the binomial distribution: by waiting times, or by BTRS (W. Hoermann, 1993) from count * p = 10 on."""
+    if count <= 0 or p <= 0:
+        return 0.0
+    if p >= 1:
+        return count
+    if not (p < 1 and count < math.inf):
+        return math.nan
+    if p > 0.5:
+        return count - binomial_of(count, 1 - p, fraction)
+    if count * p < 10:
+        waited, successes, log_failure = 0.0, 0, math.log1p(-p)
+        while True:
+            waited += math.ceil(_log(fraction()) / log_failure) if log_failure else math.inf
+            if waited > count:
+                return float(successes)
+            successes += 1
+    deviation = math.sqrt(count * p * (1 - p))
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    accepted, odds, alpha = 0.92 - 4.2 / b, p / (1 - p), (2.83 + 5.1 / b) * deviation
+    mode = math.floor((count + 1) * p)
+    top = math.lgamma(mode + 1) + math.lgamma(count - mode + 1)
+    while True:
+        u, v = fraction() - 0.5, fraction()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + count * p + 0.5) if us > 0 else -1
+        if k < 0 or k > count:
+            continue
+        if us >= 0.07 and v <= accepted:
+            return float(k)
+        ratio = _log(v * alpha / (a / (us * us) + b))
+        if ratio <= top - math.lgamma(k + 1) - math.lgamma(count - k + 1) + (k - mode) * math.log(odds):
+            return float(k)
+
+
+def of_rows(state: Any, out: Any, dtype: Any, rows: Any, *operands: Any) -> None:
+    """Poisson values of rates, or binomial ones of counts and chances, each from a row of fractions, repeated."""
+    make: Callable[..., float] = poisson_of if len(operands) == 1 else binomial_of
+    numbers = zip(*[operand.reshape(-1).tolist() for operand in operands])
+    drawn = [make(*given, cycle(row).__next__) for given, row in zip(numbers, rows.tolist())]
+    out[...] = np.array(drawn, np.float64).astype(dtype.numpy).reshape(out.shape)

@@ -553,6 +553,206 @@ for _each in (uniform, normal, random, exponential, cauchy, log_normal, geometri
     _each.derivative(lambda grad: None)
 
 
+# choices
+
+
+@operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, setting=is_portable)
+def choose(call: Call, chances: Operand, sums: Operand, num_samples: int, *, generator: Any = None) -> Any:
+    """Draw categories of each row with replacement.  sums: the running sums of the chances, which add to 1."""
+    rows, size = chances.shape
+    out = call.output((rows, num_samples), int64)
+    if not out.numel():
+        return out
+    if draws_on_host(call):
+        call.draw_on_host(host_random.multinomial, generator, [out], call.contiguous(chances))
+        return out
+    wide = chances.dtype.wide
+    lanes = -(-num_samples // cuda_random.CHOICE_THREADS) * cuda_random.CHOICE_THREADS
+    span = min(rows, cuda_random.CHOICE_ROWS)
+    drawn = call.random((rows - 1) // span + 1, generator)
+    operands = call.contiguous(sums, wide), call.contiguous(chances, wide)
+    numel = rows * num_samples
+    grid = cuda_random.plain_grid(numel)
+    call.launch(
+        cuda_random.choice_kernel(wide), grid, out, *operands, rows, size, num_samples, lanes, span, *drawn, numel
+    )
+    return out
+
+
+def _weights() -> Iterator[Sample]:
+    weights = Array((3, 7), 0.1, 1, grad=False)
+    yield Sample((weights, 4))
+    yield Sample((weights, 20, True))
+    yield Sample((Array((5,), 0.1, 1, grad=False), 1))
+    yield Sample((Array((4, 3), 0.1, 1, layout="transposed", grad=False), 2))
+
+
+def _wrong_weights() -> Iterator[ErrorSample]:
+    weights = Array((3,), 0.1, 1)
+    yield ErrorSample((weights, 4), ArgumentError, "cannot sample 4 of 3 categories without replacement")
+    yield ErrorSample((weights, 0), ArgumentError, "cannot sample n_sample <= 0 samples, got 0")
+    yield ErrorSample((Array((2, 2, 2)), 1), ShapeError, r"must be 1 or 2 dim, got shape \[2, 2, 2\]")
+    yield ErrorSample((Array((3,), dtype="int64"), 1), DtypeError, "only supports floating-point dtypes .*int64")
+    yield ErrorSample((Array((3,), -1, -1), 1), ArgumentError, "either `inf`, `nan` or element < 0")
+
+
+@composite(
+    samples=_weights, errors=_wrong_weights, dtypes=dtypes.FLOATING_TYPES, host="waits", differentiable=False,
+    setting=is_portable,
+)  # fmt: skip
+def multinomial(input: Operand, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
+    """Indexes of categories, drawn with probabilities in proportion to the weights in each row of the input.
+
+    Shapes: [*, n] gives [*, num_samples], with at most one leading dimension.
+    Host:   waits for the values of the weights.
+    Raises: ArgumentError for weights that are negative, not finite or all 0, or too many samples without replacement.
+    Example:
+        >>> torch.multinomial(torch.tensor([0.0, 3.0, 1.0]), 2).sort().values
+        tensor([1, 2])
+    """
+    _check_weights(input, num_samples, replacement)
+    weights = input.detach()
+    if replacement and num_samples > 1:
+        rows = weights.reshape((-1, weights.shape[-1]))
+        is_on_host = weights.device_index < 0 and not is_portable.value
+        chances = rows if is_on_host else rows / rows.sum(-1, keepdim=True)
+        sums = rows if is_on_host else chances.cumsum(-1)
+        return choose(chances, sums, num_samples, generator=generator).reshape((*weights.shape[:-1], num_samples))
+    waits = weights / exponential(weights, 1.0, generator=generator)
+    if num_samples == 1:
+        return waits.argmax(-1, keepdim=True)
+    return waits.topk(num_samples)[1]
+
+
+def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
+    """Raise an error for arguments of `multinomial` from which nothing can be drawn."""
+    name = "multinomial"
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"only supports floating-point dtypes for input, got {input.dtype.name}",
+            hint="convert with .float()",
+            operator=name,
+        )
+    if len(input.shape) not in (1, 2) or not input.shape[-1]:
+        raise ShapeError(
+            f"input must be 1 or 2 dim, got shape {list(input.shape)}",
+            hint="a row of weights for each distribution, with a category at least",
+            operator=name,
+        )
+    if num_samples <= 0:
+        raise ArgumentError(
+            f"cannot sample n_sample <= 0 samples, got {num_samples}", hint="pass 1 or more", operator=name
+        )
+    if not replacement and num_samples > input.shape[-1]:
+        raise ArgumentError(
+            f"cannot sample {num_samples} of {input.shape[-1]} categories without replacement",
+            hint="pass replacement=True",
+            operator=name,
+        )
+    if not input.numel():
+        return
+    if not bool(((input >= 0) & (input < math.inf)).all()):
+        raise ArgumentError(
+            "input contains either `inf`, `nan` or element < 0",
+            hint="weights are finite and not negative",
+            operator=name,
+        )
+    if not bool((input > 0).any(-1).all()):
+        raise ArgumentError("sum of weights <= 0 in a row", hint="each row needs a weight above 0", operator=name)
+
+
+def _rates() -> Iterator[Sample]:
+    yield Sample((Array((3, 7), 0.5, 30, grad=False),))
+    yield Sample((Array((4, 3), 0, 9, layout="transposed", grad=False),))
+    yield Sample((Array((0, 3), grad=False),))
+
+
+def _wrong_poisson() -> Iterator[ErrorSample]:
+    yield from _integers()
+    yield ErrorSample((Array((3,), -1, -1),), ArgumentError, "rates must not be negative or NaN")
+
+
+@composite(
+    samples=_rates, errors=_wrong_poisson, dtypes=dtypes.FLOATING_TYPES, host="waits", method=False,
+    differentiable=False, setting=is_portable,
+)  # fmt: skip
+def poisson(input: Operand, generator: Any = None) -> Any:
+    """A tensor like `input` with values from the Poisson distributions of these rates.
+
+    Host:   waits for the rates; the values of a GPU are made on the host, from its generator.
+    Raises: DtypeError for integers; ArgumentError for negative rates.
+    Example:
+        >>> torch.poisson(torch.tensor([0.0, 0.0]))
+        tensor([0., 0.])
+    """
+    check_floating("poisson", input)
+    if input.numel() and not bool((input >= 0).all()):
+        raise ArgumentError("rates must not be negative or NaN", hint="a rate is a mean count", operator="poisson")
+    return _drawn_singly(input, None, generator)
+
+
+def _trials() -> Iterator[Sample]:
+    yield Sample((Array((3, 7), 5, 50, grad=False), Array((7,), 0.1, 0.9, grad=False)))
+    yield Sample((Array((0, 3), grad=False), Array((0, 3), grad=False)))
+
+
+def _wrong_trials() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,), dtype="int64"), Array((3,))), DtypeError, "expected a floating point tensor")
+
+
+@composite(
+    samples=_trials, errors=_wrong_trials, dtypes=dtypes.FLOATING_TYPES, host="waits", method=False,
+    differentiable=False, setting=is_portable,
+)  # fmt: skip
+def binomial(count: Operand, prob: Operand, generator: Any = None) -> Any:
+    """Numbers of successes in `count` trials, each with success probability `prob`.
+
+    Shapes: count and prob broadcast together.
+    Host:   waits for the operands; the values of a GPU are made on the host, from its generator.
+    Raises: DtypeError for integers or several types.
+    Example:
+        >>> torch.binomial(torch.tensor([5.0, 5.0]), torch.tensor([0.0, 1.0]))
+        tensor([0., 5.])
+    """
+    check_floating("binomial", count)
+    check_floating("binomial", prob)
+    trials: Any = count
+    chances: Any = prob
+    shape = st.broadcast([trials.shape, chances.shape], "binomial")
+    return _drawn_singly(trials.expand(shape), chances.expand(shape).to(trials.dtype), generator)
+
+
+FRACTIONS = 64  # for each value that is not drawn from the Mersenne Twister
+
+
+@operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False)
+def draw_singly(
+    call: Call, input: Operand, prob: Operand | None, fractions: Operand | None, generator: Any = None
+) -> Any:
+    """On the CPU, draw Poisson values of rates or, with prob, binomial ones of counts.
+
+    fractions: a row of FRACTIONS for each value, instead of a generator.
+    """
+    out = call.output(input.shape, input.dtype)
+    if out.numel():
+        operands = [call.contiguous(operand) for operand in (fractions, input, prob) if operand is not None]
+        function = host_random.poisson if prob is None else host_random.binomial
+        own = function if fractions is None else host_random.of_rows
+        call.draw_on_host(own, generator, [out], input.dtype, *operands)
+    return out
+
+
+def _drawn_singly(input: Any, prob: Any, generator: Any) -> Any:
+    """Draw on the CPU; from fractions of the operands' device if the numbers are not the Mersenne Twister's."""
+    operands = [None if operand is None else operand.detach() for operand in (input, prob)]
+    device = input.device
+    if device.type == "cpu" and not is_portable.value:
+        return draw_singly(*operands, None, generator)
+    rows = uniform(input.new_empty((input.numel(), FRACTIONS), dtype=float64), 0.0, 1.0, generator).cpu()
+    drawn = draw_singly(*[None if operand is None else operand.cpu() for operand in operands], rows)
+    return drawn.to(device)
+
+
 # dropout
 
 

@@ -154,6 +154,16 @@ class TwisterState(State):
             self._is_fresh = False
         return words[::2] << np.uint64(32) | words[1::2]
 
+    def mark(self) -> Any:
+        """Return the place in the sequence of words, for `rewind`."""
+        return self._generator().state
+
+    def rewind(self, mark: Any, count: int) -> None:
+        """Continue `count` words after a mark."""
+        bits = self._generator()
+        bits.state = mark
+        bits.random_raw(count, False)
+
     def to_bytes(self) -> bytes:
         with self._lock:
             state = self._generator().state["state"]

@@ -31,7 +31,7 @@ from .legacy import (
 )
 from .like_factories import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
 from .queries import allclose, equal, is_floating_point, is_inference, is_tensor, isclose, numel
-from .random import fork_rng, get_rng_state, rand, randint, randn, randperm, set_rng_state
+from .random import fork_rng, get_rng_state, normal, rand, randint, randn, randperm, set_rng_state
 from .storages import UntypedStorage
 from .tensor import Tensor
 
@@ -42,6 +42,6 @@ __all__ = [
     "IntTensor", "LongTensor", "ShortTensor", "Tensor", "UntypedStorage", "allclose", "arange", "as_tensor", "asarray",
     "broadcast_tensors", "empty", "empty_like", "empty_strided", "equal", "eye", "fork_rng", "from_dlpack",
     "from_numpy", "full", "full_like", "get_rng_state", "is_floating_point", "is_inference", "is_tensor", "isclose",
-    "linspace", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
+    "linspace", "normal", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
     "randn_like", "randperm", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..autograd.mode import GradMode
 from ..core import thread
 from ..core.factories import run_into, unset
 from ..core.tensor import TensorBase
@@ -17,8 +18,9 @@ from ..host import np
 from ..ops.philox import is_portable
 from ..runtime.device import CPU_INDEX, cuda_index
 from ..runtime.generator import Tensors, default_generator, set_states
+from ..strides import broadcast
 from . import checks
-from .factories import as_leaf, from_array, into
+from .factories import as_leaf, check_out, from_array, into
 
 _warned: weakref.WeakSet[Any] = weakref.WeakSet()  # machines whose fork_rng has warned about several devices
 
@@ -352,3 +354,80 @@ def randperm(
     result = unset("randperm", (n,), dtype or int64, device, pin_memory)
     result = run_into("randperm", "randperm", result, generator=generator)
     return result if requires_grad is False else as_leaf("randperm", result, requires_grad)
+
+
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """Random numbers of normal distributions: of each mean and standard deviation, which are tensors, or of one.
+
+    Shapes: mean and std broadcast together; with two numbers, `size`.
+    Host:   returns at once, but waits for the values of a std on a GPU.
+    Raises: ValueRangeError for a negative std; ArgumentTypeError.
+    Example:
+        >>> x = torch.normal(torch.tensor([0.0, 100.0]), 0.1)
+        >>> x.round().abs()
+        tensor([  0., 100.])
+        >>> torch.normal(2.0, 0.5, size=(2, 3)).shape
+        torch.Size([2, 3])
+    """
+    if isinstance(mean, TensorBase) or isinstance(std, TensorBase):
+        if size is not None:
+            raise ArgumentTypeError(
+                f"size is {shown(size)}, but a tensor has the size", hint="leave it out", operator="normal"
+            )
+        return _normal_around(mean, std, generator, out)
+    checks.number("normal", "mean", mean)
+    checks.number("normal", "std", std)
+    if not isinstance(size, (tuple, list)):
+        raise ArgumentTypeError(
+            f"with two numbers, size must be a tuple of ints, got {shown(size)}",
+            hint="as in normal(0.0, 1.0, (2, 3))",
+            operator="normal",
+        )
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(normal, out, layout, options, mean, std, size, generator=generator)
+    result = unset("normal", (size,), dtype, device, pin_memory)
+    result = run_into("normal", "normal", result, mean, std, generator=generator)
+    return result if requires_grad is False else as_leaf("normal", result, requires_grad)
+
+
+def _normal_around(mean: Any, std: Any, generator: Any, out: Any) -> Any:
+    """Normal values of means and deviations, at least one of which is a tensor."""
+    first = mean if isinstance(mean, TensorBase) else std
+    if isinstance(std, TensorBase):
+        deviations: Any = std
+        if deviations.numel() and bool((deviations < 0).any()):
+            raise ValueRangeError("std has negative elements", hint="pass its absolute values", operator="normal")
+    else:
+        checks.number("normal", "std", std)
+    if isinstance(mean, TensorBase) and isinstance(std, TensorBase):
+        shape = broadcast([mean.shape, std.shape], "normal")
+    else:
+        shape = first.shape
+    target = unset("normal", (shape,), first.dtype, first.device)
+    is_scaled = isinstance(std, TensorBase)
+    drawn = run_into("normal", "normal", target, 0.0, 1.0 if is_scaled else std, generator=generator)
+    with naming("normal"):
+        if is_scaled:
+            drawn = drawn * std
+        result = (drawn + mean).to(first.dtype)
+        if out is None:
+            return result
+        check_out("normal", result, out)
+        if out.shape != result.shape:
+            out.storage, out.layout, out.offset = result.storage, result.layout, result.offset
+            return out
+        with GradMode(False):
+            return out.copy_(result)
