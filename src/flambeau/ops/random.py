@@ -611,7 +611,8 @@ def multinomial(input: Operand, num_samples: int, replacement: bool = False, *, 
         tensor([1, 2])
     """
     _check_weights(input, num_samples, replacement)
-    weights = input.detach()
+    source: Any = input
+    weights = source.detach()
     if replacement and num_samples > 1:
         rows = weights.reshape((-1, weights.shape[-1]))
         is_on_host = weights.device_index < 0 and not is_portable.value
