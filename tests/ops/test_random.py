@@ -89,6 +89,19 @@ def test_a_state_has_the_bytes_of_pytorch():
     assert torch.get_rng_state().tolist()[5040:5048] == [1, *[0] * 7]
 
 
+def test_a_long_permutation_exchanges_elements_in_turn():
+    count = 40_000
+    torch.manual_seed(1)
+    found = torch.randperm(count).tolist()
+    torch.manual_seed(1)
+    words = torch.default_generator.random_state.words(count - 1).astype(np.int64).tolist()
+    order = list(range(count))
+    for place, word in enumerate(words):
+        other = place + word % (count - place)
+        order[place], order[other] = order[other], order[place]
+    assert found == order
+
+
 def test_a_draw_that_is_not_the_first_continues_in_the_next_block_of_words():
     torch.manual_seed(7)
     whole = torch.rand(3000).tolist()
@@ -197,6 +210,13 @@ def test_dropout_takes_neighbouring_words_where_elements_are_loaded_at_once(gpus
         counter = 1 if numel == 16 else 0  # element 13 is in the second half of eight
         fraction = (sequence(9, thread, counter)[word] + 0.5) / (1 << 32)
         assert found == (2.0 if fraction < 0.5 else 0.0)
+
+
+def test_dropout_in_place_on_a_gpu_draws_as_bernoulli(gpus):
+    torch.manual_seed(9)
+    found = torch.nn.functional.dropout(torch.ones(16, device="cuda"), 0.25, inplace=True)
+    torch.manual_seed(9)
+    assert found.tolist() == (torch.empty(16, device="cuda").bernoulli_(0.75) / 0.75).tolist()
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 1000, 40000])

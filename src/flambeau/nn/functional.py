@@ -10,7 +10,9 @@ from ..core.call import call_inplace
 from ..core.tensor import TensorBase
 from ..errors import no_attribute as _no_attribute
 from ..ops.operator import REGISTRY
+from ..ops.philox import is_portable
 from ..tensor import checks
+from ..tensor.like_factories import empty_like
 
 SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
 _lookup = REGISTRY["embedding"]
@@ -95,6 +97,9 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         checks.tensor("dropout", "input", input)
     if training is not True and training is not False:
         checks.flag("dropout", "training", training)
+    is_own = inplace and training and 0 < p < 1 and input.is_cuda and input.dtype.is_floating_point
+    if is_own and not is_portable.value:
+        return input.mul_(empty_like(input).bernoulli_(1 - p).div_(1 - p))  # in place, PyTorch draws so
     result = REGISTRY["dropout"](input, p, training)
     return input.copy_(result) if inplace and result is not input else result
 

@@ -18,7 +18,7 @@ library: NumPy's differ in the last bit on some processors.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import cycle
 from typing import Any
 
@@ -28,6 +28,7 @@ from ..scalars import integer_range
 BLOCK = 16  # elements of normal values that are made together
 CHUNK = 1 << 15  # elements at a time, so that intermediate arrays stay in the processor's cache
 MANY = 4096  # values from which a logarithm by SciPy is worth its import
+FEW, PARTS = 1 << 14, 32  # elements of a permutation that are exchanged singly; parts of the others
 WORD_SPAN = 1 << 28  # from which integers take two words
 _LOW24, _LOW53 = (1 << 24) - 1, (1 << 53) - 1
 _SPLIT = 134217729.0  # 2^27 + 1: splits a float64 number into halves of 26 bits
@@ -203,12 +204,46 @@ def _as_elements(integers: Any, dtype: Any) -> Any:
 def permutation(state: Any, out: Any, dtype: Any) -> None:
     """0 to n - 1, shuffled by the exchanges of R. Durstenfeld: element i with one of those from i on."""
     count = out.size
-    order = list(range(count))
-    left = np.arange(count, 1, -1, dtype=np.uint32)
-    for at, step in enumerate((state.words(count - 1) % left).tolist()):
-        other = at + step
-        order[at], order[other] = order[other], order[at]
-    out[...] = _as_elements(np.array(order, np.int64), dtype)
+    others = np.arange(count)
+    others[:-1] += (state.words(count - 1) % np.arange(count, 1, -1, dtype=np.uint32)).astype(np.int64)
+    order = np.arange(count)
+    start = _exchanged_at_once(order, others)
+    order[start:] = _exchanged(order[start:].tolist(), range(count - start), (others[start:] - start).tolist())
+    out[...] = _as_elements(order, dtype)
+
+
+def _exchanged(values: list[int], places: Iterable[int], others: Iterable[int]) -> list[int]:
+    """Exchange pairs of values, one after another."""
+    for place, other in zip(places, others):
+        values[place], values[other] = values[other], values[place]
+    return values
+
+
+def _exchanged_at_once(order: Any, others: Any) -> int:
+    """Exchange order[i] with order[others[i]] for i from 0 on, but the last FEW.  Returns how many are done.
+
+    Exchanges of the next part of i that share no element with others of this part are made together, and then the rest
+    one after another: in a part of 1 / 32 of the elements, that is about a tenth.
+    """
+    start, count = 0, len(order)
+    owners = np.empty_like(order)
+    while count - start > FEW:
+        end = start + (count - start) // PARTS
+        places, targets = np.arange(start, end), others[start:end]
+        owners[targets] = places
+        is_alone = owners[targets] == places
+        owners[targets[::-1]] = places[::-1]
+        is_alone &= owners[targets] == places
+        is_inside = targets < end
+        is_alone &= ~is_inside
+        is_alone[targets[is_inside] - start] = False
+        one, other = places[is_alone], targets[is_alone]
+        order[one], order[other] = order[other], order[one]
+        one, other = places[~is_alone], targets[~is_alone]
+        shared, at = np.unique(np.concatenate([one, other]), return_inverse=True)
+        order[shared] = _exchanged(order[shared].tolist(), at[: len(one)].tolist(), at[len(one) :].tolist())
+        start = end
+    return start
 
 
 # distributions of float64 fractions
