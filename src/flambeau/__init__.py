@@ -82,6 +82,7 @@ from .runtime.accelerator import AnyEvent as Event
 from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device
 from .runtime.generator import Generator, initial_seed, manual_seed, seed
+from .runtime.generator import default_generator as _default_generator
 from .runtime.host_threads import (
     get_num_interop_threads,
     get_num_threads,
@@ -162,6 +163,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     """Import a submodule when it is first named, so that importing flambeau stays quick."""
+    if name == "default_generator":
+        return _default_generator(-1)
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
     raise errors.no_attribute(__name__, name)

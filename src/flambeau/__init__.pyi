@@ -335,6 +335,8 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor 
     """As in `nn.functional`, but without reduction by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Numbers of successes in `count` trials, each with success probability `prob`."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise and; for bool, logical and."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -867,6 +869,8 @@ def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The elements in order along the first dimension."""
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Product of two tensors, or of a tensor and a number."""
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
 def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Product of two tensors, or of a tensor and a number."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -915,6 +919,8 @@ def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Te
     """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """The method `Tensor.norm`, with out=."""
+def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """Random numbers of normal distributions: of each mean and standard deviation, which are tensors, or of one."""
 def not_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input != other, as bool; True for NaN."""
 def numel(input: Tensor) -> _int:
@@ -939,6 +945,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = .
     """Images whose r * r channels become squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
     """The reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r."""
+def poisson(input: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A tensor like `input` with values from the Poisson distributions of these rates."""
 def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
     """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:

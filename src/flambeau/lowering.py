@@ -19,7 +19,7 @@ from . import strides as st
 from .core import call as calls
 from .core import storage, tensor, thread
 from .core.call import Delegation, MovedScalars, RunBody
-from .core.host_calls import direct_call, host_call, whole_call
+from .core.host_calls import HostDraw, direct_call, host_call, whole_call
 from .core.layout import Layout, dense_layout, layout_of
 from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
 from .core.plan import Drawn, Launch, LibraryCall, Part, Plan
@@ -58,7 +58,7 @@ class Call:
         self.places = operands  # the number of operands and allocations so far
         self.taken: list[Layout] = []
         self.steps: list[Any] = []
-        self.draws: list[tuple[int, Any]] = []
+        self.draws: list[tuple[int | None, Any]] = []
         self.body: Any = None
         self.body_operands: Sequence[Any] = ()
         self.inlined: list[tuple[Operator, Sequence[Any], Any]] = []
@@ -140,6 +140,18 @@ class Call:
 
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters of a generator (None: the device's); return (state, seed, first counter)."""
+        first = self._drawn(count, source)
+        return Drawn(first), Drawn(first + 1), Drawn(first + 2)
+
+    def draw_on_host(self, function: Any, source: Any, written: Sequence[Any], *values: Any) -> None:
+        """On the CPU, call function(state, *arrays of `written`, *values); tensors among the values become arrays.
+
+        state: that of a generator (None: the default one), locked during the call.
+        """
+        self.steps.append(HostDraw(function, self._drawn(None, source), written, values, self.called))
+
+    def _drawn(self, count: int | None, source: Any) -> int:
+        """Note a draw; return the index of its first number."""
         if source is not None:
             check_generator(self.name, source)
             if source.device_index != self.device.index:
@@ -149,8 +161,7 @@ class Call:
                     operator=self.name,
                 )
         self.draws.append((count, source))
-        first = 3 * len(self.draws) - 3
-        return Drawn(first), Drawn(first + 1), Drawn(first + 2)
+        return 3 * len(self.draws) - 3
 
     def inline(self, operator: Operator, bound: Sequence[Any], target: Any) -> Any:
         """Lower a call of a composite's body into this call.  target: the tensor to write the result to, or None."""

@@ -20,8 +20,11 @@ CASES = {case[0]: case[1:] for case in cases()}
 BY_OPERATOR: dict[str, list[str]] = {}
 for name in CASES:
     BY_OPERATOR.setdefault(name.split("-")[0], []).append(name)
-RANDOM = {"rrelu", "uniform", "normal", "random", "bernoulli", "dropout", "randperm"}
-RANDOM |= {"alpha_dropout", "feature_dropout", "feature_alpha_dropout"}
+RANDOM = {
+    "uniform", "normal", "random", "bernoulli", "dropout", "randperm",
+    "exponential", "cauchy", "log_normal", "geometric", "multinomial", "poisson", "binomial",
+}  # fmt: skip
+RANDOM |= {"alpha_dropout", "feature_dropout", "feature_alpha_dropout", "rrelu"}
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-12}
 
@@ -82,7 +85,8 @@ def test_cpu_and_gpu_agree(name, sample):
         for device in ("cpu", "cuda"):
             torch.manual_seed(5)
             operator, args, kwargs = inputs(case, device)
-            results.append(arrays(operator(*args, **kwargs), args))
+            with torch.random.portable():
+                results.append(arrays(operator(*args, **kwargs), args))
         assert results[0], case
         for one, other in zip(*results, strict=True):
             same(one, other, case)

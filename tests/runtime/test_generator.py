@@ -1,4 +1,4 @@
-"""Generators: a seed and a counter, per device; the same bits everywhere.  Rows 1.19.*"""
+"""Generators: seeds, states and offsets, per device.  Rows 1.19.*"""
 
 import numpy as np
 import pytest
@@ -21,9 +21,10 @@ def test_a_seed_repeats_and_a_counter_moves_on():
     assert torch.rand(5, device="cuda").tolist() == first != second
 
 
-def test_the_bits_of_an_element_do_not_depend_on_the_device():
+def test_the_bits_of_an_element_do_not_depend_on_the_device_in_the_portable_stream():
     torch.manual_seed(11)
-    assert torch.randint(0, 1 << 20, (50,)).tolist() == torch.randint(0, 1 << 20, (50,), device="cuda").tolist()
+    with torch.random.portable():
+        assert torch.randint(0, 1 << 20, (50,)).tolist() == torch.randint(0, 1 << 20, (50,), device="cuda").tolist()
 
 
 def test_reserving_counters_is_what_moves_the_offset():
@@ -42,8 +43,11 @@ def test_state_round_trip_and_bad_states():
     assert other.initial_seed() == DEFAULT_SEED
     other.set_state_bytes(made.state_bytes())
     assert (other.initial_seed(), other.get_offset()) == ((1 << 64) - 1, 28)
-    with pytest.raises(errors.ArgumentError, match="a state has 16 bytes, got 5"):
-        other.set_state_bytes(b"short")
+    for device, nbytes in (("cpu", 5056), ("cuda", 16)):
+        with pytest.raises(errors.ArgumentError, match=f"has {nbytes} bytes, got 5"):
+            Generator(device).set_state_bytes(b"short")
+    with pytest.raises(errors.ArgumentError, match="0 words left"):
+        other.set_state_bytes(bytes(5056))
     with pytest.raises(errors.ArgumentError, match="does not fit in 64 bits"):
         other.manual_seed(1 << 64)
     assert other.get_offset() == 28
@@ -62,6 +66,14 @@ def test_the_state_of_a_device_is_a_tensor_that_restores_it():
 def test_a_generator_of_another_device_is_refused():
     with pytest.raises(errors.DeviceMismatchError, match="expected a generator of cuda:0, got one of cpu"):
         torch.empty(3, device="cuda").uniform_(generator=torch.Generator())
+
+
+def test_default_generators_are_those_that_calls_without_one_use():
+    own, cuda = torch.default_generator, torch.cuda.default_generators[1]
+    assert own is torch.random.default_generator and own is torch.manual_seed(4)
+    found = [torch.rand(3).tolist(), torch.rand(3, device="cuda:1").tolist()]
+    torch.manual_seed(4)
+    assert [torch.rand(3, device=each.device, generator=each).tolist() for each in (own, cuda)] == found
 
 
 @pytest.fixture
@@ -153,11 +165,12 @@ def test_an_offset_goes_round(device):
     made = Generator(device)
     made.set_offset(np.uint64((1 << 64) - 4))
     assert made.get_offset() == (1 << 64) - 4 and type(made.get_offset()) is int
-    last = torch.rand(9, device=device, generator=made).tolist()
-    assert made.get_offset() == 8
-    made.set_state(made.get_state())
-    made.set_offset(0)
-    assert torch.rand(4, device=device, generator=made).tolist() != last[:4]
+    with torch.random.portable():
+        last = torch.rand(9, device=device, generator=made).tolist()
+        assert made.get_offset() == 8
+        made.set_state(made.get_state())
+        made.set_offset(0)
+        assert torch.rand(4, device=device, generator=made).tolist() != last[:4]
 
 
 def test_a_state_that_is_no_tensor_of_bytes_is_refused():
@@ -166,7 +179,7 @@ def test_a_state_that_is_no_tensor_of_bytes_is_refused():
         with pytest.raises(errors.ArgumentTypeError, match="^set_state: a state is a tensor of uint8, got ") as caught:
             made.set_state(given)
         assert str(given.dtype if isinstance(given, torch.Tensor) else given) in caught.value.fact
-    made.set_state(made.get_state().reshape(2, 8))
+    made.set_state(made.get_state().reshape(2, 2528))
     assert made.initial_seed() == 4
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import host
@@ -22,10 +22,54 @@ from .plan import (
     Argument,
     HostCall,
     LibraryCall,
+    Place,
     Step,
     as_type,
 )  # fmt: skip
 from .tensor import TensorBase
+
+
+class HostDraw(Step):
+    """A step on the CPU that draws from a generator: function(state, *written arrays, *values).
+
+    draw: the index of the state among the plan's draws.  Tensors among the values are read as arrays.
+    """
+
+    __slots__ = ("draw", "function", "operands", "values")
+
+    def __init__(
+        self, function: Callable[..., None], draw: int, written: Sequence[Any], values: Sequence[Any], called: str
+    ) -> None:
+        self.called = called
+        self.function = function
+        self.draw = draw
+        self.values = [Access(0, item.dtype, "w", item.shape, None) for item in written]
+        self.operands = list(written)
+        for value in values:
+            if isinstance(value, TensorBase):
+                self.operands.append(value)
+                self.values.append(Access(0, value.dtype, "r", value.shape, None))
+            else:
+                self.values.append(value)
+        self.template = bytearray(ADDRESS.size * len(self.operands))
+        self.spare = None
+        self.addresses = [Place(ADDRESS.size * index, operand) for index, operand in enumerate(self.operands)]
+
+    def arguments(self, buffer: bytearray) -> list[Any]:
+        """Return the arguments after the state, with the addresses of a buffer."""
+        addresses = iter(unpack_addresses(buffer))
+        return [
+            Access(next(addresses), value.dtype, value.mode, value.shape, None) if isinstance(value, Access) else value
+            for value in self.values
+        ]
+
+    def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
+        """Return the arguments of a call, with the memory that it accesses."""
+        return [drawn[self.draw], *self.arguments(self.addressed(used))]
+
+    def reference(self, state: Any, *values: Any) -> None:
+        with state.lock:
+            self.function(state, *values)
 
 
 def host_call(step: Any) -> HostCall:
@@ -33,6 +77,9 @@ def host_call(step: Any) -> HostCall:
     marks = bytearray(step.template)
     for number, position in enumerate(step.addresses):
         ADDRESS.pack_into(marks, position.at, number + 1)
+    if isinstance(step, HostDraw):
+        arguments = [_argument(value, step) for value in step.arguments(marks)]
+        return HostCall(step.reference, [Argument(DRAWN, step.draw), *arguments], step)
     if isinstance(step, LibraryCall):
         accesses = step.operation.accesses(unpack_addresses(marks))
         return HostCall(step.operation.reference, [_argument(access, step) for access in accesses], step)

@@ -353,7 +353,7 @@ class Plan:
         has_given: bool,
         taken: list[Layout],
         steps: list[Any],
-        draws: list[tuple[int, Any]],
+        draws: list[tuple[int | None, Any]],
         result: Any,
     ) -> None:
         self.device = device
@@ -455,8 +455,8 @@ class Plan:
             array = _own(array, layout)
         return tensor.new_tensor(storage.of_array(array, layout), layout)
 
-    def _drawn(self) -> list[int]:
-        """Return the state, the seed and the first counter of every draw."""
+    def _drawn(self) -> list[Any]:
+        """Return the state, the seed and the first counter of every draw (see Generator.reserve)."""
         own = thread.machine().cpu_generator if self.is_on_host else self.device.generator
         return [number for count, source in self.draws for number in (own if source is None else source).reserve(count)]
 

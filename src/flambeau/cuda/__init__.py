@@ -32,6 +32,7 @@ from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (
 from ..runtime.cudart import cudart, cudaStatus
 from ..runtime.device import DeviceGuard as device
 from ..runtime.device import DeviceOfGuard as device_of
+from ..runtime.generator import cuda_generators as _cuda_generators
 from ..runtime.generator import cuda_initial_seed as initial_seed
 from ..runtime.generator import manual_seed_all, seed_all
 from ..runtime.generator import seed_current as manual_seed
@@ -105,6 +106,8 @@ def __getattr__(name: str) -> object:
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
     if name == "comm":
         return _importlib.import_module(f"{__name__}.comm")
+    if name == "default_generators":
+        return _cuda_generators()
     raise _no_attribute(__name__, name)
 
 
@@ -115,20 +118,22 @@ def __dir__() -> list[str]:
 __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "CudaError",
     "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "GreenContext", "HalfTensor",
-    "IntTensor", "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc",
-    "caching_allocator_delete", "can_device_access_peer", "carry", "check_error", "clock_rate", "comm", "cudaStatus",
-    "cudart", "current_blas_handle", "current_device", "current_stream", "default_stream", "device", "device_count",
-    "device_memory_used", "device_of", "empty_cache", "empty_host_cache", "get_allocator_backend", "get_arch_list",
-    "get_device_capability", "get_device_name", "get_device_properties", "get_gencode_flags",
-    "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "get_stream_from_external",
-    "get_sync_debug_mode", "graph", "graph_pool_handle", "graphs", "green_contexts", "host_memory_stats",
-    "host_memory_stats_as_nested_dict", "init", "initial_seed", "ipc_collect", "ipc_report", "is_available",
-    "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_tf32_supported", "list_gpu_processes",
+    "IntTensor", "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext",
+    "caching_allocator_alloc", "caching_allocator_delete", "can_device_access_peer", "carry", "check_error",
+    "clock_rate", "comm", "cudaStatus", "cudart", "current_blas_handle", "current_device", "current_stream",
+    "default_generators", "default_stream", "device", "device_count", "device_memory_used", "device_of",
+    "empty_cache", "empty_host_cache", "get_allocator_backend", "get_arch_list", "get_device_capability",
+    "get_device_name", "get_device_properties", "get_gencode_flags", "get_per_process_memory_fraction",
+    "get_rng_state", "get_rng_state_all", "get_stream_from_external", "get_sync_debug_mode", "graph",
+    "graph_pool_handle", "graphs", "green_contexts", "host_memory_stats", "host_memory_stats_as_nested_dict",
+    "init", "initial_seed", "ipc_collect", "ipc_report", "is_available", "is_bf16_supported",
+    "is_current_stream_capturing", "is_initialized", "is_tf32_supported", "list_gpu_processes",
     "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_cached",
     "max_memory_reserved", "mem_get_info", "memory", "memory_allocated", "memory_cached", "memory_reserved",
     "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "memory_usage", "nvtx",
     "power_draw", "profiler", "random", "reset_accumulated_host_memory_stats", "reset_accumulated_memory_stats",
-    "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_host_memory_stats", "reset_peak_memory_stats",
-    "seed", "seed_all", "set_device", "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all",
-    "set_stream", "set_sync_debug_mode", "stream", "streams", "synchronize", "temperature", "utilization",
+    "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_host_memory_stats",
+    "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_per_process_memory_fraction", "set_rng_state",
+    "set_rng_state_all", "set_stream", "set_sync_debug_mode", "stream", "streams", "synchronize", "temperature",
+    "utilization",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from ..core.tensor import TensorBase
 from ..dtypes import float64, int64
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, naming, shown
 from ..host import np
+from ..ops.random import multinomial
 from ..runtime.generator import Generator
 from ..tensor import checks, factories, random
 from .dataset import length_of
@@ -167,8 +168,8 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
         self._checked()
 
-    def _checked(self) -> Any:
-        """The weights as a NumPy array, validated again: the tensor may have been written."""
+    def _checked(self) -> None:
+        """Validate the weights, again before each draw: the tensor may have been written."""
         weights = self.weights.numpy()
         positive = _count_positive(weights)
         if not self.replacement and self.num_samples > positive:
@@ -177,26 +178,11 @@ class WeightedRandomSampler(Sampler[int]):
                 hint="pass replacement=True",
                 operator="WeightedRandomSampler",
             )
-        return weights
 
     def __iter__(self) -> Iterator[int]:
-        weights = self._checked()
-        yield from self._with_replacement(weights) if self.replacement else self._without_replacement(weights)
-
-    def _uniform(self, count: int) -> Any:
-        return factories.empty(count, dtype=float64, device="cpu").uniform_(generator=self.generator).numpy()
-
-    def _with_replacement(self, weights: Any) -> list[int]:
-        ends = np.cumsum(weights)
-        found = np.searchsorted(ends, self._uniform(self.num_samples) * ends[-1], side="right")
-        last = np.flatnonzero(weights)[-1]
-        return list(np.minimum(found, last).tolist())
-
-    def _without_replacement(self, weights: Any) -> list[int]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            waits = -np.log1p(-self._uniform(len(weights))) / weights
-        waits[weights == 0] = np.inf
-        return list(np.argsort(waits, kind="stable")[: self.num_samples].tolist())
+        self._checked()
+        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from drawn.tolist()
 
     def __len__(self) -> int:
         return self.num_samples

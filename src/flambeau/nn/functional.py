@@ -15,7 +15,9 @@ from ..errors import no_attribute as _no_attribute
 from ..ops.losses import reduced, reduction_of
 from ..ops.margin_losses import check_triplet
 from ..ops.operator import REGISTRY
+from ..ops.philox import is_portable
 from ..tensor import checks, factories, functions
+from ..tensor.like_factories import empty_like
 from ..tensor.operators import inplace_function
 from .multihead import multi_head_attention_forward
 from .pooling_functions import (
@@ -288,6 +290,9 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         checks.tensor("dropout", "input", input)
     if training is not True and training is not False:
         checks.flag("dropout", "training", training)
+    is_own = inplace and training and 0 < p < 1 and input.is_cuda and input.dtype.is_floating_point
+    if is_own and not is_portable.value:
+        return input.mul_(empty_like(input).bernoulli_(1 - p).div_(1 - p))  # in place, PyTorch draws so
     result = REGISTRY["dropout"](input, p, training)
     return input.copy_(result) if inplace and result is not input else result
 

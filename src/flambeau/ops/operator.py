@@ -84,13 +84,15 @@ class Call(Protocol):
     """One call of an operator while it is lowered.
 
     name: the operator's name.  called: the name that the user called.
-    given: the tensor that takes the result, or None.  is_on_host: whether the call runs on the CPU.
+    given: the tensor that takes the result, or None.  is_on_host: whether the call is on the CPU.
+    device: the device of the call.
     """
 
     name: str
     called: str
     given: Any
     is_on_host: bool
+    device: Any
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
         """A new result, contiguous unless `strides` is given; or the tensor of out= if it has that layout."""
@@ -122,6 +124,12 @@ class Call(Protocol):
 
     def random(self, count: int, generator: Any) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters: (state, seed, first counter), to be passed to a launch unchanged."""
+
+    def draw_on_host(self, function: Callable[..., None], generator: Any, written: Sequence[Any], *values: Any) -> None:
+        """On the CPU, call function(state of the generator, *arrays of `written`, *values) instead of a launch.
+
+        The written tensors, and those among the values, are contiguous.
+        """
 
 
 class Array(NamedTuple):

@@ -1,321 +1,103 @@
-"""Random numbers: uniform, normal, random, bernoulli, randperm and dropout, by the generator Philox4x32-10.
+"""Random numbers: the distributions, permutations and dropout.
 
-The device code is kernels/philox.cu.  A call reserves counters.  If f is the first of them:
+The numbers equal PyTorch's.  On the CPU they come from the Mersenne Twister (host_random.py), on CUDA devices from
+Philox as PyTorch's kernels spread it over threads (cuda_random.py).  Inside `random.portable` they come from Philox by
+the index of an element (philox.py), which is the same on every device.
 
-- Element i reads word i % 4 of counter f + i // 4 in these cases: `uniform` and `normal` in types of up to 32 bits,
-  `random` from at most 2^32 values, `bernoulli` and dropout in every type.  A pair of normal values reads words (0, 1),
-  the next pair words (2, 3).
-- Element i reads words 2 (i % 2) and 2 (i % 2) + 1, low half first, of counter f + i // 2 in the others: `uniform` and
-  `normal` in float64, `random` from more than 2^32 values, the keys of `randperm`.  A pair of normal values reads all
-  four words.
-
-A fraction in [0, 1) is the leading bits of a word: 24, but 11 in float16 and 8 in bfloat16.  In float64 it is 53 bits
-of a pair of words.  Results are computed from fractions by additions, multiplications, divisions and square roots, each
-rounded, in the order of philox.cu.  So the bits depend neither on the device nor on the grid.
-
-Normal values in float32 also use fused multiply-adds.  The host computes those in float64, where the product is exact,
-and rounds twice.  That equals one rounding unless the inexact float64 sum is half way between two float32 numbers.
-None of the 2^24 counts and 2^22 angles leads to such a sum.
+An operator draws in the order of its result's elements in memory, like PyTorch: the values of a transposed tensor are
+those of the tensor before it was transposed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import bool_, dtype, float32, float64, int64
 from ..errors import ArgumentError, DtypeError, ShapeError, ValueRangeError
 from ..host import np
-from ..kernel import Kernel, Param, Pointer, Scalar
+from ..kernel import Grid
 from ..scalars import integer_range
-from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
-from .pointwise import PRELUDE, THREADS, floating_only, grid_over, numpy_type, pointwise, source_text
+from . import cuda_random, host_random, philox
+from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
+from .philox import CHANCE_HINT, KEY_SPAN, fill_random, is_portable, per_counter
+from .pointwise import floating_only, numpy_type, pointwise
 from .samples import NUMERIC_TYPES
 from .sorting import sort_rows_of
 
-ROUNDS = 10
-WORD = (1 << 32) - 1
-MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
-KEY_STEPS = 0x9E3779B9, 0xBB67AE85
-FRACTION_BITS = {dtypes.float16: 11, dtypes.bfloat16: 8}
-ROOT_HALF = 0x3F3504F3  # the bits of the square root of 1/2
-# Best approximations in float32: of -2 log(1 + x) / x, of sin(pi r / 2) / r and cos(pi r / 2) for x = r^2, |r| <= 1/2.
-LOG_SERIES = (
-    -2.0, 0.99999976, -0.6666665, 0.500032, -0.40004, 0.33217525, -0.28362438, 0.26489377, -0.25816998, 0.15245724,
-)  # fmt: skip
-SINE_SERIES = 1.5707964, -0.6459666, 0.07971178, -0.004683873
-COSINE_SERIES = 1.0, -1.2336977, 0.2536025, -0.020415157
-LOG_TERMS, SINE_TERMS = 11, 9  # of the series in float64
-LOG_STEP = -1.6525917e-07  # -2 log 2, for powers of two that count by 2^23
-_C_TYPES = {"float64": "double", "int64": "long long", "uint64": "unsigned long long"}
+# where values are drawn
 
 
-def _constants() -> str:
-    """The definitions of the constants of philox.cu, with the values of this module."""
-    lines = [f"constexpr int ROOT_HALF = {ROOT_HALF};", f"constexpr float LOG_STEP = {LOG_STEP!r}f;"]
-    for name, terms in (("LOG", LOG_SERIES), ("SINE", SINE_SERIES), ("COSINE", COSINE_SERIES)):
-        lines.append(f"constexpr float {name}_SERIES[] = {{{', '.join(f'{term!r}f' for term in terms)}}};")
-    return "\n".join([*lines, ""])
+class Memory(NamedTuple):
+    """Where an operator draws its values.
 
-
-PHILOX = PRELUDE + _constants() + source_text("philox.cu")
-
-
-# the host's implementation of philox.cu
-
-
-def philox4x32(words: Sequence[Any], keys: Sequence[int]) -> list[Any]:
-    """Four arrays of random words for four arrays of counter words (32 bits in uint64) and two key words."""
-    w0, w1, w2, w3 = words
-    key0, key1 = keys
-    mask, half = np.uint64(WORD), np.uint64(32)
-    for _ in range(ROUNDS):
-        a, b = w0 * np.uint64(MULTIPLIERS[0]), w2 * np.uint64(MULTIPLIERS[1])
-        w0, w1, w2, w3 = (b >> half) ^ w1 ^ np.uint64(key0), b & mask, (a >> half) ^ w3 ^ np.uint64(key1), a & mask
-        key0, key1 = (key0 + KEY_STEPS[0]) & WORD, (key1 + KEY_STEPS[1]) & WORD
-    return [w0, w1, w2, w3]
-
-
-def random_words(seed: int, first: int, count: int) -> Any:
-    """The words of `count` counters from `first` on: uint64[count, 4] with 32 bits each."""
-    counter = np.arange(count, dtype=np.uint64) + np.uint64(first)
-    none = np.zeros_like(counter)
-    words = philox4x32([counter & np.uint64(WORD), counter >> np.uint64(32), none, none], [seed & WORD, seed >> 32])
-    return np.stack(words, 1)
-
-
-def single_words(seed: int, first: int, numel: int) -> Any:
-    """One 32-bit word per element.  Whole counters: up to three more than `numel`."""
-    return random_words(seed, first, -(-numel // 4)).reshape(-1)
-
-
-def paired_words(seed: int, first: int, numel: int) -> Any:
-    """64 bits per element.  Whole counters: up to one more than `numel`."""
-    words = random_words(seed, first, -(-numel // 2))
-    return (words[:, ::2] | words[:, 1::2] << np.uint64(32)).reshape(-1)
-
-
-def narrow_fractions(words: Any, bits: int = 24) -> Any:
-    """Convert the leading `bits` of 32-bit words to float32 fractions."""
-    return (words >> np.uint64(32 - bits)).astype(np.float32) * np.float32(2.0**-bits)
-
-
-def fractions_of(dtype: dtype, seed: int, first: int, numel: int, bits: int = 24) -> Any:
-    """Fractions in the compute type of `dtype`.  Whole counters: up to three more than `numel`."""
-    if dtype is float64:
-        return (paired_words(seed, first, numel) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return narrow_fractions(single_words(seed, first, numel), bits)
-
-
-def _fused(a: Any, b: Any, c: Any) -> Any:
-    """a * b + c of float32 numbers with one rounding (see the module)."""
-    return (np.multiply(a, b, dtype=np.float64) + np.asarray(c, np.float32)).astype(np.float32)
-
-
-def _series(terms: Sequence[float], x: Any) -> Any:
-    total: Any = np.full_like(x, terms[-1])
-    for term in reversed(terms[:-1]):
-        total = _fused(total, x, term)
-    return total
-
-
-def twice_negative_log(count: Any) -> Any:
-    """-2 log(count / 2^24) in float32, for whole numbers from 1 to 2^24."""
-    bits = count.astype(np.float32).view(np.int32) - np.int32(ROOT_HALF + (24 << 23))
-    power = bits & np.int32(-1 << 23)
-    f = (bits - power + np.int32(ROOT_HALF)).view(np.float32) - np.float32(1)
-    return np.abs(_fused(power.astype(np.float32), np.float32(LOG_STEP), f * _series(LOG_SERIES, f)))  # never -0
-
-
-def unit_circle(turn: Any) -> tuple[Any, Any]:
-    """Cosine and sine in float32; the leading 24 bits of a word are the angle as a fraction of a turn."""
-    near = (turn + np.uint64(1 << 29)).astype(np.uint32)  # its leading two bits are the nearest quarter turn
-    rest = (near >> np.uint32(8) & np.uint32(0x3FFFFF)).astype(np.float32) * np.float32(2.0**-22) - np.float32(0.5)
-    square = rest * rest
-    sine, cosine = rest * _series(SINE_SERIES, square), _series(COSINE_SERIES, square)
-    odd, sign = near & np.uint32(1 << 30) != 0, np.uint32(1 << 31)
-    first, second = np.where(odd, sine, cosine), np.where(odd, cosine, sine)
-    below = (near + np.uint32(1 << 30)) & sign != 0
-    return np.where(below, -first, first), np.where(near & sign != 0, -second, second)
-
-
-def _logarithm(x: Any) -> Any:
-    """The logarithm in float64, for 0 < x <= 1."""
-    m, exponent = np.frexp(x)
-    low = m < 0.7071067811865476
-    m, exponent = np.where(low, m * 2, m), np.where(low, exponent - 1, exponent)
-    f = m - 1
-    s = f / (f + 2)
-    z = s * s
-    total = 1 / (2 * LOG_TERMS + 1)
-    for k in range(LOG_TERMS - 1, -1, -1):
-        total = total * z + 1 / (2 * k + 1)
-    return exponent * 0.6931471805599453 + (s + s) * total
-
-
-def _circle(turn: Any) -> tuple[Any, Any]:
-    """Cosine and sine of 2 pi turn in float64."""
-    quarters = turn * 4
-    quarter = (quarters + 0.5).astype(np.int32)
-    angle = (quarters - quarter) * 1.5707963267948966
-    square = angle * angle
-    s: Any = 1.0
-    c: Any = 1.0
-    for k in range(SINE_TERMS, 0, -1):
-        s = 1 - square * (1 / (2 * k * (2 * k + 1))) * s
-        c = 1 - square * (1 / (2 * k * (2 * k - 1))) * c
-    s = angle * s
-    at = quarter % 4
-    return np.choose(at, (c, 0 - s, 0 - c, s)), np.choose(at, (s, c, 0 - s, 0 - c))
-
-
-def standard_normals(dtype: dtype, seed: int, first: int, numel: int) -> Any:
-    """`numel` values of mean 0 and standard deviation 1, in the type that `dtype` computes in."""
-    if dtype is float64:
-        fractions = fractions_of(dtype, seed, first, numel)
-        radius = np.sqrt(_logarithm(fractions[::2] + 2.0**-53) * -2)
-        cosine, sine = _circle(fractions[1::2])
-    else:
-        words = single_words(seed, first, numel)
-        radius = np.sqrt(twice_negative_log((words[::2] >> np.uint64(8)) + np.uint64(1)))
-        cosine, sine = unit_circle(words[1::2])
-    return np.stack([radius * cosine, radius * sine], 1).reshape(-1)[:numel]
-
-
-# random kernels
-
-
-# The last parameters of every random kernel.  A graph has a state in device memory: the seed, and a counter that is
-# added to `first`.
-DRAWN = (
-    Pointer("state", int64, "r", (2,)), Scalar("seed", "uint64"), Scalar("first", "uint64"), Scalar("numel", "int64")
-)  # fmt: skip
-COUNTED_FROM = "if (state) { seed = state[0]; first += state[1]; }"
-
-
-def counted_from(state: Any, seed: int, first: int) -> tuple[int, int]:
-    """(seed, first counter), computed as COUNTED_FROM does on the device."""
-    return (seed, first) if state is None else (int(state[0]) % (1 << 64), first + int(state[1]))
-
-
-def random_kernel(name: str, dtype: dtype, maker: str, fields: Sequence[Param], make: Callable[..., Any]) -> Kernel:
-    """Make a kernel that fills `out` with a maker of philox.cu.
-
-    make: called with (seed, first, numel, *fields), returns the same values on the host.
+    drawn: contiguous memory, in the order of the result's elements in memory.  result: the result.
+    view: a view of the result in the order of `drawn`, to which that is copied; None where it is the same memory.
+    order: the result's dimensions in that order, all or those of several elements.
+    is_plain: whether the result is contiguous.
     """
-    entry = f"{name}_{dtype.name}"
-    arguments = "".join(f", {_declared(param)}" for param in fields)
-    source = f"""{PHILOX}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    {dtype.cuda}* out{arguments}, const long long* state, unsigned long long seed, unsigned long long first,
-    long long numel) {{
-  {COUNTED_FROM}
-  fill_random(out, seed, first, numel, {maker});
-}}
-"""
 
-    def reference(out: Any, *values: Any) -> None:
-        *given, state, seed, first, numel = values
-        out[...] = make(*counted_from(state, seed, first), numel, *given)
+    drawn: Any
+    result: Any
+    view: Any
+    order: tuple[int, ...]
+    is_plain: bool
 
-    params = [Pointer("out", dtype, "w", ("numel",)), *fields]
-    return Kernel(entry, source, [*params, *DRAWN], reference, 20.0)
+    def of(self, call: Call, operand: Any, dtype: dtype) -> Any:
+        """An operand of the result's shape as contiguous memory of a type, in the order of the draw."""
+        steps = st.expand(operand.shape, operand.strides, self.result.shape)
+        seen = call.part(operand, self.drawn.shape, [steps[dim] for dim in self.order], 0)
+        return call.contiguous(seen, dtype)
 
-
-def _declared(param: Param) -> str:
-    if isinstance(param, Pointer):
-        return f"{'const ' if param.access == 'r' else ''}{param.dtype.cuda}* {param.name}"
-    assert isinstance(param, Scalar)
-    return f"{_C_TYPES[param.ctype]} {param.name}"
+    def done(self, call: Call) -> Any:
+        """Return the result, after the draw."""
+        if self.view is not None:
+            call.assign(self.view, self.drawn)
+        return self.result
 
 
-def fill_random(call: Any, out: Any, kernel: Kernel, per_counter: int, values: Sequence[Any], generator: Any) -> None:
-    """Reserve the counters that `out` needs and launch a kernel whose last parameters are DRAWN."""
-    assert kernel.params[-len(DRAWN) :] == DRAWN, f"{kernel.entry}: the last parameters of a random kernel are DRAWN"
-    numel = prod(out.shape)
-    if numel:
-        state, seed, first = call.random(-(-numel // per_counter), generator)
-        call.launch(kernel, grid_over(numel), out, *values, state, seed, first, numel)
+def memory_of(call: Call, input: Any, keeps_order: bool = True) -> Memory:
+    """Return where to draw a tensor like `input`: the tensor that is written, or a new one.
+
+    keeps_order: whether a new one has the order of the input's dimensions in memory; else it is contiguous.
+    """
+    shape, dtype = tuple(input.shape), input.dtype
+    given = call.given
+    target = given if given is not None and given.dtype is dtype and tuple(given.shape) == shape else None
+    strides = input.strides if target is None else target.strides
+    dims = [dim for dim, size in enumerate(shape) if size != 1]
+    order = sorted(dims, key=lambda dim: -strides[dim])
+    if order == dims or (target is None and not keeps_order):
+        result = call.output(shape, dtype)
+        return Memory(result, result, None, tuple(range(len(shape))), target is None or result is target)
+    sizes = [shape[dim] for dim in order]
+    dense = list(st.contiguous(sizes))
+    if target is None:
+        own = [1] * len(shape)
+        for dim, step in zip(order, dense):
+            own[dim] = step
+        target, steps = call.output(shape, dtype, own), dense
+    else:
+        steps = [strides[dim] for dim in order]
+    if steps == dense:
+        return Memory(call.part(target, sizes, dense, 0), target, None, tuple(order), False)
+    return Memory(call.scratch(sizes, dtype), target, call.part(target, sizes, steps, 0), tuple(order), False)
 
 
-EXACT_BITS = {dtypes.float16: 11, dtypes.bfloat16: 8, float32: 24, float64: 53}  # all smaller integers are represented
-KEY_SPAN = 1 << 63
-CHANCE_HINT = "p is the probability of a 1; torch.sigmoid maps any number into that range"
+def draws_on_host(call: Call) -> bool:
+    """Whether a call draws from the Mersenne Twister."""
+    return call.is_on_host and not is_portable.value
 
 
-# kernels of the operators
-
-
-def _per_counter(dtype: dtype) -> int:
-    return 2 if dtype is float64 else 4
-
-
-@cache
-def _uniform_kernel(dtype: dtype) -> Kernel:
-    c, number = dtype.wide.cuda, dtype.wide.numpy.type
-
-    def make(seed: int, first: int, numel: int, low: float, high: float) -> Any:
-        fractions = fractions_of(dtype, seed, first, numel, FRACTION_BITS.get(dtype, 24))[:numel]
-        drawn = (fractions * (number(high) - number(low)) + number(low)).astype(dtype.numpy)
-        is_end = drawn.astype(dtype.wide.numpy) >= number(high)  # rounded up to the excluded bound
-        return np.where(is_end, np.asarray(number(low)).astype(dtype.numpy), drawn)
-
-    maker = f"Uniform<{dtype.cuda}, {c}>{{({c})low, ({c})high}}"
-    return random_kernel("uniform", dtype, maker, [Scalar("low", "float64"), Scalar("high", "float64")], make)
-
-
-@cache
-def _normal_kernel(dtype: dtype) -> Kernel:
-    c, number = dtype.wide.cuda, dtype.wide.numpy.type
-
-    def make(seed: int, first: int, numel: int, mean: float, std: float) -> Any:
-        standard = standard_normals(dtype, seed, first, numel)
-        is_plain = number(mean) == 0 and number(std) == 1
-        return standard if is_plain else standard * number(std) + number(mean)
-
-    maker = f"Normal<{dtype.cuda}, {c}>{{({c})mean, ({c})std}}"
-    return random_kernel("normal", dtype, maker, [Scalar("mean", "float64"), Scalar("std", "float64")], make)
-
-
-@cache
-def _integer_kernel(dtype: dtype, is_narrow: bool) -> Kernel:
-    def make(seed: int, first: int, numel: int, low: int, span: int) -> Any:
-        if is_narrow:
-            drawn = single_words(seed, first, numel)[:numel] * np.uint64(span) >> np.uint64(32)
-        else:
-            drawn = paired_words(seed, first, numel)[:numel]
-            drawn = drawn % np.uint64(span) if span else drawn
-        return (drawn + np.uint64(low % (1 << 64))).astype(np.int64).astype(dtype.wide.numpy)
-
-    maker = f"Integer<{dtype.cuda}, {'true' if is_narrow else 'false'}>{{low, span}}"
-    name = "random_narrow" if is_narrow else "random_wide"
-    return random_kernel(name, dtype, maker, [Scalar("low", "int64"), Scalar("span", "uint64")], make)
-
-
-@cache
-def _bernoulli_kernel(dtype: dtype) -> Kernel:
-    def make(seed: int, first: int, numel: int, p: float) -> Any:
-        return narrow_fractions(single_words(seed, first, numel)[:numel]) < np.float32(p)
-
-    return random_kernel("bernoulli", dtype, f"Bernoulli<{dtype.cuda}>{{(float)p}}", [Scalar("p", "float64")], make)
-
-
-@cache
-def _bernoulli_each_kernel(dtype: dtype) -> Kernel:
-    def make(seed: int, first: int, numel: int, p: Any) -> Any:
-        wrong = ~((p >= 0) & (p <= 1))
-        if wrong.any():
-            raise ValueRangeError(
-                f"probabilities must lie between 0 and 1, got {p[wrong][0]}", hint=CHANCE_HINT, operator="bernoulli"
-            )
-        return narrow_fractions(single_words(seed, first, numel)[:numel]) < p
-
-    fields = [Pointer("p", float32, "r", ("numel",))]
-    return random_kernel("bernoulli_each", dtype, f"BernoulliEach<{dtype.cuda}>{{p}}", fields, make)
+def draw(call: Call, memory: Memory, generator: Any, function: Callable[..., None], *values: Any) -> Any:
+    """Draw the result by a function of host_random.py, called with the type after the array.  Returns the result."""
+    if memory.drawn.numel():
+        call.draw_on_host(function, generator, [memory.drawn], memory.result.dtype, *values)
+    return memory.done(call)
 
 
 # operators
@@ -355,7 +137,7 @@ def check_floating(name: str, input: Any) -> None:
 def _filling(samples: Any, kinds: Sequence[dtype], errors: Any = None) -> Any:
     """Make an operator that exists as the method `name_` only.  Factories call it by its name."""
     return operator(
-        samples=samples, dtypes=kinds, errors=errors, inplace=True, method=False, function=False,
+        samples=samples, dtypes=kinds, errors=errors, inplace=True, method=False, function=False, setting=is_portable,
         other_names={"from": "low", "to": "high"}
     )  # fmt: skip
 
@@ -378,9 +160,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
             hint=f"exchange them: ({high}, {low})",
             operator="uniform",
         )
-    out = call.output(input.shape, input.dtype)
-    fill_random(call, out, _uniform_kernel(out.dtype), _per_counter(out.dtype), (float(low), float(high)), generator)
-    return out
+    return _fill(call, input, generator, "uniform", (float(low), float(high)))
 
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _negative_deviation)
@@ -401,9 +181,22 @@ def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, gene
             hint="std is a standard deviation; mean comes before it",
             operator="normal",
         )
-    out = call.output(input.shape, input.dtype)
-    fill_random(call, out, _normal_kernel(out.dtype), _per_counter(out.dtype), (float(mean), float(std)), generator)
-    return out
+    return _fill(call, input, generator, "normal", (float(mean), float(std)))
+
+
+def _fill(call: Call, input: Any, generator: Any, name: str, values: tuple[float, float]) -> Any:
+    """Draw a tensor like `input` by the functions or the kernels that are named after `uniform` or `normal`."""
+    memory, dtype = memory_of(call, input), input.dtype
+    if draws_on_host(call):
+        own = (memory.is_plain,) if name == "normal" else ()
+        return draw(call, memory, generator, getattr(host_random, name), *values, *own)
+    if is_portable.value:
+        kernel = getattr(philox, f"{name}_kernel")(dtype)
+        fill_random(call, memory.drawn, kernel, per_counter(dtype), values, generator)
+    else:
+        kernel = getattr(cuda_random, f"{name}_kernel")(dtype)
+        cuda_random.fill(call, memory.drawn, kernel, per_counter(dtype), values, generator)
+    return memory.done(call)
 
 
 def _wrong_ranges() -> Iterator[ErrorSample]:
@@ -417,7 +210,6 @@ def random(call: Call, input: Operand, low: int | None = None, high: int | None 
 
     With one bound, the integers are 0 to low - 1.  Without bounds, they are 0 to the largest value of an integer type,
     or to the largest integer up to which a floating point type represents all integers.
-    Probabilities differ by less than one part in 2^32 / (high - low); beyond 2^32 values, 2^64 / (high - low).
     Host:   returns at once.
     Raises: ValueRangeError if the range is empty, or beyond the type.
     Example:
@@ -426,17 +218,29 @@ def random(call: Call, input: Operand, low: int | None = None, high: int | None 
         (tensor(0), tensor(9))
     """
     start, end = _random_range(input.dtype, low, high)
-    is_narrow = end - start <= 1 << 32
-    out = call.output(input.shape, input.dtype)
-    kernel = _integer_kernel(out.dtype, is_narrow)
-    fill_random(call, out, kernel, 4 if is_narrow else 2, (start, (end - start) % (1 << 64)), generator)
-    return out
+    memory, dtype, is_whole = memory_of(call, input), input.dtype, low is None and high is None
+    if not is_portable.value and not is_whole:
+        start, end = _represented(dtype, start, end)
+    bounds = start, (end - start) % (1 << 64)
+    if draws_on_host(call):
+        if is_whole:
+            return draw(call, memory, generator, host_random.all_integers)
+        return draw(call, memory, generator, host_random.integers, *bounds)
+    if is_portable.value:
+        is_narrow = end - start <= 1 << 32
+        fill_random(
+            call, memory.drawn, philox.integer_kernel(dtype, is_narrow), 4 if is_narrow else 2, bounds, generator
+        )
+    else:
+        is_narrow = dtype.itemsize < 8 if is_whole else end - start < host_random.WORD_SPAN
+        kernel = cuda_random.integer_kernel(dtype, is_narrow)
+        cuda_random.fill(call, memory.drawn, kernel, 4 if is_narrow else 2, bounds, generator)
+    return memory.done(call)
 
 
 def _random_range(dtype: dtype, low: int | None, high: int | None) -> tuple[int, int]:
-    largest = 1 << EXACT_BITS[dtype] if dtype.is_floating_point else integer_range(dtype)[1]
     if low is None:
-        return 0, (largest if high is None else int(high) - 1) + 1
+        return 0, host_random.count_of(dtype) if high is None else int(high)
     start, end = (0, int(low)) if high is None else (int(low), int(high))
     if start >= end:
         raise ValueRangeError(
@@ -454,6 +258,174 @@ def _random_range(dtype: dtype, low: int | None, high: int | None) -> tuple[int,
     return start, end
 
 
+def _represented(dtype: dtype, start: int, end: int) -> tuple[int, int]:
+    """Move bounds that a floating point type would round out of the range, as PyTorch does."""
+    if not dtype.is_floating_point:
+        return start, end
+    digits, number = host_random.EXACT_BITS[dtype.name], dtype.numpy.type
+    rounded = int(number(start + 1))
+    if rounded < start:
+        start = rounded + (1 << abs(start + 1).bit_length() - digits)
+    rounded = int(number(end - 1))
+    if rounded >= end:
+        end = rounded - (1 << (end - 1).bit_length() - digits)
+    return start, end
+
+
+def _wrong_rates() -> Iterator[ErrorSample]:
+    yield from _integers()
+    yield ErrorSample((Array((3,)), 0.0), ValueRangeError, "expected lambd to be greater than 0, got 0.0")
+
+
+def _wrong_widths() -> Iterator[ErrorSample]:
+    yield from _integers()
+    yield ErrorSample((Array((3,)), 0.0, -1.0), ValueRangeError, "expected sigma to be greater than 0, got -1.0")
+
+
+def _wrong_deviations() -> Iterator[ErrorSample]:
+    yield from _integers()
+    yield ErrorSample((Array((3,)), 0.0, 0.0), ValueRangeError, "expected std to be greater than 0, got 0.0")
+
+
+def _wrong_chances() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), 1.0), ValueRangeError, "expected p to be between 0 and 1, both excluded, got 1.0")
+
+
+def _check_positive(name: str, what: str, value: float) -> None:
+    if not value > 0:
+        raise ValueRangeError(
+            f"expected {what} to be greater than 0, got {value}", hint=f"pass a positive {what}", operator=name
+        )
+
+
+def _applied(call: Call, name: str, *operands: Any) -> Any:
+    """Lower another operator into a call.  Returns its result in memory of its own."""
+    before = call.given, call.name
+    call.given, call.name = None, name
+    try:
+        return REGISTRY[name].lower(call, *operands)
+    finally:
+        call.given, call.name = before
+
+
+def _fractions(call: Call, memory: Memory, generator: Any) -> Any:
+    """Draw fractions of [0, 1) from the portable stream, for the elements of `memory` in their compute type."""
+    wide = memory.drawn.dtype.wide if memory.drawn.dtype.is_floating_point else float32
+    drawn = call.scratch(memory.drawn.shape, wide)
+    fill_random(call, drawn, philox.uniform_kernel(wide), per_counter(wide), (0.0, 1.0), generator)
+    return drawn
+
+
+def _fill_on_cuda(call: Call, memory: Memory, generator: Any, kernel: Any, values: tuple[float, ...]) -> Any:
+    cuda_random.fill(call, memory.drawn, kernel, cuda_random.per_counter(memory.drawn.dtype), values, generator)
+    return memory.done(call)
+
+
+@_filling(_fill_samples, dtypes.FLOATING_TYPES, _wrong_rates)
+def exponential(call: Call, input: Operand, lambd: float = 1.0, *, generator: Any = None) -> Any:
+    """A tensor like `input` with values from the exponential distribution of a rate: lambd * exp(-lambd * x), x >= 0.
+
+    Host:   returns at once.
+    Raises: DtypeError for integers; ValueRangeError unless lambd is positive.
+    Example:
+        >>> round(torch.empty(10000).exponential_(0.5).mean().item())
+        2
+    """
+    check_floating("exponential", input)
+    _check_positive("exponential", "lambd", lambd)
+    memory = memory_of(call, input)
+    if draws_on_host(call):
+        return draw(call, memory, generator, host_random.exponential, float(lambd))
+    if not is_portable.value:
+        return _fill_on_cuda(call, memory, generator, cuda_random.exponential_kernel(input.dtype), (float(lambd),))
+    if memory.drawn.numel():
+        below = _applied(call, "neg", _fractions(call, memory, generator))
+        call.assign(memory.drawn, _applied(call, "mul", _applied(call, "log1p", below), -1 / lambd))
+    return memory.done(call)
+
+
+@_filling(_fill_samples, dtypes.FLOATING_TYPES, _wrong_widths)
+def cauchy(call: Call, input: Operand, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+    """A tensor like `input` with values from the Cauchy distribution with this median and half width at half maximum.
+
+    Host:   returns at once.
+    Raises: DtypeError for integers; ValueRangeError unless sigma is positive.
+    Example:
+        >>> round(torch.empty(10001).cauchy_(5.0, 0.1).sort().values[5000].item())
+        5
+    """
+    check_floating("cauchy", input)
+    _check_positive("cauchy", "sigma", sigma)
+    memory = memory_of(call, input)
+    if draws_on_host(call):
+        return draw(call, memory, generator, host_random.cauchy, float(median), float(sigma))
+    if not is_portable.value:
+        return _fill_on_cuda(
+            call, memory, generator, cuda_random.cauchy_kernel(input.dtype), (float(median), float(sigma))
+        )
+    if memory.drawn.numel():
+        angle = _applied(call, "mul", _applied(call, "sub", _fractions(call, memory, generator), 0.5), math.pi)
+        tangent = _applied(call, "div", _applied(call, "sin", angle), _applied(call, "cos", angle))
+        call.assign(memory.drawn, _applied(call, "add", _applied(call, "mul", tangent, float(sigma)), float(median)))
+    return memory.done(call)
+
+
+@_filling(_fill_samples, dtypes.FLOATING_TYPES, _wrong_deviations)
+def log_normal(call: Call, input: Operand, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+    """A tensor like `input` with exponentials of values from the normal distribution with this mean and deviation.
+
+    Host:   returns at once.
+    Raises: DtypeError for integers; ValueRangeError unless std is positive.
+    Example:
+        >>> round(torch.empty(10001).log_normal_(2.0, 0.1).log().mean().item())
+        2
+    """
+    check_floating("log_normal", input)
+    _check_positive("log_normal", "std", std)
+    memory = memory_of(call, input)
+    if draws_on_host(call):
+        return draw(call, memory, generator, host_random.log_normal, float(mean), float(std))
+    if not is_portable.value:
+        return _fill_on_cuda(
+            call, memory, generator, cuda_random.log_normal_kernel(input.dtype), (float(mean), float(std))
+        )
+    if memory.drawn.numel():
+        wide = memory.drawn.dtype.wide
+        drawn = call.scratch(memory.drawn.shape, wide)
+        fill_random(call, drawn, philox.normal_kernel(wide), per_counter(wide), (float(mean), float(std)), generator)
+        call.assign(memory.drawn, _applied(call, "exp", drawn))
+    return memory.done(call)
+
+
+@_filling(lambda: [Sample((*sample.args, 0.3)) for sample in _fill_samples()], NUMERIC_TYPES, _wrong_chances)
+def geometric(call: Call, input: Operand, p: float, *, generator: Any = None) -> Any:
+    """A tensor like `input` with the number of trials, each with success probability p, up to the first success.
+
+    Host:   returns at once.
+    Raises: ValueRangeError unless 0 < p < 1.
+    Example:
+        >>> x = torch.empty(10000).geometric_(0.5)
+        >>> x.min(), round(x.mean().item())
+        (tensor(1.), 2)
+    """
+    if not 0 < p < 1:
+        raise ValueRangeError(
+            f"expected p to be between 0 and 1, both excluded, got {p}",
+            hint="p is the probability of success of each trial",
+            operator="geometric",
+        )
+    memory = memory_of(call, input)
+    if draws_on_host(call):
+        return draw(call, memory, generator, host_random.geometric, float(p))
+    if not is_portable.value:
+        return _fill_on_cuda(call, memory, generator, cuda_random.geometric_kernel(input.dtype), (float(p),))
+    if memory.drawn.numel():
+        logs = _applied(call, "log1p", _applied(call, "neg", _fractions(call, memory, generator)))
+        trials = _applied(call, "ceil", _applied(call, "mul", logs, 1 / math.log1p(-p)))
+        call.assign(memory.drawn, _applied(call, "maximum", trials, 1.0))
+    return memory.done(call)
+
+
 def _bernoulli_samples() -> Iterator[Sample]:
     for (array,) in (sample.args for sample in _fill_samples()):
         yield Sample((array, 0.3))
@@ -466,7 +438,7 @@ def _bernoulli_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,), dtype="int64"),), DtypeError, "expected a floating point tensor, got int64")
 
 
-@operator(samples=_bernoulli_samples, errors=_bernoulli_errors, dtypes=dtypes.ALL, inplace=True)
+@operator(samples=_bernoulli_samples, errors=_bernoulli_errors, dtypes=dtypes.ALL, inplace=True, setting=is_portable)
 def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any = None) -> Any:
     """A tensor like `input` in which each element is 1 with probability p, else 0.
 
@@ -490,16 +462,31 @@ def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any
                 hint="each of its sizes must be that of the tensor or 1, counted from the last dimension",
                 operator="bernoulli",
             )
-        chances = call.scratch(input.shape, float32)
-        call.assign(chances, chance)
-        out = call.output(input.shape, input.dtype)
-        fill_random(call, out, _bernoulli_each_kernel(out.dtype), 4, (chances,), generator)
-        return out
+        memory = memory_of(call, input, keeps_order=False)
+        if draws_on_host(call):
+            chances = memory.of(call, chance, float64 if chance.dtype is float64 else float32)
+            if memory.drawn.numel():
+                call.draw_on_host(host_random.bernoulli_each, generator, [memory.drawn], chances)
+            return memory.done(call)
+        if is_portable.value:
+            kernel = philox.bernoulli_each_kernel(input.dtype)
+            fill_random(call, memory.drawn, kernel, 4, (memory.of(call, chance, float32),), generator)
+        elif numel := memory.drawn.numel():
+            wide = float64 if chance.dtype is float64 else float32
+            chances = memory.of(call, chance, wide)
+            drawn = call.random(cuda_random.CHANCE_COUNTERS, generator)
+            kernel, grid = cuda_random.chances_kernel(input.dtype, wide), cuda_random.plain_grid(-(-numel // 4))
+            call.launch(kernel, grid, memory.drawn, chances, *drawn, numel)
+        return memory.done(call)
     if not 0 <= chance <= 1:
         raise ValueRangeError(f"p must lie between 0 and 1, got {chance}", hint=CHANCE_HINT, operator="bernoulli")
-    out = call.output(input.shape, input.dtype)
-    fill_random(call, out, _bernoulli_kernel(out.dtype), 4, (float(chance),), generator)
-    return out
+    memory = memory_of(call, input, keeps_order=False)
+    if draws_on_host(call):
+        return draw(call, memory, generator, host_random.bernoulli, float(chance))
+    if is_portable.value:
+        fill_random(call, memory.drawn, philox.bernoulli_kernel(input.dtype), 4, (float(chance),), generator)
+        return memory.done(call)
+    return _fill_on_cuda(call, memory, generator, cuda_random.bernoulli_kernel(input.dtype), (float(chance),))
 
 
 @bernoulli.derivative
@@ -518,52 +505,256 @@ def _too_many() -> Iterator[ErrorSample]:
 
 @operator(
     samples=_permutation_samples, errors=_too_many, dtypes=NUMERIC_TYPES, method=False, function=False,
-    differentiable=False,
+    differentiable=False, setting=is_portable,
 )  # fmt: skip
 def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
-    """A tensor like `input`, of n elements, with 0 to n - 1 in random order: the indexes that sort n 63-bit keys.
+    """A tensor like `input`, of n elements, with 0 to n - 1 in random order.
 
     Host:   returns at once.
-    Memory: 16 bytes of scratch per element, twice that for more than 1024.
+    Memory: on a GPU 16 bytes of scratch per element, twice that for more than 1024.
     Raises: ValueRangeError if the type cannot hold n - 1.
     """
     numel, dtype = prod(input.shape), input.dtype
-    largest = 1 << EXACT_BITS[dtype] if dtype.is_floating_point else integer_range(dtype)[1]
+    largest = 1 << host_random.EXACT_BITS[dtype.name] if dtype.is_floating_point else integer_range(dtype)[1]
     if numel - 1 > largest:
         raise ValueRangeError(
             f"values from 0 to {numel - 1} do not fit {dtype.name}", hint="pass dtype=torch.int64", operator="randperm"
         )
     out = call.output(input.shape, dtype)
+    if draws_on_host(call):
+        if numel:
+            call.draw_on_host(host_random.permutation, generator, [out], dtype)
+        return out
+    if not numel:
+        return out
     keys, ordered = call.scratch((1, numel), int64), call.scratch((1, numel), int64)
-    fill_random(call, keys, _integer_kernel(int64, False), 2, (0, KEY_SPAN), generator)
     order = out if dtype is int64 else call.scratch(input.shape, int64)
-    sort_rows_of(call, keys, ordered, order, (1, numel), False)
+    if is_portable.value:
+        fill_random(call, keys, philox.integer_kernel(int64, False), 2, (0, KEY_SPAN), generator)
+        sort_rows_of(call, keys, ordered, order, (1, numel), False)
+    else:
+        cuda_random.fill(call, keys, cuda_random.key_kernel(), 2, _key_range(numel), generator)
+        sort_rows_of(call, keys, ordered, order, (1, numel), False)
+        drawn = call.random(-(-numel // 4), generator)
+        call.launch(cuda_random.shuffle_kernel(), cuda_random.plain_grid(numel), order, ordered, *drawn, numel)
     if order is not out:
         call.assign(out, order)
     return out
 
 
-for _each in (uniform, normal, random):
+def _key_range(numel: int) -> tuple[int, int, int]:
+    """The least value, the number of values and the mask of the keys that PyTorch sorts."""
+    bits = cuda_random.key_bits(numel)
+    width = 32 if bits <= 32 else 64
+    return -1 << width - 1, (1 << width) - 1, (1 << (64 if bits == width else bits)) - 1
+
+
+for _each in (uniform, normal, random, exponential, cauchy, log_normal, geometric):
     _each.derivative(lambda grad: None)
 
 
+# choices
+
+
+@operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, setting=is_portable)
+def choose(call: Call, chances: Operand, sums: Operand, num_samples: int, *, generator: Any = None) -> Any:
+    """Draw categories of each row with replacement.  sums: the running sums of the chances, which add to 1."""
+    rows, size = chances.shape
+    out = call.output((rows, num_samples), int64)
+    if not out.numel():
+        return out
+    if draws_on_host(call):
+        call.draw_on_host(host_random.multinomial, generator, [out], call.contiguous(chances))
+        return out
+    wide = chances.dtype.wide
+    lanes = -(-num_samples // cuda_random.CHOICE_THREADS) * cuda_random.CHOICE_THREADS
+    span = min(rows, cuda_random.CHOICE_ROWS)
+    drawn = call.random((rows - 1) // span + 1, generator)
+    operands = call.contiguous(sums, wide), call.contiguous(chances, wide)
+    numel = rows * num_samples
+    grid = cuda_random.plain_grid(numel)
+    call.launch(
+        cuda_random.choice_kernel(wide), grid, out, *operands, rows, size, num_samples, lanes, span, *drawn, numel
+    )
+    return out
+
+
+def _weights() -> Iterator[Sample]:
+    weights = Array((3, 7), 0.1, 1, grad=False)
+    yield Sample((weights, 4))
+    yield Sample((weights, 20, True))
+    yield Sample((Array((5,), 0.1, 1, grad=False), 1))
+    yield Sample((Array((4, 3), 0.1, 1, layout="transposed", grad=False), 2))
+
+
+def _wrong_weights() -> Iterator[ErrorSample]:
+    weights = Array((3,), 0.1, 1)
+    yield ErrorSample((weights, 4), ArgumentError, "cannot sample 4 of 3 categories without replacement")
+    yield ErrorSample((weights, 0), ArgumentError, "cannot sample n_sample <= 0 samples, got 0")
+    yield ErrorSample((Array((2, 2, 2)), 1), ShapeError, r"must be 1 or 2 dim, got shape \[2, 2, 2\]")
+    yield ErrorSample((Array((3,), dtype="int64"), 1), DtypeError, "only supports floating-point dtypes .*int64")
+    yield ErrorSample((Array((3,), -1, -1), 1), ArgumentError, "either `inf`, `nan` or element < 0")
+
+
+@composite(
+    samples=_weights, errors=_wrong_weights, dtypes=dtypes.FLOATING_TYPES, host="waits", differentiable=False,
+    setting=is_portable,
+)  # fmt: skip
+def multinomial(input: Operand, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
+    """Indexes of categories, drawn with probabilities in proportion to the weights in each row of the input.
+
+    Shapes: [*, n] gives [*, num_samples], with at most one leading dimension.
+    Host:   waits for the values of the weights.
+    Raises: ArgumentError for weights that are negative, not finite or all 0, or too many samples without replacement.
+    Example:
+        >>> torch.multinomial(torch.tensor([0.0, 3.0, 1.0]), 2).sort().values
+        tensor([1, 2])
+    """
+    _check_weights(input, num_samples, replacement)
+    source: Any = input
+    weights = source.detach()
+    if replacement and num_samples > 1:
+        rows = weights.reshape((-1, weights.shape[-1]))
+        is_on_host = weights.device_index < 0 and not is_portable.value
+        chances = rows if is_on_host else rows / rows.sum(-1, keepdim=True)
+        sums = rows if is_on_host else chances.cumsum(-1)
+        return choose(chances, sums, num_samples, generator=generator).reshape((*weights.shape[:-1], num_samples))
+    waits = weights / exponential(weights, 1.0, generator=generator)
+    if num_samples == 1:
+        return waits.argmax(-1, keepdim=True)
+    return waits.topk(num_samples)[1]
+
+
+def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
+    """Raise an error for arguments of `multinomial` from which nothing can be drawn."""
+    name = "multinomial"
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"only supports floating-point dtypes for input, got {input.dtype.name}",
+            hint="convert with .float()",
+            operator=name,
+        )
+    if len(input.shape) not in (1, 2) or not input.shape[-1]:
+        raise ShapeError(
+            f"input must be 1 or 2 dim, got shape {list(input.shape)}",
+            hint="a row of weights for each distribution, with a category at least",
+            operator=name,
+        )
+    if num_samples <= 0:
+        raise ArgumentError(
+            f"cannot sample n_sample <= 0 samples, got {num_samples}", hint="pass 1 or more", operator=name
+        )
+    if not replacement and num_samples > input.shape[-1]:
+        raise ArgumentError(
+            f"cannot sample {num_samples} of {input.shape[-1]} categories without replacement",
+            hint="pass replacement=True",
+            operator=name,
+        )
+    if not input.numel():
+        return
+    if not bool(((input >= 0) & (input < math.inf)).all()):
+        raise ArgumentError(
+            "input contains either `inf`, `nan` or element < 0",
+            hint="weights are finite and not negative",
+            operator=name,
+        )
+    if not bool((input > 0).any(-1).all()):
+        raise ArgumentError("sum of weights <= 0 in a row", hint="each row needs a weight above 0", operator=name)
+
+
+def _rates() -> Iterator[Sample]:
+    yield Sample((Array((3, 7), 0.5, 30, grad=False),))
+    yield Sample((Array((4, 3), 0, 9, layout="transposed", grad=False),))
+    yield Sample((Array((0, 3), grad=False),))
+
+
+def _wrong_poisson() -> Iterator[ErrorSample]:
+    yield from _integers()
+    yield ErrorSample((Array((3,), -1, -1),), ArgumentError, "rates must not be negative or NaN")
+
+
+@composite(
+    samples=_rates, errors=_wrong_poisson, dtypes=dtypes.FLOATING_TYPES, host="waits", method=False,
+    differentiable=False, setting=is_portable,
+)  # fmt: skip
+def poisson(input: Operand, generator: Any = None) -> Any:
+    """A tensor like `input` with values from the Poisson distributions of these rates.
+
+    Host:   waits for the rates; the values of a GPU are made on the host, from its generator.
+    Raises: DtypeError for integers; ArgumentError for negative rates.
+    Example:
+        >>> torch.poisson(torch.tensor([0.0, 0.0]))
+        tensor([0., 0.])
+    """
+    check_floating("poisson", input)
+    if input.numel() and not bool((input >= 0).all()):
+        raise ArgumentError("rates must not be negative or NaN", hint="a rate is a mean count", operator="poisson")
+    return _drawn_singly(input, None, generator)
+
+
+def _trials() -> Iterator[Sample]:
+    yield Sample((Array((3, 7), 5, 50, grad=False), Array((7,), 0.1, 0.9, grad=False)))
+    yield Sample((Array((0, 3), grad=False), Array((0, 3), grad=False)))
+
+
+def _wrong_trials() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,), dtype="int64"), Array((3,))), DtypeError, "expected a floating point tensor")
+
+
+@composite(
+    samples=_trials, errors=_wrong_trials, dtypes=dtypes.FLOATING_TYPES, host="waits", method=False,
+    differentiable=False, setting=is_portable,
+)  # fmt: skip
+def binomial(count: Operand, prob: Operand, generator: Any = None) -> Any:
+    """Numbers of successes in `count` trials, each with success probability `prob`.
+
+    Shapes: count and prob broadcast together.
+    Host:   waits for the operands; the values of a GPU are made on the host, from its generator.
+    Raises: DtypeError for integers or several types.
+    Example:
+        >>> torch.binomial(torch.tensor([5.0, 5.0]), torch.tensor([0.0, 1.0]))
+        tensor([0., 5.])
+    """
+    check_floating("binomial", count)
+    check_floating("binomial", prob)
+    trials: Any = count
+    chances: Any = prob
+    shape = st.broadcast([trials.shape, chances.shape], "binomial")
+    return _drawn_singly(trials.expand(shape), chances.expand(shape).to(trials.dtype), generator)
+
+
+FRACTIONS = 64  # for each value that is not drawn from the Mersenne Twister
+
+
+@operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False)
+def draw_singly(
+    call: Call, input: Operand, prob: Operand | None, fractions: Operand | None, generator: Any = None
+) -> Any:
+    """On the CPU, draw Poisson values of rates or, with prob, binomial ones of counts.
+
+    fractions: a row of FRACTIONS for each value, instead of a generator.
+    """
+    out = call.output(input.shape, input.dtype)
+    if out.numel():
+        operands = [call.contiguous(operand) for operand in (fractions, input, prob) if operand is not None]
+        function = host_random.poisson if prob is None else host_random.binomial
+        own = function if fractions is None else host_random.of_rows
+        call.draw_on_host(own, generator, [out], input.dtype, *operands)
+    return out
+
+
+def _drawn_singly(input: Any, prob: Any, generator: Any) -> Any:
+    """Draw on the CPU; from fractions of the operands' device if the numbers are not the Mersenne Twister's."""
+    operands = [None if operand is None else operand.detach() for operand in (input, prob)]
+    device = input.device
+    if device.type == "cpu" and not is_portable.value:
+        return draw_singly(*operands, None, generator)
+    rows = uniform(input.new_empty((input.numel(), FRACTIONS), dtype=float64), 0.0, 1.0, generator).cpu()
+    drawn = draw_singly(*[None if operand is None else operand.cpu() for operand in operands], rows)
+    return drawn.to(device)
+
+
 # dropout
-
-
-@cache
-def _dropout_kernel(dtype: dtype) -> Kernel:
-    c, number = dtype.wide.cuda, dtype.wide.numpy.type
-
-    def make(seed: int, first: int, numel: int, mask: Any, input: Any, p: float, scale: float) -> Any:
-        mask[...] = narrow_fractions(single_words(seed, first, numel)[:numel]) >= np.float32(p)
-        return np.where(mask, input.astype(dtype.wide.numpy) * number(scale), number(0))
-
-    fields = [
-        Pointer("mask", bool_, "w", ("numel",)), Pointer("input", dtype, "r", ("numel",)),
-        Scalar("p", "float64"), Scalar("scale", "float64"),
-    ]  # fmt: skip
-    maker = f"Dropout<{dtype.cuda}, {c}>{{mask, input, (float)p, ({c})scale}}"
-    return random_kernel("dropout", dtype, maker, fields, make)
 
 
 def _masks() -> Iterator[Sample]:
@@ -591,22 +782,45 @@ def _(grad: Any, mask: Any, scale: Any) -> Any:
     return masked_scale(grad, mask, scale), None
 
 
-@operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False)
+@operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, setting=is_portable)
 def fused_dropout(call: Call, input: Operand, p: float) -> Any:
     """(mask of the elements that are kept, the input with those scaled by 1 / (1 - p) and the others set to 0)."""
-    mask, result = call.output(input.shape, bool_), call.output(input.shape, input.dtype)
-    source = call.contiguous(input)
-    fill_random(call, result, _dropout_kernel(input.dtype), 4, (mask, source, float(p), _scale(p)), None)
-    return mask, result
+    memory = memory_of(call, input)
+    mask, drawn = _mask_like(call, memory)
+    source, numel = memory.of(call, input, input.dtype), memory.drawn.numel()
+    scale = _scale(p, input.dtype, draws_on_host(call))
+    if is_portable.value:
+        kernel = philox.dropout_kernel(input.dtype)
+        fill_random(call, memory.drawn, kernel, 4, (drawn, source, float(p), scale), None)
+    elif call.is_on_host and numel:
+        call.draw_on_host(host_random.dropout, None, [drawn, memory.drawn], source, float(p), scale)
+    elif numel:
+        blocks = cuda_random.blocks_of(call.device, numel)
+        state, seed, first = call.random(cuda_random.counters_of(numel, blocks, 4), None)
+        kernel = cuda_random.dropout_kernel(input.dtype, cuda_random.vector_of(numel, source.is_aligned()))
+        grid = Grid((blocks, 1, 1), cuda_random.THREADS)
+        call.launch(kernel, grid, memory.drawn, drawn, source, 1 - p, scale, blocks, state, seed, first, numel)
+    return mask, memory.done(call)
+
+
+def _mask_like(call: Call, memory: Memory) -> tuple[Any, Any]:
+    """Return a mask laid out as the result, and the same memory in the order of the draw."""
+    mask = call.output(memory.result.shape, bool_, memory.result.strides)
+    drawn = mask if memory.drawn is memory.result else call.part(mask, memory.drawn.shape, memory.drawn.strides, 0)
+    return mask, drawn
 
 
 @fused_dropout.derivative
 def _(grads: Any, out: Any, p: Any) -> Any:
-    return masked_scale(grads[1], out, _scale(p))
+    grad = grads[1]
+    on_host = grad.device_index < 0 and not is_portable.value
+    return masked_scale(grad, out, _scale(p, grad.dtype, on_host))
 
 
-def _scale(p: float) -> float:
-    return 1 / (1 - p) if p < 1 else 0.0
+def _scale(p: float, dtype: dtype, on_host: bool) -> float:
+    """The factor 1 / (1 - p) of the elements that are kept.  PyTorch's CPU has it in the tensor's type."""
+    kept = float(dtype.wide.numpy.type(1 - p))
+    return float(dtype.numpy.type(dtype.wide.numpy.type(1 / kept))) if on_host else 1 / kept
 
 
 def _dropouts() -> Iterator[Sample]:
@@ -645,4 +859,6 @@ def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
     if not training or p == 0:
         return input
     check_floating("dropout", input)
+    if p == 1:
+        return input * 0
     return fused_dropout(input, p)[1]

@@ -1,7 +1,6 @@
-"""Random number generators: a seed and a Philox counter.
+"""Random number generators, as in PyTorch: the Mersenne Twister on the CPU, Philox4x32-10 on CUDA devices.
 
-Values come from Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).  Element i of
-a call reads counter `first + i // 4`, word i % 4, so its bits do not depend on the device or on how work is spread.
+Inside `random.portable`, values come from Philox on every device: see ops/random.py.
 """
 
 from __future__ import annotations
@@ -12,41 +11,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import thread
-from ..core.native import Lock, whole
+from ..core.native import whole
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError, shown
 from . import device as devices
+from .random_state import WORDS, State, TwisterState
 
 DEFAULT_SEED = 67280421310721
-STATE_BYTES = 16
-WORDS = 1 << 64  # random words of one seed; then they repeat
 CAPTURE_UNSUPPORTED = 900  # CUresult
 
 
 def _drawn_seed() -> int:
     """Draw a seed of 63 bits from the system.  The module `secrets` would add 7 ms to the import."""
     return int.from_bytes(os.urandom(8), "little") >> 1
-
-
-class State:
-    """Generator state: a seed and the number of counters taken.  Generators may share one."""
-
-    __slots__ = ("_lock", "counter", "seed")
-
-    def __init__(self, seed: int, counter: int = 0) -> None:
-        self.seed = seed
-        self.counter = counter
-        self._lock = Lock()
-
-    def reserve(self, count: int) -> tuple[int, int, int]:
-        """Reserve `count` counters; return (0, seed, first counter).  Counter 0 follows the largest one."""
-        with self._lock:
-            first = self.counter
-            self.counter = (first + count) % (WORDS // 4)
-        return 0, self.seed, first
-
-    def set(self, seed: int, counter: int) -> None:
-        with self._lock:
-            self.seed, self.counter = seed, counter
 
 
 class Tensors:
@@ -73,18 +49,21 @@ class Generator:
 
     def __init__(self, device: Any = None) -> None:
         self.device_index = devices.resolve(devices.CPU if device is None else device)
-        self.random_state = State(DEFAULT_SEED)
+        self.random_state = _state_of(self.device_index, DEFAULT_SEED)
 
     @property
     def device(self) -> devices.device:
         return devices.CPU if self.device_index == devices.CPU_INDEX else devices.cuda(self.device_index)
 
-    def reserve(self, count: int) -> tuple[int, int, int]:
+    def reserve(self, count: int | None) -> tuple[Any, int, int]:
         """Reserve `count` counters; return (address of a state in device memory or 0, seed, first counter).
 
+        None asks for the state itself, for a draw on the CPU that takes words from it: (state, 0, 0).
         While the device's current stream is capturing, the address is that of a state which each replay sets to its
         seed and counter: replays continue the sequence as calls would.
         """
+        if count is None:
+            return self.random_state, 0, 0
         capture = thread.machine().capture
         if capture is not None and capture.covers(self.device_index):
             reserved: tuple[int, int, int] = capture.draw(self, count)
@@ -124,7 +103,10 @@ class Generator:
         return self.random_state.seed
 
     def get_offset(self) -> int:
-        """The number of random words drawn since the seed: four per counter."""
+        """The number of random words drawn since the seed, rounded up to whole counters of four.
+
+        On the CPU this counts the draws of `random.portable`.
+        """
         self._check_not_captured("get_offset")
         return 4 * self.random_state.counter
 
@@ -146,18 +128,19 @@ class Generator:
                 operator="set_offset",
             )
         self._check_not_captured("set_offset")
-        self.random_state.set(self.random_state.seed, words // 4)
+        self.random_state.count_from(words // 4)
 
     def state_bytes(self) -> bytes:
-        """Seed and offset, 8 bytes each, little-endian."""
-        return self.random_state.seed.to_bytes(8, "little") + self.get_offset().to_bytes(8, "little")
+        """The state's bytes, in PyTorch's format: 5056 of a CPU generator, 16 of a CUDA one."""
+        self._check_not_captured("get_state")
+        return self.random_state.to_bytes()
 
     def set_state_bytes(self, data: bytes) -> None:
-        """Restore a state from `state_bytes`; 8 bytes are a seed with offset 0.  Raises ArgumentError otherwise."""
+        """Restore a state from `state_bytes`.  Raises ArgumentError for other bytes."""
         set_states("set_state", [self], [data])
 
     def get_state(self) -> Any:
-        """Return the state, seed and offset, as a uint8 tensor of 16 bytes on the CPU."""
+        """Return the state as a uint8 tensor on the CPU: PyTorch's 5056 bytes, or seed and offset on CUDA devices."""
         return Tensors.of_bytes(self.state_bytes())
 
     def set_state(self, new_state: Any) -> None:
@@ -185,10 +168,14 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """A new generator whose state is a copy of this one's."""
-        return self._of(State(self.random_state.seed, self.random_state.counter))
+        return self._of(self.random_state.copy())
 
     def _of(self, state: State) -> Generator:
         return _made(self.device_index, state)
+
+
+def _state_of(index: int, seed: int) -> State:
+    return TwisterState(seed) if index == devices.CPU_INDEX else State(seed)
 
 
 def _made(index: int, state: State) -> Generator:
@@ -199,13 +186,18 @@ def _made(index: int, state: State) -> Generator:
 
 def new_default(index: int) -> Generator:
     """Create the default generator of a device (CPU_INDEX or a CUDA index), with a random seed."""
-    return _made(index, State(_drawn_seed()))
+    return _made(index, _state_of(index, _drawn_seed()))
 
 
 def default_generator(index: int) -> Generator:
     """The default generator of a device."""
     machine = thread.machine()
     return machine.cpu_generator if index == devices.CPU_INDEX else machine.devices[index].generator
+
+
+def cuda_generators() -> tuple[Generator, ...]:
+    """The default generators of all CUDA devices; empty until CUDA has started."""
+    return tuple(accelerator.generator for accelerator in thread.machine().devices)
 
 
 def check_generator(name: str, value: object) -> None:
@@ -238,7 +230,7 @@ def _seed(name: str, generators: Sequence[Generator], seed: int) -> None:
             generator._check_not_captured(name)
     for generator in generators:
         if not generator._is_captured():
-            generator.random_state.set(seed, 0)
+            generator.random_state.reseed(seed)
 
 
 @whole
@@ -247,27 +239,11 @@ def set_states(name: str, generators: Sequence[Generator], states: Sequence[byte
 
     Raises: ArgumentError for malformed bytes; AcceleratorError in a capture.
     """
-    read = [_read_state(name, data) for data in states]
-    for generator in generators:
+    for generator, data in zip(generators, states):
+        generator.random_state.check(name, data)
         generator._check_not_captured(name)
-    for generator, (seed, counter) in zip(generators, read):
-        generator.random_state.set(seed, counter)
-
-
-def _read_state(name: str, data: bytes) -> tuple[int, int]:
-    """Read seed and counter from state bytes."""
-    if len(data) not in (8, STATE_BYTES):
-        raise ArgumentError(
-            f"a state has {STATE_BYTES} bytes, got {len(data)}", hint="pass what get_state() returned", operator=name
-        )
-    offset = int.from_bytes(data[8:], "little")
-    if offset % 4:
-        raise ArgumentError(
-            f"the offset {offset} is not a multiple of 4",
-            hint="use a multiple of 4, for example what get_offset() returned",
-            operator=name,
-        )
-    return int.from_bytes(data[:8], "little"), offset // 4
+    for generator, data in zip(generators, states):
+        generator.random_state.read(data)
 
 
 def manual_seed_all(seed: Any) -> None:

@@ -6,6 +6,7 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 from .. import memory_formats as formats
+from ..core.factories import run_into
 from ..core.tensor import TensorBase, alias_of
 from ..errors import ArgumentTypeError, FlambeauError, name_error
 from . import checks, subclass
@@ -39,19 +40,14 @@ def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], opt
         return _like(name, make, input, (*arguments, layout.shape), options)
     strides = formats.strides_in(name, format or formats.preserve_format, layout.shape, layout.strides)
     wanted = options.pop("requires_grad", False)
-    result = _like(name, make, input, (*arguments, layout.shape), options)
+    is_normal = make is randn  # whose values on the CPU depend on the layout
+    drawn = {"generator": options.pop("generator", None)} if is_normal else {}
+    result = _like(name, empty if is_normal else make, input, (*arguments, layout.shape), options)
     if strides != result.strides:
-        result = _laid_out(result, strides, make in RANDOM)
+        result = alias_of(result, result.shape, strides, 0)  # random values are in the order of the memory
+    if is_normal:
+        result = run_into("normal", name, result, 0.0, 1.0, **drawn)
     return result if wanted is False else as_leaf(name, result, wanted)
-
-
-def _laid_out(result: Any, strides: tuple[int, ...], has_values: bool) -> Any:
-    """Give a new tensor other strides: by an alias if it has no values to keep in order, else by a copy."""
-    seen = alias_of(result, result.shape, strides, 0)
-    if not has_values:
-        return seen
-    copied: Any = alias_of(empty(result.shape, dtype=result.dtype, device=result.device), result.shape, strides, 0)
-    return copied.copy_(result)
 
 
 def empty_like(input: Any, **options: Any) -> Any:
@@ -201,7 +197,6 @@ def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
     return _like("new_full", full, self, (size, fill_value), options)
 
 
-RANDOM = (rand, randn, randint)
 NEW_METHODS = (new_tensor, new_empty, new_empty_strided, new_zeros, new_ones, new_full)
 
 

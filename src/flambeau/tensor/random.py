@@ -8,16 +8,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..autograd.mode import GradMode
 from ..core import thread
 from ..core.factories import run_into, unset
 from ..core.tensor import TensorBase
 from ..dtypes import dtype, int64, uint8
 from ..errors import ArgumentTypeError, DeviceNameError, ValueRangeError, naming, shown
 from ..host import np
+from ..ops.philox import is_portable
 from ..runtime.device import CPU_INDEX, cuda_index
 from ..runtime.generator import Tensors, default_generator, set_states
+from ..strides import broadcast
 from . import checks
-from .factories import as_leaf, from_array, into
+from .factories import as_leaf, check_out, from_array, into
 
 _warned: weakref.WeakSet[Any] = weakref.WeakSet()  # machines whose fork_rng has warned about several devices
 
@@ -184,6 +187,34 @@ def _every_device(name: str, what: str) -> list[int]:
     return [cuda_index(index) for index in range(count)]
 
 
+class portable:
+    """Draw random numbers that are equal on the CPU, on virtual GPUs and on every NVIDIA GPU, instead of PyTorch's.
+
+    The call selects the stream for the whole process; as a context, it restores the former choice at the end.
+    mode: False selects PyTorch's numbers.
+
+    Element i of a result depends on the generator's seed, the numbers drawn before and i alone, so the numbers of a GPU
+    do not depend on its size.  Uniform and normal values, integers, permutations, Bernoulli's and dropout's masks have
+    the same bits everywhere; those of other distributions may differ in rounding.
+    Example:
+        >>> _ = torch.manual_seed(3)
+        >>> with torch.random.portable():
+        ...     torch.equal(torch.rand(5), torch.rand(5, device="cuda").cpu())
+        True
+    """
+
+    def __init__(self, mode: bool = True) -> None:
+        checks.flag("portable", "mode", mode)
+        self.former = is_portable.value
+        is_portable.value = mode
+
+    def __enter__(self) -> None:
+        """Return nothing: the call has selected the stream."""
+
+    def __exit__(self, *raised: object) -> None:
+        is_portable.value = self.former
+
+
 def rand(
     *sizes: Any,
     size: Any = None,
@@ -323,3 +354,80 @@ def randperm(
     result = unset("randperm", (n,), dtype or int64, device, pin_memory)
     result = run_into("randperm", "randperm", result, generator=generator)
     return result if requires_grad is False else as_leaf("randperm", result, requires_grad)
+
+
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """Random numbers of normal distributions: of each mean and standard deviation, which are tensors, or of one.
+
+    Shapes: mean and std broadcast together; with two numbers, `size`.
+    Host:   returns at once, but waits for the values of a std on a GPU.
+    Raises: ValueRangeError for a negative std; ArgumentTypeError.
+    Example:
+        >>> x = torch.normal(torch.tensor([0.0, 100.0]), 0.1)
+        >>> x.round().abs()
+        tensor([  0., 100.])
+        >>> torch.normal(2.0, 0.5, size=(2, 3)).shape
+        torch.Size([2, 3])
+    """
+    if isinstance(mean, TensorBase) or isinstance(std, TensorBase):
+        if size is not None:
+            raise ArgumentTypeError(
+                f"size is {shown(size)}, but a tensor has the size", hint="leave it out", operator="normal"
+            )
+        return _normal_around(mean, std, generator, out)
+    checks.number("normal", "mean", mean)
+    checks.number("normal", "std", std)
+    if not isinstance(size, (tuple, list)):
+        raise ArgumentTypeError(
+            f"with two numbers, size must be a tuple of ints, got {shown(size)}",
+            hint="as in normal(0.0, 1.0, (2, 3))",
+            operator="normal",
+        )
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(normal, out, layout, options, mean, std, size, generator=generator)
+    result = unset("normal", (size,), dtype, device, pin_memory)
+    result = run_into("normal", "normal", result, mean, std, generator=generator)
+    return result if requires_grad is False else as_leaf("normal", result, requires_grad)
+
+
+def _normal_around(mean: Any, std: Any, generator: Any, out: Any) -> Any:
+    """Normal values of means and deviations, at least one of which is a tensor."""
+    first = mean if isinstance(mean, TensorBase) else std
+    if isinstance(std, TensorBase):
+        deviations: Any = std
+        if deviations.numel() and bool((deviations < 0).any()):
+            raise ValueRangeError("std has negative elements", hint="pass its absolute values", operator="normal")
+    else:
+        checks.number("normal", "std", std)
+    if isinstance(mean, TensorBase) and isinstance(std, TensorBase):
+        shape = broadcast([mean.shape, std.shape], "normal")
+    else:
+        shape = first.shape
+    target = unset("normal", (shape,), first.dtype, first.device)
+    is_scaled = isinstance(std, TensorBase)
+    drawn = run_into("normal", "normal", target, 0.0, 1.0 if is_scaled else std, generator=generator)
+    with naming("normal"):
+        if is_scaled:
+            drawn = drawn * std
+        result = (drawn + mean).to(first.dtype)
+        if out is None:
+            return result
+        check_out("normal", result, out)
+        if out.shape != result.shape:
+            out._storage, out._layout, out._offset = result._storage, result._layout, result._offset
+            return out
+        with GradMode(False):
+            return out.copy_(result)

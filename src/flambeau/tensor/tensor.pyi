@@ -277,6 +277,8 @@ class Tensor:
         """Alias of `expand`."""
     def byte(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as uint8; itself if it is."""
+    def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Self:
+        """A tensor like `input` with values from the Cauchy distribution with this median and half width at half maximum."""
     def ceil(self, *, out: Tensor | None = ...) -> Tensor:
         """Round up to an integer; integers are unchanged."""
     def ceil_(self) -> Self:
@@ -452,6 +454,8 @@ class Tensor:
         """exp(x) - 1, accurate near 0."""
     def expm1_(self) -> Self:
         """exp(x) - 1, accurate near 0."""
+    def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
+        """A tensor like `input` with values from the exponential distribution of a rate: lambd * exp(-lambd * x), x >= 0."""
     def fill_(self, value: Tensor | Number) -> Self:
         """Set every element to a number, or to the value of a tensor of one element."""
     def fill_diagonal_(self, fill_value: Number, wrap: _bool = ...) -> Self:
@@ -510,6 +514,8 @@ class Tensor:
         """input >= other, as bool."""
     def ge_(self, other: Tensor | Number) -> Self:
         """input >= other, as bool."""
+    def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
+        """A tensor like `input` with the number of trials, each with success probability p, up to the first success."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     def get_device(self) -> _int:
@@ -740,6 +746,8 @@ class Tensor:
         """Logarithm to base 2."""
     def log_(self) -> Self:
         """Natural logarithm."""
+    def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
+        """A tensor like `input` with exponentials of values from the normal distribution with this mean and deviation."""
     def log_softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of `softmax`, accurate where softmax underflows."""
     def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -854,6 +862,8 @@ class Tensor:
         """Product of two tensors, or of a tensor and a number."""
     def mul_(self, other: Tensor | Number) -> Self:
         """Product of two tensors, or of a tensor and a number."""
+    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
     def multiply(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Product of two tensors, or of a tensor and a number."""
     def multiply_(self, other: Tensor | Number) -> Self:

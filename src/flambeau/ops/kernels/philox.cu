@@ -3,7 +3,7 @@
 //  - An element's value depends on the seed, the first counter and the element's index, never on grid or thread.
 //  - Nothing here may be fused or approximated but where it says so: the host repeats every operation and gets the
 //    same bits.
-//  - A maker fills PER neighbouring elements from the four words of one counter.  ops/random.py says which element
+//  - A maker fills PER neighbouring elements from the four words of one counter.  ops/philox.py says which element
 //    gets which words.
 
 struct Words { unsigned int at[4]; };
@@ -28,8 +28,9 @@ inline Keys keys_of(unsigned long long seed) {
     return keys;
 }
 
-inline Words philox(const Keys& keys, unsigned long long counter) {
-    Words x = {{(unsigned int)counter, (unsigned int)(counter >> 32), 0u, 0u}};
+// sequence: the high half of the counter.
+inline Words philox(const Keys& keys, unsigned long long counter, unsigned long long sequence = 0) {
+    Words x = {{(unsigned int)counter, (unsigned int)(counter >> 32), (unsigned int)sequence, (unsigned int)(sequence >> 32)}};
 #pragma unroll
     for (int round = 0; round < 10; ++round) {
         const unsigned long long a = product(0xD2511F53u, x.at[0]), b = product(0xCD9E8D57u, x.at[2]);
@@ -74,7 +75,7 @@ inline double fraction53(unsigned long long pair) { return (double)(pair >> 11) 
 
 // ---- normal values: Box and Muller's transform of 0 < u <= 1 and a turn, first = root(-2 log u) cos(2 pi turn) ----
 
-// In float, from two words; ops/random.py has the constants and says why the host gets the same bits.
+// In float, from two words; ops/philox.py has the constants and says why the host gets the same bits.
 
 // What would be loaded anew for every value, as an instruction takes one constant: the last terms of the series, and a
 // mask.  zero: 0 that the compiler cannot know, or it would not keep them in registers.
