@@ -508,6 +508,20 @@ def test_a_convolution_that_no_engine_may_compute_is_left_to_the_own_kernel(cudn
         assert cudnn.plan(convolved()[0]) is None
 
 
+def test_a_plan_without_a_text_form_is_used_and_not_kept(cudnn, library):
+    problem, arrays = convolved()
+    wanted = convolved()[1]
+    dispatch = library._dispatch
+    library._dispatch = lambda name, arguments: (
+        NOT_SUPPORTED
+        if name == "cudnnBackendGetAttribute" and arguments[1] == dnn.PLAN_JSON
+        else dispatch(name, arguments)
+    )
+    cudnn.plan(problem).run(tuple(map(address_of, arrays)), 0, STREAM)
+    problem.reference(*wanted)
+    np.testing.assert_allclose(arrays[2], wanted[2], rtol=0, atol=1e-5)
+
+
 def test_integers_are_left_to_the_own_kernel(cudnn, library):
     library.calls.clear()
     assert cudnn.plan(convolved(dtypes.int64)[0]) is None

@@ -19,6 +19,7 @@ import ctypes
 import importlib
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
 from math import inf
@@ -591,7 +592,8 @@ class Dnn:
             if plan is not None:
                 return plan
         plan = self._chosen(program)
-        files.write(key, self._text(plan))
+        with suppress(NotSupportedError):  # an engine without a text form: the next process makes the plan again
+            files.write(key, self._text(plan))
         return plan
 
     def _restored(self, kept: bytes) -> int | None:
