@@ -115,9 +115,9 @@ FACTORY = (
 )
 PROPERTIES = {  # compiled properties do not tell their types
     "T": "Tensor", "data": "Tensor", "device": "device", "dtype": "dtype", "grad": "Tensor | None", "grad_fn": "Any",
-    "is_cuda": "bool", "is_leaf": "bool", "itemsize": "int", "mT": "Tensor", "nbytes": "int", "ndim": "int",
-    "output_nr": "int", "requires_grad": "bool", "retains_grad": "bool", "shape": "Size", "is_cpu": "bool",
-    "real": "Tensor", "imag": "Tensor", **dict.fromkeys(NEVER, "bool"),
+    "is_cuda": "bool", "is_leaf": "bool", "itemsize": "int", "layout": "layout", "mT": "Tensor", "nbytes": "int",
+    "ndim": "int", "output_nr": "int", "requires_grad": "bool", "retains_grad": "bool", "shape": "Size",
+    "is_cpu": "bool", "real": "Tensor", "imag": "Tensor", **dict.fromkeys(NEVER, "bool"),
 }  # fmt: skip
 SYMBOLS = {  # signatures of Python's symbols; a tensor's == is no bool, which object's is
     "__(r|)(add|sub|mul|truediv|floordiv|mod|pow)__": "(self, other: Tensor | Number) -> Tensor",

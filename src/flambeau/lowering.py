@@ -65,9 +65,9 @@ class Call:
 
     def operand(self, source: TensorBase, index: int) -> Any:
         """Make a placeholder for an operand; `place` is its index in the plan."""
-        if source.layout.device is not self.device:
+        if source._layout.device is not self.device:
             raise NotLowerable("several devices")
-        return self._placed(source.layout, index)
+        return self._placed(source._layout, index)
 
     def _placed(self, layout: Layout, index: int) -> Any:
         memory = storage.placeholder(self.device, layout.nbytes, index)
@@ -104,7 +104,7 @@ class Call:
 
     def part(self, operand: Any, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
         """Return a part of a contiguous operand, by its shape, strides and offset in elements."""
-        return tensor.alias_of(operand, shape, strides, operand.offset + offset)
+        return tensor.alias_of(operand, shape, strides, operand._offset + offset)
 
     def contiguous(self, operand: Any, dtype: dtype | None = None) -> Any:
         """Return the operand itself if it is contiguous and of that dtype, else a contiguous copy."""
@@ -119,7 +119,7 @@ class Call:
         """Write `source`, converted and broadcast, into `target`."""
         steps = st.expand(source.shape, source.strides, target.shape)
         before, self.given = self.given, target
-        REGISTRY["convert"].lower(self, tensor.alias_of(source, target.shape, steps, source.offset))
+        REGISTRY["convert"].lower(self, tensor.alias_of(source, target.shape, steps, source._offset))
         self.given = before
 
     def make_on_host(self, body: Any, *operands: Any) -> None:
@@ -219,7 +219,7 @@ def _lifetimes(steps: Sequence[Any], first: int, count: int, kept: Iterator[int]
 def _check_placed(value: Any) -> None:
     """Raise NotLowerable for a tensor with memory that is not an argument: later calls would have another tensor."""
     if isinstance(value, TensorBase):
-        if value.storage.place == NO_PLACE:
+        if value._storage.place == NO_PLACE:
             raise NotLowerable("a tensor that is not an argument")
     elif isinstance(value, (list, tuple)):
         for member in value:
@@ -260,7 +260,7 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
 
 def _check_given(operator: Operator, device: Device, target: TensorBase) -> None:
     """Raise DeviceMismatchError or ShapeError if a call on a device cannot write a tensor."""
-    if target.layout.device is not device:
+    if target._layout.device is not device:
         raise DeviceMismatchError(
             f"the tensor to write is {target.describe()}, the operands are on {device}",
             hint=f'write into one of that device: torch.empty_like(out, device="{device}")',
@@ -272,7 +272,7 @@ def _check_given(operator: Operator, device: Device, target: TensorBase) -> None
 
 def is_same(one: TensorBase, other: TensorBase) -> bool:
     """Return whether two tensors have the same memory and layout."""
-    return one.storage is other.storage and one.offset == other.offset and one.layout is other.layout
+    return one._storage is other._storage and one._offset == other._offset and one._layout is other._layout
 
 
 def _members(bound: Sequence[Any]) -> list[tuple[int, int]]:
@@ -313,7 +313,7 @@ def _written(call: Call, result: Any) -> Any:
 def _places(result: Any) -> Any:
     """Return the result of a lowering with tensors replaced by operand indexes."""
     if isinstance(result, TensorBase):
-        return result.storage.place
+        return result._storage.place
     if isinstance(result, tuple):
         places = [_places(tensor) for tensor in result]
         return tuple(places) if type(result) is tuple else type(result)(*places)
@@ -328,7 +328,7 @@ def _devices(values: Sequence[Any]) -> Iterator[Device]:
     """Yield the devices of the tensors among arguments, also in lists."""
     for value in values:
         if isinstance(value, TensorBase):
-            yield value.layout.device
+            yield value._layout.device
         elif isinstance(value, (list, tuple)):
             yield from _devices(value)
 
@@ -380,18 +380,18 @@ def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation
 def _parts(call: Call, arguments: Sequence[Any], result: Any) -> Any:
     """Replace the tensors of a composite's result by operand indexes.  Raises NotLowerable for views of operands."""
     if isinstance(result, TensorBase):
-        index = result.storage.place
+        index = result._storage.place
         if index == NO_PLACE:
             raise NotLowerable("a tensor that is not an argument")
         first = call.places - len(call.taken)
         if index >= first:
             layout = call.taken[index - first]
-            is_whole = result.layout is layout and result.offset == 0
-            return index if is_whole else Part(index, result.layout, result.offset)
+            is_whole = result._layout is layout and result._offset == 0
+            return index if is_whole else Part(index, result._layout, result._offset)
         if any(argument is result for argument in arguments):
             return index
         if call.is_derivative:
-            return Part(index, result.layout, result.offset)
+            return Part(index, result._layout, result._offset)
         raise NotLowerable("a view of an operand")
     if type(result) in (tuple, list):
         return tuple([_parts(call, arguments, tensor) for tensor in result]) if type(result) is tuple else _refuse()
@@ -444,18 +444,18 @@ def write_out(operator: Operator, bound: list[Any], out: Any, result: Any) -> An
             if target.dtype is not value.dtype:
                 raise uncastable(called, value.dtype, target.dtype)
     for target, value in pairs:
-        _check_given(operator, value.layout.device, target)
-        if target.layout.numel:
+        _check_given(operator, value._layout.device, target)
+        if target._layout.numel:
             check_fits(called, value, target)
         elif value.dtype.category > target.dtype.category:
             raise uncastable(called, value.dtype, target.dtype)
     for target, value in pairs:
         before_write(called, target)
-        if target.layout.numel:
+        if target._layout.numel:
             calls.assign(target, value)
-        elif target.layout.shape != value.layout.shape:
+        elif target._layout.shape != value._layout.shape:
             _adopt(bound, target, value)
-        target.storage.version += 1
+        target._storage.version += 1
     if isinstance(out, TensorBase):
         return out
     return tuple(out) if type(result) is tuple else type(result)(*out)
@@ -463,10 +463,10 @@ def write_out(operator: Operator, bound: list[Any], out: Any, result: Any) -> An
 
 def _adopt(bound: list[Any], target: TensorBase, result: TensorBase) -> None:
     """Give a tensor without elements the shape and the values of a result."""
-    is_shared = any(isinstance(argument, TensorBase) and argument.storage is result.storage for argument in bound)
+    is_shared = any(isinstance(argument, TensorBase) and argument._storage is result._storage for argument in bound)
     if result.dtype is not target.dtype or is_shared:
         result = REGISTRY["convert"](result, target.dtype)
-    target.storage, target.layout, target.offset = result.storage, result.layout, result.offset
+    target._storage, target._layout, target._offset = result._storage, result._layout, result._offset
 
 
 class _Lowering(calls.Lowering):
@@ -487,8 +487,8 @@ class _Lowering(calls.Lowering):
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         """Write the result of a composite in place.  Raises DtypeError if the target's type cannot hold it."""
-        if source.layout.dtype.category > target.layout.dtype.category:
-            raise uncastable(_public_operator().called, source.layout.dtype, target.layout.dtype)
+        if source._layout.dtype.category > target._layout.dtype.category:
+            raise uncastable(_public_operator().called, source._layout.dtype, target._layout.dtype)
         return transfer.copy_(target, source)
 
     def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:

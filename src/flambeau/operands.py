@@ -119,15 +119,15 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
     Raises DeviceMismatchError, which names every operand; AcceleratorError for memory of a former machine.
     """
     tensors = _named_tensors(operator, bound)
-    devices = {tensor.layout.device for _, tensor in tensors}
+    devices = {tensor._layout.device for _, tensor in tensors}
     machine = thread.machine()
     for _, tensor in tensors:
-        if tensor.layout.device.index >= 0 and tensor.layout.device.machine is not machine:
-            raise former_machine(operator.called, tensor.storage)
+        if tensor._layout.device.index >= 0 and tensor._layout.device.machine is not machine:
+            raise former_machine(operator.called, tensor._storage)
     if len(devices) <= 1:
         return next(iter(devices), CPU), []
     on_gpu = [device for device in devices if device.index >= 0]
-    loose = [name for name, tensor in tensors if tensor.layout.device is CPU]
+    loose = [name for name, tensor in tensors if tensor._layout.device is CPU]
     scalars = [index for index in operator.tensor_indexes if _is_scalar(operator.parameters[index], bound[index])]
     if len(on_gpu) == 1 and len(scalars) == len(loose):
         return on_gpu[0], scalars
@@ -136,7 +136,7 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
 
 def _is_scalar(parameter: Parameter, value: Any) -> bool:
     is_wanted = parameter.annotation in VALUE_ANNOTATIONS and isinstance(value, TensorBase)
-    return is_wanted and value.layout.device is CPU and not value.shape
+    return is_wanted and value._layout.device is CPU and not value.shape
 
 
 def _named_tensors(operator: Operator, bound: Sequence[Any]) -> list[tuple[str, TensorBase]]:
@@ -152,8 +152,8 @@ def _named_tensors(operator: Operator, bound: Sequence[Any]) -> list[tuple[str, 
 
 def _mismatch(operator: Operator, tensors: Sequence[tuple[str, TensorBase]]) -> DeviceMismatchError:
     listed = ", ".join(f"{name} is {tensor.describe()}" for name, tensor in tensors)
-    target = next((tensor.layout.device for _, tensor in tensors if tensor.is_cuda), CPU)
-    mover = next(name for name, tensor in tensors if tensor.layout.device is not target)
+    target = next((tensor._layout.device for _, tensor in tensors if tensor.is_cuda), CPU)
+    mover = next(name for name, tensor in tensors if tensor._layout.device is not target)
     return DeviceMismatchError(
         f"Expected all tensors to be on the same device: {listed}",
         hint=f'move one of them, for example {mover}.to("{target}")',

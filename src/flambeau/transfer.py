@@ -34,7 +34,7 @@ def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase
 
     Host: see runtime/copy.
     """
-    source = tensor if tensor.layout.compact else _compact_copy(tensor)
+    source = tensor if tensor._layout.compact else _compact_copy(tensor)
     pinned = device < 0 and non_blocking and tensor.device_index >= 0
     target = _like(source, device, pinned)
     _move(target, source, non_blocking)
@@ -43,11 +43,11 @@ def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase
 
 def _like(tensor: TensorBase, device: int, pinned: bool) -> TensorBase:
     """Make a tensor with unset values and the layout of a compact tensor."""
-    flat = empty_tensor(tensor.layout.shape, tensor.layout.dtype, device, pinned, "to")
-    layout = tensor.layout
+    flat = empty_tensor(tensor._layout.shape, tensor._layout.dtype, device, pinned, "to")
+    layout = tensor._layout
     if layout.dense:
         return flat
-    return new_tensor(flat.storage, layout_of(flat.layout.device, layout.dtype, layout.shape, layout.strides))
+    return new_tensor(flat._storage, layout_of(flat._layout.device, layout.dtype, layout.shape, layout.strides))
 
 
 def _compact_copy(tensor: TensorBase) -> TensorBase:
@@ -65,7 +65,7 @@ def _move(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
     """Copy between two compact tensors of one type and the same strides."""
     size = source.dtype.itemsize
     nbytes = source.numel() * size
-    copy_bytes(target.storage, target.offset * size, source.storage, source.offset * size, nbytes, non_blocking)
+    copy_bytes(target._storage, target._offset * size, source._storage, source._offset * size, nbytes, non_blocking)
 
 
 def move(input: Any, device: int, non_blocking: bool = False) -> Any:
@@ -115,10 +115,10 @@ def to(
         return to(formatted(input, wanted, format), device, wanted, non_blocking)
     here = input.device_index
     if here == device:
-        if input.layout.dtype is wanted and not copy:
+        if input._layout.dtype is wanted and not copy:
             return input
         return _converted(input, wanted)
-    if input.layout.dtype is wanted:
+    if input._layout.dtype is wanted:
         return move(input, device, non_blocking)
     converts_here = here >= 0 or not non_blocking
     if converts_here:
@@ -159,7 +159,7 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
         )
     before_write("copy_", target)
     is_recorded = record.wants_grad(ASSIGN, [target, source])
-    if is_recorded or target.base is not None:
+    if is_recorded or target._base is not None:
         record.check_inplace("copy_", target, is_recorded)
     check_own_overlap("copy_", target)
     needs_node = is_recorded and target.dtype.is_floating_point
@@ -178,7 +178,7 @@ def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
             source = _apart(target, source)
         _within(target, source)
         return
-    if _lie_alike(target.layout, source.layout):
+    if _lie_alike(target._layout, source._layout):
         _move(target, source, non_blocking)
         return
     converts_here = here >= 0 or not non_blocking
@@ -191,10 +191,10 @@ def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
 
 def _apart(target: TensorBase, source: TensorBase) -> TensorBase:
     """Copy a source that shares memory with the target.  Raises ShapeError if neither has gaps."""
-    if target.layout.compact and source.layout.compact:
+    if target._layout.compact and source._layout.compact:
         raise ShapeError(
             f"some elements of the source {source.describe()} and of the written-to tensor {target.describe()} "
-            f"refer to a single memory location: they begin at elements {source.offset} and {target.offset}",
+            f"refer to a single memory location: they begin at elements {source._offset} and {target._offset}",
             hint="clone() the source before copying it",
             operator="copy_",
         )
@@ -213,7 +213,7 @@ def _within(target: TensorBase, source: TensorBase) -> None:
     elif hooks.on_route is not None:
         stream = thread.current_stream(target.device_index) if target.device_index >= 0 else None
         hooks.on_route(
-            route_of(target.storage, source.storage, True), stream, None, source.numel() * source.dtype.itemsize
+            route_of(target._storage, source._storage, True), stream, None, source.numel() * source.dtype.itemsize
         )
     assign(target, source)
 

@@ -49,7 +49,7 @@ def test_a_spare_buffer_serves_one_call_which_overwrites_all_that_differs():
     kernel = Kernel(
         "shift", "", [Pointer("out", float32, "w", ("n",)), Scalar("by", "float32"), Scalar("n", "int64")], id
     )
-    layout = torch.empty(4).layout
+    layout = torch.empty(4)._layout
     step = Launch(
         kernel,
         None,

@@ -49,7 +49,7 @@ def told(call):
         return type(error), str(error)
     results = found if isinstance(found, tuple) else (found,)
     return [
-        (each.shape, each.stride(), each.storage_offset(), each.is_contiguous(), each.is_aligned(), each.origin,
+        (each.shape, each.stride(), each.storage_offset(), each.is_contiguous(), each.is_aligned(), each._origin,
          each._base is None, type(each.shape))
         for each in results
     ]  # fmt: skip

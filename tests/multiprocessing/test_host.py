@@ -33,12 +33,12 @@ def test_both_processes_write_the_same_memory(other, strategy):
     assert x.is_shared() and x.tolist() == [[10.0, 11.0, 12.0], [3.0, 4.0, 5.0]]
     x[1] = 0
     assert other.do("answer = kept.tolist()[1]") == [0.0, 0.0, 0.0]
-    assert other.do("answer = y.storage is kept.storage", y=x) is True
+    assert other.do("answer = y._storage is kept._storage", y=x) is True
 
 
 def test_what_comes_back_is_what_was_sent(other, strategy):
     x = torch.ones(3)
-    assert other.do("answer = x", x=x).storage is x.storage
+    assert other.do("answer = x", x=x)._storage is x._storage
 
 
 def test_every_tensor_over_the_memory_moves_there(strategy):
@@ -50,7 +50,7 @@ def test_every_tensor_over_the_memory_moves_there(strategy):
     assert view.tolist() == [9.0, 2.0, 3.0]
     assert array.tolist() == [0.0, 1.0, 2.0, 3.0]  # made before: the former memory
     assert x.numpy().tolist() == [0.0, 9.0, 2.0, 3.0]
-    assert x.share_memory_().storage.address() == x.storage.address()
+    assert x.share_memory_()._storage.address() == x._storage.address()
 
 
 def test_files_with_names_go_with_their_tensor():
@@ -104,7 +104,7 @@ def test_modules_train_together(other):
 
 def test_the_size_of_shared_memory_is_sealed():
     x = torch.ones(3).share_memory_()
-    file = shared_memory.host_side().files[x.storage]
+    file = shared_memory.host_side().files[x._storage]
     with pytest.raises(PermissionError):
         os.ftruncate(file.descriptor, 0)
 

@@ -52,7 +52,7 @@ def test_memory_is_shared_both_ways(other):
 def test_one_message_keeps_what_its_tensors_share(other):
     x = torch.zeros(4, device="cuda")
     assert other.do(
-        "pair[0][1] = 3; answer = pair[1].tolist(), pair[0].storage is pair[1].storage", pair=(x, x[1:])
+        "pair[0][1] = 3; answer = pair[1].tolist(), pair[0]._storage is pair[1]._storage", pair=(x, x[1:])
     ) == (
         [3.0, 0.0, 0.0],
         True,
@@ -63,7 +63,7 @@ def test_a_storage_received_twice_is_one_and_its_segment_is_opened_once(other):
     x, y = torch.zeros(4, device="cuda"), torch.ones(4, device="cuda")
     other.do("first, second = x, y", x=x, y=y)
     distance = y.data_ptr() - x.data_ptr()
-    assert other.do("answer = x.storage is first.storage, second.data_ptr() - x.data_ptr()", x=x) == (True, distance)
+    assert other.do("answer = x._storage is first._storage, second.data_ptr() - x.data_ptr()", x=x) == (True, distance)
     (lent, _) = sorted(torch.cuda.ipc_report().lent, key=lambda each: each.nbytes)
     assert lent.holders == {other.pid: 1}
 
@@ -80,14 +80,14 @@ def test_results_come_back(other):
 
 def test_what_comes_back_is_what_was_sent(other):
     x = torch.arange(4.0, device="cuda")
-    assert other.do("answer = x", x=x).storage is x.storage
+    assert other.do("answer = x", x=x)._storage is x._storage
 
 
 def test_a_process_may_receive_its_own(gpus, context):
     queue = context.SimpleQueue()
     x = torch.ones(3, device="cuda")
     queue.put(x)
-    assert queue.get().storage is x.storage
+    assert queue.get()._storage is x._storage
     assert not torch.cuda.ipc_report().in_flight
 
 
@@ -191,7 +191,7 @@ hooks.on_wait = lambda waiter, event: waited.append(waiter.cuda_stream)
     assert second.do("kept = hop.get()") is None
     assert first.do("answer = recorded == [side.cuda_stream]") and second.do(counts) == (0, 1)
     home = second.do("answer = kept")
-    assert home.storage is x.storage and second.do(counts) == (1, 1)
+    assert home._storage is x._storage and second.do(counts) == (1, 1)
     assert waited == [torch.cuda.current_stream()]
 
 
@@ -407,7 +407,7 @@ def test_a_message_is_received_once(other, gpus):
 def test_a_layout_beyond_the_storage_is_refused(gpus):
     from flambeau.multiprocessing.reductions import _rebuild_tensor
 
-    storage = torch.ones(4, device="cuda").storage
+    storage = torch.ones(4, device="cuda")._storage
     for shape, strides, offset in (((5,), (1,), 0), ((4,), (1,), 1), ((2, 2), (3, 1), 1), ((2,), (1,), -1)):
         with pytest.raises(ValueError, match="does not fit in 16 bytes"):
             _rebuild_tensor(storage, "float32", shape, strides, offset, False, None)

@@ -179,9 +179,9 @@ def storages_in(value: object, found: dict[int, Storage]) -> dict[int, Storage]:
             continue
         seen.add(id(each))
         if isinstance(each, TensorBase):
-            layout = each.shape, each.strides, each.offset, each.layout.itemsize
-            assert pickling.layout_fault(*layout, each.storage.nbytes) is None, layout
-            found[id(each.storage)] = each.storage
+            layout = each.shape, each.strides, each._offset, each._layout.itemsize
+            assert pickling.layout_fault(*layout, each._storage.nbytes) is None, layout
+            found[id(each._storage)] = each._storage
             pending.append(vars(each))
         elif isinstance(each, Storage):
             found[id(each)] = each

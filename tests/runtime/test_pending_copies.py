@@ -79,7 +79,7 @@ def test_a_later_copy_of_the_same_stream_takes_the_place_of_earlier_ones(gpus):
     for _ in range(50):
         buffer.copy_(source, non_blocking=True)
         buffer[1:].copy_(source[1:], non_blocking=True)
-    assert len(buffer.storage.block.pending_copies) == 2
+    assert len(buffer._storage.block.pending_copies) == 2
 
 
 def test_copies_that_are_done_are_forgotten_when_there_are_many(gpus):
@@ -87,7 +87,7 @@ def test_copies_that_are_done_are_forgotten_when_there_are_many(gpus):
     for index in range(100):
         buffer[index : index + 1].copy_(source, non_blocking=True)
         torch.cuda.synchronize()
-    assert len(buffer.storage.block.pending_copies) <= 16 and buffer.tolist() == [1.0] * 100
+    assert len(buffer._storage.block.pending_copies) <= 16 and buffer.tolist() == [1.0] * 100
 
 
 def captured():
@@ -95,7 +95,7 @@ def captured():
     buffer, source, graph = torch.zeros(4, pin_memory=True), torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         buffer.copy_(source, non_blocking=True)
-    assert buffer.storage.block.pending_copies == [] and buffer.wait() is buffer
+    assert buffer._storage.block.pending_copies == [] and buffer.wait() is buffer
     return buffer, source, graph
 
 

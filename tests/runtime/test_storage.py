@@ -32,7 +32,7 @@ def test_dropping_the_last_reference_gives_the_block_back(made):
 
 def test_nothing_is_taken_for_no_bytes(made):
     empty = torch.empty(0, 5, device="cuda")
-    assert torch.cuda.memory_allocated() == 0 and empty.storage.address() == 0 and empty.storage.nbytes == 0
+    assert torch.cuda.memory_allocated() == 0 and empty._storage.address() == 0 and empty._storage.nbytes == 0
 
 
 def test_a_recorded_stream_keeps_the_block_until_its_work_is_done(made):
@@ -65,7 +65,7 @@ def test_versions_count_writes_of_all_views():
     x = torch.zeros(4)
     x[1:].add_(1)
     x.mul_(2)
-    assert x.storage.version == x[1:].storage.version == 2
+    assert x._storage.version == x[1:]._storage.version == 2
 
 
 def test_host_memory_is_aligned_and_shared_with_the_array_it_came_from():

@@ -122,7 +122,7 @@ def test_a_pair_gives_the_name_in_the_file():
 
 def test_tensors_of_a_listed_class_are_loaded():
     plain = torch.arange(3.0)
-    x = new_tensor_of(Sub, plain.storage, plain.layout, plain.offset)
+    x = new_tensor_of(Sub, plain._storage, plain._layout, plain._offset)
     x.note = "kept"
     with pytest.raises(UnpicklingError, match="Sub"):
         again([x, plain])

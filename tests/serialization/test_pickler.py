@@ -218,7 +218,7 @@ def test_a_storage_is_referred_to_once_with_all_of_its_bytes():
     x = torch.arange(6.0)
     pickler = Pickler()
     pickler.dump([x[2:3], x, x.view(2, 3).t(), torch.ones(1)])
-    assert [stored.nbytes for stored in pickler.storages] == [24, 4] and pickler.storages[0].storage is x.storage
+    assert [stored.nbytes for stored in pickler.storages] == [24, 4] and pickler.storages[0].storage is x._storage
 
 
 def test_views_of_different_types_are_refused_as_in_pytorch():

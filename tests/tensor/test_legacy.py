@@ -37,7 +37,7 @@ def test_tensor_itself_is_a_float_tensor():
 
 def test_a_tensor_of_another_type_is_refused():
     x = torch.ones(2)
-    assert torch.FloatTensor(x).storage is x.storage
+    assert torch.FloatTensor(x)._storage is x._storage
     with pytest.raises(ArgumentTypeError, match=r"expected a tensor of float32 on cpu, got int64\[1\] on cpu"):
         torch.FloatTensor(torch.tensor([1]))
 
@@ -64,6 +64,6 @@ def test_type_takes_dtypes_classes_and_names():
 def test_variable_is_a_tensor_with_the_same_memory():
     x = torch.ones(2)
     wrapped = legacy.Variable(x, requires_grad=True)
-    assert wrapped.storage is x.storage and wrapped.requires_grad and not x.requires_grad
+    assert wrapped._storage is x._storage and wrapped.requires_grad and not x.requires_grad
     assert isinstance(x, legacy.Variable) and not isinstance(1, legacy.Variable)
     assert not legacy.Variable(x, volatile=True).requires_grad

@@ -148,7 +148,7 @@ def test_a_layout_fits_if_every_element_lies_in_the_storage(dims, offset, nbytes
     ],
 )  # fmt: skip
 def test_layouts_of_other_kinds_are_refused_by_the_name_of_the_operation(shape, strides, offset):
-    storage = torch.arange(4.0).storage
+    storage = torch.arange(4.0)._storage
     with pytest.raises(ArgumentError, match=r"^receive: float32.* does not fit in 16 bytes") as caught:
         pickling.over(storage, torch.float32, shape, strides, offset, "receive")
     assert caught.value.hint and len(str(caught.value)) < 6000
@@ -156,9 +156,9 @@ def test_layouts_of_other_kinds_are_refused_by_the_name_of_the_operation(shape, 
 
 def test_tensors_are_taken_apart_and_put_together(gpus):
     x = torch.arange(6.0, device="cuda:1").view(2, 3).t()
-    storage = x.storage
-    assert pickling.location(storage) == "cuda:1" and pickling.location(torch.ones(1).storage) == "cpu"
+    storage = x._storage
+    assert pickling.location(storage) == "cuda:1" and pickling.location(torch.ones(1)._storage) == "cpu"
     assert pickling.host_bytes(storage).view(np.float32).tolist() == [0, 1, 2, 3, 4, 5]
     assert pickling.flat(storage).shape == (24,) and str(pickling.flat(storage).device) == "cuda:1"
     made = pickling.over(storage, torch.float32, (3, 2), (1, 3), 0, "test")
-    assert made.tolist() == x.tolist() and made.storage is storage
+    assert made.tolist() == x.tolist() and made._storage is storage

@@ -173,7 +173,7 @@ def test_the_streams_that_take_part_are_named():
 
 def test_devices_that_cannot_reach_each_other(monkeypatch):
     x = made("cuda:0")
-    monkeypatch.setattr(x.storage.device.machine.driver, "peer_can", lambda *_: False)
+    monkeypatch.setattr(x._storage.device.machine.driver, "peer_can", lambda *_: False)
     found = torch.explain(lambda: x.to("cuda:1"))
     assert found.asynchronous and "staged in host memory by the driver" in found.steps[0]
 

@@ -185,7 +185,7 @@ class _Owned:
 
 
 def _meta(value: Any) -> Any:
-    return (value.layout, value.device_index) if isinstance(value, TensorBase) else None
+    return (value._layout, value.device_index) if isinstance(value, TensorBase) else None
 
 
 def _zeros(meta: tuple[Any, ...]) -> Any:
@@ -270,7 +270,7 @@ def _positional(
 
 
 def _edge(value: Any) -> Edge | None:
-    return record.edge_of(value) if isinstance(value, TensorBase) and value.layout.is_floating else None
+    return record.edge_of(value) if isinstance(value, TensorBase) and value._layout.is_floating else None
 
 
 def _ids(values: Sequence[Any]) -> set[int]:
@@ -285,13 +285,13 @@ def _as_results(
     inputs, constant, dirty, returned = _ids(args), _ids(context._constant), _ids(context._dirty), _ids(outputs)
     for written in context._dirty:
         _check_dirty(name, written, id(written) in returned, len(outputs), is_recorded)
-        written.storage.version += 1
+        written._storage.version += 1
     fresh = []
     for output in outputs:
         is_dirty = id(output) in dirty
         result = _as_result(output, id(output) in inputs, is_dirty, is_recorded and id(output) not in constant)
-        if mode.enabled and not is_dirty and isinstance(result, TensorBase) and result.base is not None:
-            result.origin = ONE_OF_SEVERAL if len(outputs) > 1 else FROM_FUNCTION
+        if mode.enabled and not is_dirty and isinstance(result, TensorBase) and result._base is not None:
+            result._origin = ONE_OF_SEVERAL if len(outputs) > 1 else FROM_FUNCTION
         fresh.append(result)
     return fresh
 
@@ -299,17 +299,17 @@ def _as_results(
 def _as_result(output: Any, is_input: bool, is_dirty: bool, is_recorded: bool) -> Any:
     if not isinstance(output, TensorBase):
         return output
-    if not is_recorded and output.requires_grad and (is_input or output.base is None):
-        return alias_of(output, output.shape, output.strides, output.offset)
+    if not is_recorded and output.requires_grad and (is_input or output._base is None):
+        return alias_of(output, output.shape, output.strides, output._offset)
     return _view_of(output) if is_input and not is_dirty else output
 
 
 def _view_of(tensor: Any) -> Any:
-    view = alias_of(tensor, tensor.shape, tensor.strides, tensor.offset)
-    if tensor.storage.version >= 0:
-        view.base = tensor if tensor.base is None else tensor.base
-        view.view_version = tensor.storage.version
-        view.origin = IN_NO_GRAD
+    view = alias_of(tensor, tensor.shape, tensor.strides, tensor._offset)
+    if tensor._storage.version >= 0:
+        view._base = tensor if tensor._base is None else tensor._base
+        view._view_version = tensor._storage.version
+        view._origin = IN_NO_GRAD
     return view
 
 
@@ -322,7 +322,7 @@ def _check_dirty(name: str, written: Any, is_returned: bool, count: int, is_reco
             operator=name,
         )
     record.check_inplace(name, written, is_recorded)
-    if is_recorded and written.base is not None:
+    if is_recorded and written._base is not None:
         if count > 1:
             raise AutogradError(
                 f"forward wrote a view in place, {written.describe()}, and returned {count} tensors",
@@ -340,14 +340,14 @@ def _link(
     constant, dirty = _ids(context._constant), _ids(context._dirty)
     linked: list[Any] = []
     for index, (output, result) in enumerate(zip(outputs, fresh)):
-        if not isinstance(result, TensorBase) or not result.layout.is_floating or id(output) in constant:
+        if not isinstance(result, TensorBase) or not result._layout.is_floating or id(output) in constant:
             linked.append(None)
             continue
         linked.append(result)
         if id(result) in dirty:
             record.rebase(result, node, index, next(position for position, arg in enumerate(args) if arg is result))
         else:
-            result._grad_fn, result.output_index = node, index
+            result._grad_fn, result._output_index = node, index
     renamed = {id(old): new for old, new in zip(outputs, fresh)}
     context._to_save = tuple(renamed.get(id(result), result) for result in context._to_save)
     node.save(linked)
@@ -389,8 +389,8 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _guarded(value: Any, node: Node, index: int) -> Any:
-    if not isinstance(value, TensorBase) or not value.layout.is_floating:
+    if not isinstance(value, TensorBase) or not value._layout.is_floating:
         return value
-    result = alias_of(value, value.shape, value.strides, value.offset)
-    result._grad_fn, result.output_index = node, index
+    result = alias_of(value, value.shape, value.strides, value._offset)
+    result._grad_fn, result._output_index = node, index
     return result

@@ -17,7 +17,7 @@ from ..core.record import Saved
 from ..core.tensor import TensorBase, watch_writes
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from .graph_node import GradientEdge, Node, face_of
-from .node_hooks import LeafHooks, RemovableHandle, add, hooks_of
+from .node_hooks import RemovableHandle, add, hooks_of, leaf_hooks
 from .node_streams import set_override_stale_capture_stream, set_warn_on_accumulate_grad_stream_mismatch
 
 __all__ = [
@@ -192,7 +192,7 @@ class _Mutations:
 
     def pack(self, tensor: Any) -> _Kept:
         kept = _Kept(tensor)
-        self.original.setdefault(tensor.storage, weakref.WeakSet()).add(kept)
+        self.original.setdefault(tensor._storage, weakref.WeakSet()).add(kept)
         return kept
 
     def unpack(self, kept: _Kept) -> Any:
@@ -209,7 +209,7 @@ class _Mutations:
         """Copy the saved tensors whose memory is about to be written."""
         if threading.get_ident() != self.thread:
             return
-        for kept in self.original.pop(target.storage, ()):
+        for kept in self.original.pop(target._storage, ()):
             kept.tensor = transfer.dense_copy(kept.tensor, kept.tensor.dtype)
 
     def clear(self) -> None:
@@ -267,21 +267,21 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
             operator="get_gradient_edge",
         )
     public_edge = GradientEdge(face_of(edge[0]), edge[1])
-    public_edge.made_of = tensor.layout, tensor.device_index
+    public_edge.made_of = tensor._layout, tensor.device_index
     return public_edge
 
 
 def increment_version(tensor: Any) -> None:
     """Count a write in place that autograd does not see, to one tensor or to each of several."""
     for written in (tensor,) if isinstance(tensor, TensorBase) else tensor:
-        written.storage.version += 1
+        written._storage.version += 1
 
 
 def register_gradient_hook(name: str, tensor: TensorBase, hook: Callable[[Any], Any]) -> RemovableHandle:
     """Call `hook` with a tensor's gradient in backward.  Raises: AutogradError if the tensor requires none."""
     edge = record.edge_of(tensor) if tensor._grad_fn is not None or not tensor._requires_grad else None
     if edge is None and tensor.requires_grad:  # a leaf, or a view made without recording
-        return add(hooks_of(tensor, LeafHooks).of_gradient, (0, hook))
+        return add(leaf_hooks(tensor).of_gradient, (0, hook))
     if edge is None:
         raise AutogradError(
             f"cannot register a hook on a tensor that doesn't require gradient: {tensor.describe()}",
@@ -344,7 +344,7 @@ def _node_reference(tensor: TensorBase) -> Callable[[], Any]:
 
         def find() -> Any:
             tensor = leaf()
-            return None if tensor is None or tensor.accumulator is None else tensor.accumulator()
+            return None if tensor is None or tensor._accumulator is None else tensor._accumulator()
 
         return find
     edge = record.edge_of(tensor)

@@ -45,11 +45,20 @@ class LeafHooks:
         self.accumulated: OrderedDict[int, Hook] = OrderedDict()
 
 
-def hooks_of(owner: Any, cls: type[Any] = NodeHooks) -> Any:
-    """Return the hooks of a node or, with LeafHooks, of a leaf; make them if there are none yet."""
-    if owner.hooks is None:
-        owner.hooks = cls()
-    return owner.hooks
+def hooks_of(node: Any) -> NodeHooks:
+    """Return the hooks of a node; make them if there are none yet."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    hooks: NodeHooks = node.hooks
+    return hooks
+
+
+def leaf_hooks(leaf: Any) -> LeafHooks:
+    """Return the hooks of a leaf; make them if there are none yet."""
+    if leaf._hooks is None:
+        leaf._hooks = LeafHooks()
+    hooks: LeafHooks = leaf._hooks
+    return hooks
 
 
 def add(hooks: OrderedDict[int, Any], entry: Any) -> RemovableHandle:
@@ -135,7 +144,7 @@ def check_changed(changed: Any, grad: Any) -> None:
         raise AutogradError(
             fact, operator="register_hook", hint="a gradient that is None cannot be replaced: return None"
         )
-    if changed.layout is grad.layout and changed.device_index == grad.device_index:
+    if changed._layout is grad._layout and changed.device_index == grad.device_index:
         return
     if changed.shape != grad.shape:
         raise ShapeError(fact, operator="register_hook", hint="return a tensor of the same shape")

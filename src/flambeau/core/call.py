@@ -359,7 +359,7 @@ def _composed(operator: Operator, bound: list[Any]) -> Any:
     for item in results if isinstance(results, tuple) else (results,):
         if isinstance(item, TensorBase):
             view = item
-            if view.base is not None:
+            if view._base is not None:
                 record.disown(view, bound)
     return results
 
@@ -378,7 +378,7 @@ def _key(operator: Operator, bound: list[Any]) -> list[Any]:
     for index, value in enumerate(bound):
         if isinstance(value, TensorBase):
             operand = value
-            key.append(operand.layout)
+            key.append(operand._layout)
             continue
         value_type = type(value)
         if value_type is int or value_type is float or value_type is bool:
@@ -417,7 +417,7 @@ def _canonical(value: Any) -> Any:
     if value_type is tuple or value_type is list or value_type is st.Size:
         return tuple([_canonical(item) for item in value])
     if isinstance(value, TensorBase):
-        return value.layout
+        return value._layout
     if value_type in _keyed:
         return value
     plain = _plain(value)
@@ -431,7 +431,7 @@ def _is_placed(values: Any) -> bool:
     for value in values:
         if isinstance(value, TensorBase):
             operand = value
-            if operand.storage.place != _NO_PLACE:
+            if operand._storage.place != _NO_PLACE:
                 return True
         elif (type(value) is list or type(value) is tuple) and _is_placed(value):
             return True
@@ -466,12 +466,12 @@ def _view(operator: Operator, bound: list[Any]) -> Any:
     if not isinstance(source, TensorBase):
         raise TypeError("the input is no Tensor")
     operand: TensorBase = source
-    device = operand.layout.device
+    device = operand._layout.device
     if device.index >= 0 and device.machine is not thread.machine():
-        raise former_machine(operator.called, operand.storage)
+        raise former_machine(operator.called, operand._storage)
     shape, strides, step = operator.body(*bound)
     result = view_of(
-        operand, operand.layout.dtype, st.Size(_ints(shape)), _ints(strides), operand.offset + as_int(step)
+        operand, operand._layout.dtype, st.Size(_ints(shape)), _ints(strides), operand._offset + as_int(step)
     )
     record.link_view(operator, bound, result)
     return result
@@ -487,7 +487,7 @@ def _ints(values: Any) -> tuple[int, ...]:
 
 def view_of(source: TensorBase, dtype: dtype, shape: st.Size, strides: tuple[int, ...], offset: int) -> TensorBase:
     """Return a tensor over the memory of another, unknown to autograd; offset in elements of `dtype`."""
-    memory, layout = source.storage, source.layout
+    memory, layout = source._storage, source._layout
     aligned = memory.aligned and offset * dtype.itemsize % _WIDEST == 0
     return tensor.new_tensor(memory, layout_of(layout.device, dtype, shape, strides, aligned), offset)
 
@@ -508,7 +508,7 @@ def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     key = _key(operator, bound)
     result = _entry(operator, bound, key, None).run(bound, None)
     for target in written:
-        target.storage.version += 1
+        target._storage.version += 1
     return result
 
 
@@ -523,10 +523,10 @@ def _call_out(now: Thread, operator: Operator, bound: list[Any], out: Any) -> An
     joins = now.grad_enabled and recorded and _joins(operator, bound)
     for target in targets:
         _check_out(operator, target, joins or now.grad_enabled and isinstance(target, TensorBase) and in_graph(target))
-    if isinstance(out, TensorBase) and out.layout.numel and operator.kind is not COMPOSITE:
+    if isinstance(out, TensorBase) and out._layout.numel and operator.kind is not COMPOSITE:
         before_write(operator.called, out)
         write(operator, bound, out)
-        out.storage.version += 1
+        out._storage.version += 1
         return out
     return _lowering.write_out(operator, bound, out, _run(now, operator, bound))
 
@@ -556,9 +556,9 @@ def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         return now.lowering.inline(operator, bound, target)
     needs_node = now.grad_enabled and _joins(operator, bound)
     before_write(operator.called, target)
-    if needs_node or target.base is not None:
+    if needs_node or target._base is not None:
         record.check_inplace(operator.called, target, needs_node)
-    if needs_node and target.layout.is_floating:
+    if needs_node and target._layout.is_floating:
         return _inplace_recorded(operator, bound, target)
     write(operator, bound, target)
     record.record_inplace(target, None)
@@ -576,12 +576,12 @@ def write(operator: Operator, bound: list[Any], target: TensorBase) -> None:
     """Run a call that stores its result in `target`.  Autograd does not see it, and no version is counted."""
     key = _key(operator, bound)
     key.append(INTO)
-    key.append(target.layout)
+    key.append(target._layout)
     for index in range(len(bound)):
         value = bound[index]
         if isinstance(value, TensorBase):
             operand = value
-            if operand.storage is target.storage:
+            if operand._storage is target._storage:
                 if operand is target or _is_same(operand, target):
                     key.append(index)
                 else:
@@ -594,7 +594,7 @@ def write(operator: Operator, bound: list[Any], target: TensorBase) -> None:
 
 
 def _is_same(one: TensorBase, other: TensorBase) -> bool:
-    return one.offset == other.offset and one.layout is other.layout
+    return one._offset == other._offset and one._layout is other._layout
 
 
 def _check_apart(operator: Operator, operand: TensorBase, target: TensorBase) -> None:
@@ -609,8 +609,8 @@ def _check_apart(operator: Operator, operand: TensorBase, target: TensorBase) ->
 
 def assign(target: TensorBase, source: TensorBase) -> None:
     """Write `source`, converted and broadcast, into `target` of the same device; unknown to autograd."""
-    steps = st.expand(source.layout.shape, source.layout.strides, target.layout.shape)
-    view = tensor.alias_of(source, target.layout.shape, steps, source.offset)
+    steps = st.expand(source._layout.shape, source._layout.strides, target._layout.shape)
+    view = tensor.alias_of(source, target._layout.shape, steps, source._offset)
     write(REGISTRY["convert"], [view, None, None], target)
 
 

@@ -87,7 +87,7 @@ class GraphTask:
         try:
             for index, edge in enumerate(roots):
                 grad = grads[index]
-                self.shared.add(identity(grad.storage))
+                self.shared.add(identity(grad._storage))
                 self._deliver(self.waiting[edge[0]], edge[1], grad, NOWHERE)
             for waiting in [self.waiting[node] for node in {edge[0] for edge in roots}]:
                 if waiting.left == 0 and waiting.is_needed:
@@ -177,7 +177,7 @@ class GraphTask:
 
     def _order(self, node: Node, grad: Any, made_on: dict[int, Stream]) -> None:
         """Make the consumer's stream wait for the stream on which the gradient was computed."""
-        device = grad.layout.device.index
+        device = grad._layout.device.index
         consumer = self._streams(node).get(device)
         if consumer is None:
             return
@@ -188,7 +188,7 @@ class GraphTask:
             if producer.machine.capture is not None:
                 consumer = self._captured(node, consumer, producer)
             consumer.wait_stream(producer)
-            grad.storage.record_stream(consumer)
+            grad._storage.record_stream(consumer)
 
     def _captured(self, node: Node, consumer: Stream, producer: Stream) -> Stream:
         """Return a stream that takes part in the producer's capture."""
@@ -278,7 +278,7 @@ class GraphTask:
     def _call_leaf_hooks(self, node: AccumulateGrad, grads: list[Any]) -> None:
         for stream in self._streams(node).values():
             self.leaf_streams[stream.handle] = stream
-        hooks = node.leaf.hooks
+        hooks = node.leaf._hooks
         if hooks is not None and hooks.of_gradient:
             on_tensors(hooks.of_gradient, grads)
             self._share(grads)
@@ -296,7 +296,7 @@ class GraphTask:
 
     def _share(self, grads: Sequence[Any]) -> None:
         """Note gradients that a hook saw and may keep: they must not become the `grad` of a leaf."""
-        self.shared.update([identity(grad.storage) for grad in grads if grad is not None])
+        self.shared.update([identity(grad._storage) for grad in grads if grad is not None])
 
     def _watched(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         """As `_apply_hooked`, with anomaly detection."""
@@ -335,8 +335,8 @@ class GraphTask:
             self._accumulate(leaf, grad)
         finally:
             _accumulating.release()
-        if leaf.hooks is not None:
-            for hook in tuple(leaf.hooks.accumulated.values()):
+        if leaf._hooks is not None:
+            for hook in tuple(leaf._hooks.accumulated.values()):
                 hook(leaf)
 
     def _accumulate(self, leaf: Any, grad: Any) -> None:
@@ -349,9 +349,9 @@ class GraphTask:
 
     def _owned(self, leaf: Any, grad: Any) -> Any:
         """Return the gradient, or a copy if others may hold it.  It has the leaf's strides, if the leaf has no gaps."""
-        layout, wanted, storage = grad.layout, leaf.layout, grad.storage
+        layout, wanted, storage = grad._layout, leaf._layout, grad._storage
         lies_so = layout.strides == wanted.strides if wanted.compact and not wanted.dense else layout.dense
-        whole = grad.offset == 0 and lies_so and layout.nbytes == storage.nbytes
+        whole = grad._offset == 0 and lies_so and layout.nbytes == storage.nbytes
         number = identity(storage)
         if not whole or number in self.shared:
             if wanted.dense or not wanted.compact:
@@ -484,7 +484,7 @@ def _check_given(name: str, grad: Any, output: Any) -> None:
             hint="make it with torch.ones_like(output)",
             operator=name,
         )
-    if grad.layout.device.index != output.layout.device.index:
+    if grad._layout.device.index != output._layout.device.index:
         raise DeviceMismatchError(
             f"the gradient is {grad.describe()}, the output {output.describe()}",
             hint="move the gradient to the device of the output",
@@ -493,5 +493,5 @@ def _check_given(name: str, grad: Any, output: Any) -> None:
 
 
 def _one_like(output: Any) -> Any:
-    fill, like = REGISTRY["fill"], new_tensor(output.storage, output.layout, output.offset)
+    fill, like = REGISTRY["fill"], new_tensor(output._storage, output._layout, output._offset)
     return fill.run((like, 1))  # fill does not read its operand

@@ -112,7 +112,7 @@ def _integers(values: Any) -> tuple[int, ...]:
 
 def run_into(name: str, called: str, target: TensorBase, *arguments: Any, **named: Any) -> Any:
     """Run an operator that writes a new tensor.  Unlike a write in place, it counts no version."""
-    if target.layout.numel:
+    if target._layout.numel:
         try:
             calls.fill_new(REGISTRY[name], target, arguments, named)
         except FlambeauError as error:

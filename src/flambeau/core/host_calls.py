@@ -100,10 +100,10 @@ def direct_call(step: Any, layout: Layout) -> HostCall | None:
             argument = Argument(WEAK, value.index, value)
             argument.plain, argument.start = compute.numpy, at
         elif isinstance(value, TensorBase):
-            if value.offset != 0:
+            if value._offset != 0:
                 return None
-            argument = Argument(WHOLE, value.storage.place)
-            same = same and value.layout.dense and value.layout.shape == layout.shape
+            argument = Argument(WHOLE, value._storage.place)
+            same = same and value._layout.dense and value._layout.shape == layout.shape
         else:
             argument = Argument(FIXED, 0, as_type(value, compute.numpy))
         arguments.append(argument)
@@ -112,4 +112,4 @@ def direct_call(step: Any, layout: Layout) -> HostCall | None:
 
 def whole_call(function: Any, operands: Sequence[TensorBase], step: Any) -> HostCall:
     """Return a call of a function on the arrays of whole operands; it returns the result as an array of its own."""
-    return HostCall(function, [Argument(WHOLE, operand.storage.place) for operand in operands], step)
+    return HostCall(function, [Argument(WHOLE, operand._storage.place) for operand in operands], step)

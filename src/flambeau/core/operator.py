@@ -259,7 +259,7 @@ class Operator:
             reason = self.only_for.get(name)
             return Need(VALUE, index, "", -1 if reason is None else self.index_of[reason])
         parameter, _, what = name.rpartition("_")
-        return Need(FACT, self.index_of[parameter], what, -1)
+        return Need(FACT, self.index_of[parameter], "_offset" if what == "offset" else what, -1)
 
     def signature_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
         """Return the signature of a call, cached.  Raises ArgumentTypeError if the call cannot be bound."""

@@ -51,8 +51,8 @@ class Place:
 
     def __init__(self, at: int, operand: Any) -> None:
         self.at = at
-        self.operand = operand.storage.place
-        self.start = operand.offset * operand.dtype.itemsize
+        self.operand = operand._storage.place
+        self.start = operand._offset * operand.dtype.itemsize
 
 
 class Step:
@@ -77,7 +77,7 @@ class Step:
             self.spare = None
         for slot in self.addresses:
             operand = used[slot.operand]
-            address = operand.storage.address() + operand.offset * operand.layout.itemsize + slot.start
+            address = operand._storage.address() + operand._offset * operand._layout.itemsize + slot.start
             put_address(buffer, slot.at, address)
         return buffer
 
@@ -293,8 +293,8 @@ def _gathered(arguments: list[Argument], used: list[Any], drawn: Any, step: Any)
 
 
 def _shaped(argument: Argument, operand: TensorBase) -> Any:
-    memory, layout = operand.storage, operand.layout
-    start = operand.offset * layout.itemsize + argument.start
+    memory, layout = operand._storage, operand._layout
+    start = operand._offset * layout.itemsize + argument.start
     is_whole = start == 0 and memory.whole_layout is layout and layout.dense
     if is_whole and argument.steps is None and layout.plain is argument.plain and layout.shape == argument.shape:
         return memory.whole
@@ -514,5 +514,5 @@ def _built(result: Any, used: list[Any]) -> Any:
         return tuple(parts) if type(result) is tuple else type(result)(*parts)
     if isinstance(result, Part):
         whole: TensorBase = used[result.place]
-        return tensor.new_tensor(whole.storage, result.layout, whole.offset + result.offset)
+        return tensor.new_tensor(whole._storage, result.layout, whole._offset + result.offset)
     return result

@@ -50,7 +50,7 @@ def streams_of(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
     """Return the current stream of every CUDA device that the tensors are on.  Callers must not change the dict."""
     first = -1
     for tensor in tensors:
-        device = tensor.layout.device.index
+        device = tensor._layout.device.index
         if device >= 0 and device != first:
             if first >= 0:
                 return _streams_of_several(tensors)
@@ -62,7 +62,7 @@ def streams_of(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
 
 
 def _streams_of_several(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
-    devices = [tensor.layout.device.index for tensor in tensors if tensor.layout.device.index >= 0]
+    devices = [tensor._layout.device.index for tensor in tensors if tensor._layout.device.index >= 0]
     return {device: thread.current_stream(device) for device in dict.fromkeys(devices)}
 
 
@@ -115,7 +115,7 @@ class Saved:
             )
         tensor = new_tensor(self.storage, self.layout, self.offset)
         value = pack(tensor)
-        if tensor.storage.version != self.version:
+        if tensor._storage.version != self.version:
             raise AutogradError(
                 f"a saved tensor pack hook is modifying its input in place: {tensor.describe()}",
                 hint="write a clone() of it",
@@ -133,12 +133,12 @@ class Saved:
                 hint="return the tensor that the pack hook was given, or one like it",
                 operator=name,
             )
-        return new_tensor(tensor.storage, tensor.layout, tensor.offset)
+        return new_tensor(tensor._storage, tensor._layout, tensor._offset)
 
 
 def save(tensor: TensorBase, edge: SavedEdge | None) -> Saved:
     """Save a tensor as it is now.  Raises AutogradError for an inference tensor."""
-    if tensor.storage.version < 0:
+    if tensor._storage.version < 0:
         raise AutogradError(
             f"Inference tensors cannot be saved for backward: {tensor.describe()}",
             hint="use a clone() of it, which is a normal tensor",
@@ -146,10 +146,10 @@ def save(tensor: TensorBase, edge: SavedEdge | None) -> Saved:
         )
     saved: Saved = Saved.__new__(Saved)
     saved.packed = None
-    saved.storage = tensor.storage
-    saved.layout = tensor.layout
-    saved.offset = tensor.offset
-    saved.version = tensor.storage.version
+    saved.storage = tensor._storage
+    saved.layout = tensor._layout
+    saved.offset = tensor._offset
+    saved.version = tensor._storage.version
     saved.edge = edge
     return saved
 
@@ -158,10 +158,10 @@ def attach(tensor: TensorBase, node: Node, index: int) -> None:
     """Make `tensor` an output of `node`, or, if the node is a leaf's accumulator, an alias of the leaf."""
     if isinstance(node, AccumulateGrad):
         tensor._requires_grad = True
-        tensor.accumulator = weakref.ref(node)
+        tensor._accumulator = weakref.ref(node)
     else:
         tensor._grad_fn = node
-        tensor.output_index = index
+        tensor._output_index = index
 
 
 def freed(name: str) -> AutogradError:
@@ -218,7 +218,7 @@ class AccumulateGrad(Node):
 def accumulate_grad(leaf: TensorBase) -> AccumulateGrad:
     """Make the node of a leaf, on the current stream of its device."""
     node: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
-    device = leaf.layout.device.index
+    device = leaf._layout.device.index
     streams = NO_STREAMS
     if device >= 0:
         stream = thread.current_stream(device)
@@ -278,7 +278,7 @@ class OperatorNode(Node):
                 flat[index] = None
             elif grad is not None:
                 layout, device = self.inputs[index]
-                if grad.layout is not layout or grad.layout.device.index != device:
+                if grad._layout is not layout or grad._layout.device.index != device:
                     flat[index] = fit(grad, layout, device)
         return flat
 
@@ -351,14 +351,14 @@ def fit(grad: Any, layout: Layout, device: int) -> Any:
 
     Raises: AutogradError if the input does not broadcast to the gradient.
     """
-    if grad.layout is layout and grad.layout.device.index == device:
+    if grad._layout is layout and grad._layout.device.index == device:
         return grad
     if grad.shape != layout.shape:
         check_broadcast("backward: a derivative returned an invalid gradient", grad, layout.shape)
         grad = grad.sum_to_size(layout.shape)
     if grad.dtype is not layout.dtype:
         grad = grad.to(layout.dtype)
-    return grad if grad.layout.device.index == device else grad.to("cpu" if device < 0 else device)
+    return grad if grad._layout.device.index == device else grad.to("cpu" if device < 0 else device)
 
 
 def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
@@ -380,11 +380,11 @@ _observing = Lock()
 
 def edge_of(tensor: Any) -> Edge | None:
     """Return the edge that a tensor's gradient goes to, or None if it needs no gradient."""
-    is_stale = tensor.base is not None and tensor.view_version != tensor.storage.version
-    if is_stale and (in_graph(tensor.base) or tensor._grad_fn is not None):
+    is_stale = tensor._base is not None and tensor._view_version != tensor._storage.version
+    if is_stale and (in_graph(tensor._base) or tensor._grad_fn is not None):
         _renew_view(tensor)
     if tensor._grad_fn is not None:
-        return tensor._grad_fn, tensor.output_index
+        return tensor._grad_fn, tensor._output_index
     return (accumulator(tensor), 0) if tensor._requires_grad else None
 
 
@@ -398,30 +398,30 @@ def retain(tensor: TensorBase) -> None:
 
 def accumulator(leaf: TensorBase) -> AccumulateGrad:
     """Return the node that adds to a leaf's gradient.  There is one for as long as any graph holds it."""
-    node: AccumulateGrad | None = leaf.accumulator() if leaf.accumulator is not None else None
+    node: AccumulateGrad | None = leaf._accumulator() if leaf._accumulator is not None else None
     if node is None:
         node = accumulate_grad(leaf)
-        leaf.accumulator = ref(node)
+        leaf._accumulator = ref(node)
     return node
 
 
 def _renew_view(view: TensorBase) -> None:
     """Renew the node of a view whose base was written since the view was made.  Raises AutogradError."""
-    if view.origin != ORDINARY:
-        origin, hint = ORIGINS[view.origin]
+    if view._origin != ORDINARY:
+        origin, hint = ORIGINS[view._origin]
         raise AutogradError(
             f"a view that {origin} is used, and its base or another view of its base has been modified "
-            f"inplace since: {view.describe()} of {view.base.describe()}",
+            f"inplace since: {view.describe()} of {view._base.describe()}",
             hint=hint,
             operator=_called(view),
         )
-    edge = edge_of(view.base)
+    edge = edge_of(view._base)
     if edge is not None:
-        node = _part_node(edge, view.base, view)
+        node = _part_node(edge, view._base, view)
         if view.retains_grad:
             move_kept(view, view._grad_fn, node, 0)
-        view._grad_fn, view.output_index = node, 0
-    view.view_version = view.storage.version
+        view._grad_fn, view._output_index = node, 0
+    view._view_version = view._storage.version
 
 
 def _called(view: TensorBase) -> str:
@@ -435,10 +435,10 @@ def _part_node(edge: Edge, base: TensorBase, view: TensorBase) -> OperatorNode:
     known = {
         "size": tuple(view.shape),
         "stride": view.strides,
-        "storage_offset": view.offset,
+        "storage_offset": view._offset,
         "input_shape": base.shape,
     }
-    known |= {"input_strides": base.strides, "input_offset": base.offset}
+    known |= {"input_strides": base.strides, "input_offset": base._offset}
     node.saved = [known.get(name) for name in operator.backward_needs]
     return node
 
@@ -485,10 +485,10 @@ def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBas
         return
     node = None
     for index, out in enumerate(outputs):
-        if out is not None and out.layout.is_floating:
+        if out is not None and out._layout.is_floating:
             if node is None:
                 node = _node(operator, bound, outputs, len(outputs))
-            out._grad_fn, out.output_index = node, index
+            out._grad_fn, out._output_index = node, index
 
 
 def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase], count: int) -> OperatorNode:
@@ -521,16 +521,16 @@ def _add_edge(value: Any, edges: list[Edge | None], metas: list[Any], tensors: l
     if isinstance(value, TensorBase):
         tensor = value
         tensors.append(tensor)
-        edge = edge_of(tensor) if tensor.layout.is_floating else None
+        edge = edge_of(tensor) if tensor._layout.is_floating else None
         edges.append(edge)
-        metas.append(None if edge is None else (tensor.layout, tensor.layout.device.index))
+        metas.append(None if edge is None else (tensor._layout, tensor._layout.device.index))
     else:
         edges.append(None)
         metas.append(None)
 
 
 def _meta(tensor: TensorBase) -> tuple[Any, ...]:
-    return tensor.layout, tensor.layout.device.index
+    return tensor._layout, tensor._layout.device.index
 
 
 def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> Any:
@@ -541,7 +541,7 @@ def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> An
         return _fact(bound[need.at], need.what)
     if kind is OUT and outputs:  # of a write in place there is no result yet
         out = outputs[need.at]
-        return save(out, (None, need.at) if out.layout.is_floating else None)
+        return save(out, (None, need.at) if out._layout.is_floating else None)
     return None
 
 
@@ -554,7 +554,7 @@ def _fact(value: Any, what: str) -> Any:
 def _needs_grad(value: Any) -> bool:
     if isinstance(value, TensorBase):
         tensor = value
-        return tensor.layout.is_floating and in_graph(tensor)
+        return tensor._layout.is_floating and in_graph(tensor)
     return False
 
 
@@ -588,7 +588,7 @@ ORIGINS = {  # why a view may not be written, and a hint
 
 def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
     """Raise AutogradError if writing `target` would lose a gradient.  needs_node: whether the write is recorded."""
-    base = target.base
+    base = target._base
     joins = in_graph(target)
     if not thread.here().grad_enabled or not (needs_node or joins):
         return
@@ -605,8 +605,8 @@ def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
             hint="write it under torch.no_grad(), or write a clone()",
             operator=name,
         )
-    if base is not None and target.origin != ORDINARY:
-        origin, hint = ORIGINS[target.origin]
+    if base is not None and target._origin != ORDINARY:
+        origin, hint = ORIGINS[target._origin]
         raise AutogradError(
             f"a view that {origin} is being modified inplace with gradients enabled: {target.describe()} of "
             f"{base.describe()}",
@@ -617,12 +617,12 @@ def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
 
 def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
     """Record a write in place of `target`.  recorded: the call's node, made before the write, or None."""
-    target.storage.version += 1
+    target._storage.version += 1
     if recorded is not None:
         _save_results(recorded, target)
         rebase(target, recorded, 0, 0)
-    elif target.base is not None:
-        target.view_version = STALE
+    elif target._base is not None:
+        target._view_version = STALE
 
 
 def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
@@ -630,14 +630,14 @@ def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
 
     If the tensor is a view, its base gets the node, and the view's node is renewed when it is next needed.
     """
-    base = target.base
+    base = target._base
     if base is not None:
-        target.view_version = STALE
+        target._view_version = STALE
         node = CopySlices(node, operand, edge_of(base), base, target)
         target, index = base, 0
     if target.retains_grad:
         move_kept(target, target._grad_fn, node, index)
-    target._grad_fn, target.output_index = node, index
+    target._grad_fn, target._output_index = node, index
 
 
 def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBase) -> OperatorNode:
@@ -658,10 +658,10 @@ def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBas
 
 def check_base(called: str, target: TensorBase) -> None:
     """Raise AutogradError if a write of a view cannot be recorded because elements of its base overlap."""
-    if target.base is not None and st.overlaps_itself(target.base.shape, target.base.strides):
+    if target._base is not None and st.overlaps_itself(target._base.shape, target._base.strides):
         raise AutogradError(
-            f"writing a view of {target.base.describe()}, whose elements overlap (strides "
-            f"{list(target.base.strides)}), cannot be recorded",
+            f"writing a view of {target._base.describe()}, whose elements overlap (strides "
+            f"{list(target._base.strides)}), cannot be recorded",
             hint="clone() it before taking the view",
             operator=called,
         )
@@ -701,7 +701,7 @@ class CopySlices(Node):
         self.shares = inner.shares
         self.shape = base.shape
         self.strides = base.strides
-        self.part = view.shape, view.strides, view.offset - base.offset
+        self.part = view.shape, view.strides, view._offset - base._offset
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
         """See Node.  It calls recorded operators, so that a second derivative passes through them."""
@@ -734,18 +734,18 @@ def disown(result: Any, operands: Sequence[Any]) -> None:
         else:
             tensors = operand if isinstance(operand, (list, tuple)) else ()
         for tensor in tensors:
-            if isinstance(tensor, TensorBase) and (result.base is tensor or result.base is tensor.base):
+            if isinstance(tensor, TensorBase) and (result._base is tensor or result._base is tensor._base):
                 return
     edge_of(result)
-    result.base = None
-    result.origin = ORDINARY
+    result._base = None
+    result._origin = ORDINARY
 
 
 def part_views(views: Any) -> Any:
     """Mark views of one tensor that are returned together: none may be written where gradients are recorded."""
     for view in views:
-        if view.origin == ORDINARY:
-            view.origin = ONE_OF_SEVERAL
+        if view._origin == ORDINARY:
+            view._origin = ONE_OF_SEVERAL
     return views
 
 
@@ -753,12 +753,12 @@ def link_view(operator: Operator, bound: Sequence[Any], view: TensorBase) -> Non
     """Record a view: its base, and its node if a gradient is wanted."""
     source = bound[0]
     now = thread.here()
-    if source.storage.version >= 0:  # a view of an inference tensor is an inference tensor
-        view.base = source if source.base is None else source.base
-        view.view_version = view.storage.version
+    if source._storage.version >= 0:  # a view of an inference tensor is an inference tensor
+        view._base = source if source._base is None else source._base
+        view._view_version = view._storage.version
         if now.grad_enabled:
-            view.origin = source.origin
+            view._origin = source._origin
         else:
-            view.origin = _IN_INFERENCE if now.inference else _IN_NO_GRAD
+            view._origin = _IN_INFERENCE if now.inference else _IN_NO_GRAD
     if wants_grad(operator, bound):
         record(operator, bound, [view])

@@ -9,19 +9,19 @@ from .thread cimport Device
 cdef Hooks hooks
 
 cdef class TensorBase:
-    cdef public Storage storage
-    cdef public Layout layout
-    cdef public Py_ssize_t offset
+    cdef public Storage _storage
+    cdef public Layout _layout
+    cdef public Py_ssize_t _offset
     cdef public bint _requires_grad
     cdef public object _grad_fn
-    cdef public Py_ssize_t output_index
+    cdef public Py_ssize_t _output_index
     cdef public object _grad
-    cdef public object accumulator
-    cdef public object base
-    cdef public Py_ssize_t view_version
-    cdef public int origin
+    cdef public object _accumulator
+    cdef public object _base
+    cdef public Py_ssize_t _view_version
+    cdef public int _origin
     cdef public bint retains_grad
-    cdef public object hooks
+    cdef public object _hooks
     cdef object __weakref__
 
     cpdef unsigned long long address(self) except? 0

@@ -31,58 +31,58 @@ ORDINARY, FROM_FUNCTION, ONE_OF_SEVERAL, IN_NO_GRAD, IN_INFERENCE = range(5)
 class TensorBase:
     """A tensor: a storage, a layout, an offset (in elements) and autograd state.
 
-    grad_fn: the node that computed it, None for a leaf;  output_index: which of the node's outputs it is.
-    accumulator: a weak reference to the node that adds to `grad`, for a leaf that was used.
-    base: for a view, the tensor that it views;  view_version: the storage's version when grad_fn was made.
-    origin: for a view, how it was made, ORDINARY or one of the other constants.
+    grad_fn: the node that computed it, None for a leaf;  _output_index: which of the node's outputs it is.
+    _accumulator: a weak reference to the node that adds to `grad`, for a leaf that was used.
+    _base: for a view, the tensor that it views;  _view_version: the storage's version when grad_fn was made.
+    _origin: for a view, how it was made, ORDINARY or one of the other constants.
     retains_grad: whether a tensor that is not a leaf keeps its gradient in `grad`.
-    hooks: of a leaf, the functions called with its gradient (autograd/node_hooks.py), or None.
+    _hooks: of a leaf, the functions called with its gradient (autograd/node_hooks.py), or None.
     """
 
-    storage: Storage
-    layout: Layout
-    offset: int
+    _storage: Storage
+    _layout: Layout
+    _offset: int
     _requires_grad: bool
     _grad_fn: Any
-    output_index: int
+    _output_index: int
     _grad: Any
-    accumulator: Any
-    base: Any
-    view_version: int
-    origin: int
+    _accumulator: Any
+    _base: Any
+    _view_version: int
+    _origin: int
     retains_grad: bool
-    hooks: Any
+    _hooks: Any
 
     __slots__ = (
-        "__weakref__", "_grad", "_grad_fn", "_requires_grad", "accumulator", "base", "hooks", "layout", "offset",
-        "origin", "output_index", "retains_grad", "storage", "view_version",
+        "__weakref__", "_accumulator", "_base", "_grad", "_grad_fn", "_hooks", "_layout", "_offset", "_origin",
+        "_output_index", "_requires_grad", "_storage", "_view_version", "retains_grad",
     )  # fmt: skip
 
     @property
     def dtype(self) -> dtype:
-        return self.layout.dtype
+        return self._layout.dtype
 
     @property
     def shape(self) -> Size:
-        return self.layout.shape
+        return self._layout.shape
 
     @property
     def strides(self) -> st.Shape:
         """Steps between neighbours along each dimension, in elements."""
-        return self.layout.strides
+        return self._layout.strides
 
     @property
     def device(self) -> Any:
-        return self.layout.device.public
+        return self._layout.device.public
 
     @property
     def device_index(self) -> int:
         """The CUDA device's index, or -1 for the CPU."""
-        return self.layout.device.index
+        return self._layout.device.index
 
     @property
     def is_cuda(self) -> bool:
-        return self.layout.device.index >= 0
+        return self._layout.device.index >= 0
 
     @property
     def requires_grad(self) -> bool:
@@ -90,7 +90,7 @@ class TensorBase:
 
     @property
     def ndim(self) -> int:
-        return len(self.layout.shape)
+        return len(self._layout.shape)
 
     def numel(self) -> int:
         """The number of elements.
@@ -99,7 +99,7 @@ class TensorBase:
             >>> torch.zeros(2, 3).numel()
             6
         """
-        return self.layout.numel
+        return self._layout.numel
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """Return whether the elements lie without gaps in row-major order, or in another memory format.
@@ -109,13 +109,13 @@ class TensorBase:
             (True, False)
         """
         if memory_format is None:
-            return self.layout.dense
+            return self._layout.dense
         formats.check("is_contiguous", memory_format)
-        return formats.lies_in(memory_format, self.layout.shape, self.layout.strides)
+        return formats.lies_in(memory_format, self._layout.shape, self._layout.strides)
 
     def is_aligned(self) -> bool:
         """Return whether the first element lies at a multiple of 16 bytes, the widest access of a GPU."""
-        return self.layout.aligned
+        return self._layout.aligned
 
     def address(self) -> int:
         """Return the address of the first element."""
@@ -129,26 +129,26 @@ class TensorBase:
 
     def describe(self) -> str:
         """Return the form in which errors name a tensor: `float32[4, 4] on cuda:0`."""
-        return f"{self.layout.dtype.name}{list(self.layout.shape)} on {self.layout.device}"
+        return f"{self._layout.dtype.name}{list(self._layout.shape)} on {self._layout.device}"
 
 
 def array_of(tensor: TensorBase) -> Any:
     """Return a NumPy array over a CPU tensor's memory.  Do not keep it where the tensor's memory may move."""
-    memory, layout = tensor.storage, tensor.layout
-    if memory.whole_layout is layout and tensor.offset == 0:
+    memory, layout = tensor._storage, tensor._layout
+    if memory.whole_layout is layout and tensor._offset == 0:
         return memory.whole
     if layout.plain is None:
         layout.prepare()
     if layout.numel == 0:
         return storage.new_array(layout.shape, layout.plain)
-    return host.np.ndarray(layout.shape, layout.plain, memory.array(), tensor.offset * layout.itemsize, layout.steps)
+    return host.np.ndarray(layout.shape, layout.plain, memory.array(), tensor._offset * layout.itemsize, layout.steps)
 
 
 def in_graph(tensor: TensorBase) -> bool:
     """Return whether a tensor takes part in a graph."""
     if tensor._requires_grad or tensor._grad_fn is not None:
         return True
-    base = tensor.base  # a view joins the graph that its base joined
+    base = tensor._base  # a view joins the graph that its base joined
     return base is not None and in_graph(base)
 
 
@@ -165,7 +165,7 @@ def before_write(called: str, tensor: TensorBase) -> None:
     if _watchers:
         for watcher in tuple(_watchers):
             watcher(tensor)
-    if tensor.storage.version < 0 and not thread.here().inference:
+    if tensor._storage.version < 0 and not thread.here().inference:
         raise AutogradError(
             f"Inplace update to inference tensor outside InferenceMode is not allowed: {tensor.describe()}",
             hint="write a clone(), or write it inside torch.inference_mode()",
@@ -175,7 +175,7 @@ def before_write(called: str, tensor: TensorBase) -> None:
 
 def address_of(tensor: TensorBase) -> int:
     """Return the address of a tensor's first element."""
-    return tensor.storage.address() + tensor.offset * tensor.layout.itemsize
+    return tensor._storage.address() + tensor._offset * tensor._layout.itemsize
 
 
 class Result:
@@ -203,12 +203,12 @@ def new_tensor(storage: Storage, layout: Layout, offset: int = 0) -> TensorBase:
 def new_tensor_of(cls: type[TensorBase], storage: Storage, layout: Layout, offset: int) -> TensorBase:
     """As `new_tensor`, of a given class."""
     tensor: TensorBase = blank(cls)
-    tensor.storage = storage
-    tensor.layout = layout
-    tensor.offset = offset
+    tensor._storage = storage
+    tensor._layout = layout
+    tensor._offset = offset
     tensor._requires_grad = False
-    tensor._grad_fn = tensor._grad = tensor.accumulator = tensor.base = tensor.hooks = None
-    tensor.output_index = tensor.view_version = tensor.origin = 0
+    tensor._grad_fn = tensor._grad = tensor._accumulator = tensor._base = tensor._hooks = None
+    tensor._output_index = tensor._view_version = tensor._origin = 0
     tensor.retains_grad = False
     return tensor
 
@@ -283,18 +283,19 @@ def tensor_over(
 
 def alias_of(source: TensorBase, shape: Sequence[int], strides: Sequence[int], offset: int) -> TensorBase:
     """Make another tensor over the same storage, unknown to autograd."""
-    return tensor_over(source.storage, source.layout.dtype, shape, strides, offset)
+    return tensor_over(source._storage, source._layout.dtype, shape, strides, offset)
 
 
 def overlap_of(a: TensorBase, b: TensorBase) -> str:
     """Return how two tensors overlap: "none", "same" (element for element) or "partial"."""
-    one, other = a.layout, b.layout
-    if a.storage is not b.storage or not one.numel or not other.numel:
+    one, other = a._layout, b._layout
+    if a._storage is not b._storage or not one.numel or not other.numel:
         return "none"
-    if a.offset == b.offset and one.strides == other.strides and one.shape == other.shape and one.dtype is other.dtype:
+    is_aligned_alike = a._offset == b._offset and one.strides == other.strides
+    if is_aligned_alike and one.shape == other.shape and one.dtype is other.dtype:
         return "same"
     first, second = sorted((a, b), key=_start)
-    end = _start(first) + st.extent(first.layout.shape, first.layout.strides) * first.layout.itemsize
+    end = _start(first) + st.extent(first._layout.shape, first._layout.strides) * first._layout.itemsize
     if _start(second) >= end:
         return "none"
     return "partial" if one.compact and other.compact or _share_bytes(a, b) else "none"
@@ -303,7 +304,7 @@ def overlap_of(a: TensorBase, b: TensorBase) -> str:
 def _share_bytes(a: TensorBase, b: TensorBase) -> bool:
     """Return whether views with gaps, whose ranges overlap, share a byte; True if that is too hard to compute."""
     arrays = [
-        host.array_at(SOMEWHERE + _start(tensor), tensor.layout.dtype, tensor.layout.shape, tensor.layout.strides)
+        host.array_at(SOMEWHERE + _start(tensor), tensor._layout.dtype, tensor._layout.shape, tensor._layout.strides)
         for tensor in (a, b)
     ]
     try:
@@ -314,7 +315,7 @@ def _share_bytes(a: TensorBase, b: TensorBase) -> bool:
 
 def check_own_overlap(called: str, target: TensorBase) -> None:
     """Raise ShapeError if elements of the tensor to write share memory with each other."""
-    layout = target.layout
+    layout = target._layout
     if not layout.compact and st.overlaps_itself(layout.shape, layout.strides):
         raise ShapeError(
             f"more than one element of the written-to tensor {target.describe()} refers to a single memory location "
@@ -325,4 +326,4 @@ def check_own_overlap(called: str, target: TensorBase) -> None:
 
 
 def _start(tensor: TensorBase) -> int:
-    return tensor.offset * tensor.layout.itemsize
+    return tensor._offset * tensor._layout.itemsize

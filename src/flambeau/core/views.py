@@ -26,13 +26,13 @@ def _is_served(operand: Any) -> bool:
     now = thread.here()
     if now.grad_enabled and in_graph(operand):
         return False
-    device = operand.layout.device
+    device = operand._layout.device
     return device.index < 0 or device.machine is thread.machine()
 
 
 def _made(source: TensorBase, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> TensorBase:
     """Make a view of a tensor; offset in elements from the start of the storage."""
-    memory, layout = source.storage, source.layout
+    memory, layout = source._storage, source._layout
     aligned = memory.aligned and offset * layout.itemsize % _WIDEST == 0
     device, dtype = layout.device, layout.dtype
     known = device.layouts.get((dtype, shape, strides, aligned))
@@ -43,14 +43,14 @@ def _made(source: TensorBase, shape: tuple[int, ...], strides: tuple[int, ...], 
 
 def _linked(source: TensorBase, view: TensorBase) -> TensorBase:
     """Set a view's base and origin; return the view."""
-    if view.storage.version >= 0:  # a view of an inference tensor is an inference tensor
+    if view._storage.version >= 0:  # a view of an inference tensor is an inference tensor
         now = thread.here()
-        view.base = source if source.base is None else source.base
-        view.view_version = view.storage.version
+        view._base = source if source._base is None else source._base
+        view._view_version = view._storage.version
         if now.grad_enabled:
-            view.origin = source.origin
+            view._origin = source._origin
         else:
-            view.origin = _INFERENCE if now.inference else _NO_GRAD
+            view._origin = _INFERENCE if now.inference else _NO_GRAD
     return view
 
 
@@ -82,12 +82,12 @@ def get_item(source: Any, index: Any) -> TensorBase | None:
     if not (index_type is int or index_type is slice or index_type is tuple) or not _is_served(source):
         return None
     operand: TensorBase = source
-    layout = operand.layout
+    layout = operand._layout
     sizes, steps = tuple(layout.shape), layout.strides
     items = index if index_type is tuple else (index,)
     if len(items) > len(sizes):
         return None
-    offset, dim = operand.offset, 0
+    offset, dim = operand._offset, 0
     shape: list[int] = []
     strides: list[int] = []
     for item in items:
@@ -145,14 +145,14 @@ def select(bound: list[Any]) -> TensorBase | None:
     if not _is_served(bound[0]) or type(bound[2]) is not int:
         return None
     operand: TensorBase = bound[0]
-    layout = operand.layout
+    layout = operand._layout
     at = _wrapped(bound[1], len(layout.shape))
     if at < 0:
         return None
     index, size = bound[2], layout.shape[at]
     if not -size <= index < size:
         return None
-    start = operand.offset + (index + size if index < 0 else index) * layout.strides[at]
+    start = operand._offset + (index + size if index < 0 else index) * layout.strides[at]
     return _made(operand, _without(tuple(layout.shape), at), _without(layout.strides, at), start)
 
 
@@ -162,19 +162,19 @@ def slice_(bound: list[Any]) -> TensorBase | None:
         return None
     operand: TensorBase = bound[0]
     item = slice(bound[2], bound[3], bound[4])
-    at = _wrapped(bound[1], len(operand.layout.shape))
+    at = _wrapped(bound[1], len(operand._layout.shape))
     return None if at < 0 or not _is_plain(item) else _sliced(operand, at, item)
 
 
 def _sliced(operand: TensorBase, at: int, item: slice) -> TensorBase:
-    layout = operand.layout
+    layout = operand._layout
     size, stride = layout.shape[at], layout.strides[at]
     step: int = 1 if item.step is None else item.step
     first = 0 if item.start is None else _bounded(item.start, size)
     last = size if item.stop is None else _bounded(item.stop, size)
     count = (last - first + step - 1) // step if last > first else 0
     shape, strides = _with(tuple(layout.shape), at, count), _with(layout.strides, at, stride * step)
-    return _made(operand, shape, strides, operand.offset + first * stride)
+    return _made(operand, shape, strides, operand._offset + first * stride)
 
 
 # pieces
@@ -185,7 +185,7 @@ def split(bound: list[Any]) -> tuple[TensorBase, ...] | None:
     if not _is_served(bound[0]) or type(bound[1]) is not int:
         return None
     operand: TensorBase = bound[0]
-    at = _wrapped(bound[2], len(operand.layout.shape))
+    at = _wrapped(bound[2], len(operand._layout.shape))
     return None if at < 0 or bound[1] <= 0 else _pieces(operand, at, bound[1])
 
 
@@ -194,18 +194,18 @@ def chunk(bound: list[Any]) -> tuple[TensorBase, ...] | None:
     if not _is_served(bound[0]) or type(bound[1]) is not int or bound[1] <= 0:
         return None
     operand: TensorBase = bound[0]
-    at = _wrapped(bound[2], len(operand.layout.shape))
+    at = _wrapped(bound[2], len(operand._layout.shape))
     if at < 0:
         return None
     count: int = bound[1]
-    size: int = operand.layout.shape[at]
+    size: int = operand._layout.shape[at]
     return _pieces(operand, at, (size + count - 1) // count) if size else None
 
 
 def _pieces(operand: TensorBase, at: int, width: int) -> tuple[TensorBase, ...] | None:
     """Return views of `width` indexes of a dimension each; the last may have fewer."""
-    layout = operand.layout
-    size, stride, start = layout.shape[at], layout.strides[at], operand.offset
+    layout = operand._layout
+    size, stride, start = layout.shape[at], layout.strides[at], operand._offset
     if size == 0:
         return None
     pieces: list[TensorBase] = []
@@ -222,19 +222,19 @@ def unbind(bound: list[Any]) -> tuple[TensorBase, ...] | None:
     if not _is_served(bound[0]):
         return None
     operand: TensorBase = bound[0]
-    layout = operand.layout
+    layout = operand._layout
     at = _wrapped(bound[1], len(layout.shape))
     if at < 0:
         return None
     shape, strides = _without(tuple(layout.shape), at), _without(layout.strides, at)
-    stride, start = layout.strides[at], operand.offset
+    stride, start = layout.strides[at], operand._offset
     return tuple([_part(_made(operand, shape, strides, start + index * stride)) for index in range(layout.shape[at])])
 
 
 def _part(view: TensorBase) -> TensorBase:
     """Mark one of several views that are returned together: none may be written where gradients are recorded."""
-    if view.origin == _ORDINARY:
-        view.origin = _ONE_OF_SEVERAL
+    if view._origin == _ORDINARY:
+        view._origin = _ONE_OF_SEVERAL
     return view
 
 
@@ -246,7 +246,7 @@ def reshape(bound: list[Any]) -> TensorBase | None:
     if not _is_served(bound[0]):
         return None
     operand: TensorBase = bound[0]
-    layout = operand.layout
+    layout = operand._layout
     if layout.numel == 0 or layout.strides != _dense_strides(list(layout.shape)):
         return None
     known, unknown = 1, -1
@@ -267,7 +267,7 @@ def reshape(bound: list[Any]) -> TensorBase | None:
         target[unknown] = layout.numel // known
     elif known != layout.numel:
         return None
-    return _made(operand, tuple(target), _dense_strides(target), operand.offset)
+    return _made(operand, tuple(target), _dense_strides(target), operand._offset)
 
 
 def flatten(bound: list[Any]) -> TensorBase | None:
@@ -275,7 +275,7 @@ def flatten(bound: list[Any]) -> TensorBase | None:
     if not _is_served(bound[0]):
         return None
     operand: TensorBase = bound[0]
-    layout = operand.layout
+    layout = operand._layout
     shape = tuple(layout.shape)
     first, last = _wrapped(bound[1], len(shape)), _wrapped(bound[2], len(shape))
     if layout.numel == 0 or first < 0 or last <= first or layout.strides != _dense_strides(list(shape)):
@@ -284,7 +284,7 @@ def flatten(bound: list[Any]) -> TensorBase | None:
     for size in shape[first : last + 1]:
         merged *= size
     target = [*shape[:first], merged, *shape[last + 1 :]]
-    return _made(operand, tuple(target), _dense_strides(target), operand.offset)
+    return _made(operand, tuple(target), _dense_strides(target), operand._offset)
 
 
 def _dense_strides(shape: list[int]) -> tuple[int, ...]:
@@ -301,11 +301,11 @@ def t(bound: list[Any]) -> TensorBase | None:
     if not _is_served(bound[0]):
         return None
     operand: TensorBase = bound[0]
-    layout = operand.layout
+    layout = operand._layout
     if len(layout.shape) != 2:
         return None
     shape, strides = layout.shape, layout.strides
-    return _made(operand, (shape[1], shape[0]), (strides[1], strides[0]), operand.offset)
+    return _made(operand, (shape[1], shape[0]), (strides[1], strides[0]), operand._offset)
 
 
 def transpose(bound: list[Any]) -> TensorBase | None:
@@ -313,7 +313,7 @@ def transpose(bound: list[Any]) -> TensorBase | None:
     if not _is_served(bound[0]):
         return None
     operand: TensorBase = bound[0]
-    layout = operand.layout
+    layout = operand._layout
     ndim = len(layout.shape)
     one, other = _wrapped(bound[1], ndim), _wrapped(bound[2], ndim)
     if one < 0 or other < 0:
@@ -321,7 +321,7 @@ def transpose(bound: list[Any]) -> TensorBase | None:
     shape, strides = list(layout.shape), list(layout.strides)
     shape[one], shape[other] = shape[other], shape[one]
     strides[one], strides[other] = strides[other], strides[one]
-    return _made(operand, tuple(shape), tuple(strides), operand.offset)
+    return _made(operand, tuple(shape), tuple(strides), operand._offset)
 
 
 def permute(bound: list[Any]) -> TensorBase | None:
@@ -329,7 +329,7 @@ def permute(bound: list[Any]) -> TensorBase | None:
     if not _is_served(bound[0]):
         return None
     operand: TensorBase = bound[0]
-    layout = operand.layout
+    layout = operand._layout
     ndim = len(layout.shape)
     seen = 0
     shape: list[int] = []
@@ -341,7 +341,7 @@ def permute(bound: list[Any]) -> TensorBase | None:
         seen |= 1 << at
         shape.append(layout.shape[at])
         strides.append(layout.strides[at])
-    return _made(operand, tuple(shape), tuple(strides), operand.offset) if len(shape) == ndim else None
+    return _made(operand, tuple(shape), tuple(strides), operand._offset) if len(shape) == ndim else None
 
 
 def unsqueeze(bound: list[Any]) -> TensorBase | None:
@@ -349,12 +349,12 @@ def unsqueeze(bound: list[Any]) -> TensorBase | None:
     if not _is_served(bound[0]):
         return None
     operand: TensorBase = bound[0]
-    shape, strides = tuple(operand.layout.shape), operand.layout.strides
+    shape, strides = tuple(operand._layout.shape), operand._layout.strides
     at = _wrapped(bound[1], len(shape) + 1)
     if at < 0:
         return None
     step = shape[at] * strides[at] if at < len(shape) else 1
-    return _made(operand, shape[:at] + (1,) + shape[at:], strides[:at] + (step,) + strides[at:], operand.offset)
+    return _made(operand, shape[:at] + (1,) + shape[at:], strides[:at] + (step,) + strides[at:], operand._offset)
 
 
 def squeeze(bound: list[Any]) -> TensorBase | None:
@@ -362,16 +362,16 @@ def squeeze(bound: list[Any]) -> TensorBase | None:
     if not _is_served(bound[0]):
         return None
     operand: TensorBase = bound[0]
-    shape, strides = tuple(operand.layout.shape), operand.layout.strides
+    shape, strides = tuple(operand._layout.shape), operand._layout.strides
     if bound[1] is None:
         kept = [at for at, size in enumerate(shape) if size != 1]
-        return _made(operand, tuple([shape[at] for at in kept]), tuple([strides[at] for at in kept]), operand.offset)
+        return _made(operand, tuple([shape[at] for at in kept]), tuple([strides[at] for at in kept]), operand._offset)
     at = _wrapped(bound[1], len(shape))
     if at < 0:
         return None
     if shape[at] != 1:
-        return _made(operand, shape, strides, operand.offset)
-    return _made(operand, _without(shape, at), _without(strides, at), operand.offset)
+        return _made(operand, shape, strides, operand._offset)
+    return _made(operand, _without(shape, at), _without(strides, at), operand._offset)
 
 
 def expand(bound: list[Any]) -> TensorBase | None:
@@ -379,7 +379,7 @@ def expand(bound: list[Any]) -> TensorBase | None:
     if not _is_served(bound[0]):
         return None
     operand: TensorBase = bound[0]
-    shape, steps = tuple(operand.layout.shape), operand.layout.strides
+    shape, steps = tuple(operand._layout.shape), operand._layout.strides
     lead = len(bound[1]) - len(shape)
     if lead < 0:
         return None
@@ -403,4 +403,4 @@ def expand(bound: list[Any]) -> TensorBase | None:
             else:
                 return None
         dim += 1
-    return _made(operand, tuple(target), tuple(strides), operand.offset)
+    return _made(operand, tuple(target), tuple(strides), operand._offset)

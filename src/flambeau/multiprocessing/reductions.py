@@ -138,8 +138,8 @@ def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
     Raises: AutogradError for a non-leaf that requires a gradient.
     """
     check_leaf(tensor)
-    layout = (tensor.dtype.name, tuple(tensor.shape), tuple(tensor.strides), tensor.offset)
-    return _rebuild_tensor, (tensor.storage, *layout, tensor.requires_grad, tensor.grad)
+    layout = (tensor.dtype.name, tuple(tensor.shape), tuple(tensor.strides), tensor._offset)
+    return _rebuild_tensor, (tensor._storage, *layout, tensor.requires_grad, tensor.grad)
 
 
 def _rebuild_tensor(
@@ -172,7 +172,7 @@ def _rebuild_tensor(
 
 
 def _plain(tensor: Any) -> Any:
-    return alias_of(tensor, tensor.shape, tensor.strides, tensor.offset)
+    return alias_of(tensor, tensor.shape, tensor.strides, tensor._offset)
 
 
 def reduce_parameter(parameter: Any) -> tuple[Any, ...]:

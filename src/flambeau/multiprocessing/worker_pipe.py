@@ -66,9 +66,9 @@ class _Pickler(reduction.ForkingPickler):
         dtype, shape, strides = value.dtype, tuple(value.shape), tuple(value.strides)
         if hooks.on_host_read is not None:
             hooks.on_host_read(Access(value.address(), dtype, "r", shape, strides))
-        start = value.offset * dtype.itemsize
+        start = value._offset * dtype.itemsize
         nbytes = extent(shape, strides) * dtype.itemsize if value.numel() else 0
-        self.spans.append((value.storage, start, start + nbytes))
+        self.spans.append((value._storage, start, start + nbytes))
         return _tensor, (len(self.spans) - 1, dtype.name, shape, strides, value.requires_grad, value.grad)
 
 

@@ -57,7 +57,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         >>> torch.nn.functional.linear(torch.tensor([3.0, 4.0]), weight, bias=torch.tensor([0.0, 0.5]))
         tensor([3.0000, 8.5000])
     """
-    if bias is None and isinstance(weight, TensorBase) and len(weight.layout.shape) == 1:
+    if bias is None and isinstance(weight, TensorBase) and len(weight._layout.shape) == 1:
         return REGISTRY["matmul"](input, weight)
     return _LINEAR(input, weight, bias)
 

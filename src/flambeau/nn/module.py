@@ -536,7 +536,7 @@ def _move(param: Any, visit: Visit) -> None:
     grad, before = param.grad, param.device_index
     param.data = visit(param.detach())
     param.grad = None if grad is None else visit(grad.detach())
-    node = param.accumulator() if param.accumulator is not None else None
+    node = param._accumulator() if param._accumulator is not None else None
     if node is not None and before != param.device_index:
         node.streams = streams_of([param])  # hooks hold the leaf's accumulator, which was made for the former device
 

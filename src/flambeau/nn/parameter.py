@@ -38,7 +38,7 @@ class Parameter(Tensor, overrides=False):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         source = _source(data, "Parameter")
-        made: Any = new_tensor_of(cls, source.storage, source.layout, source.offset)
+        made: Any = new_tensor_of(cls, source._storage, source._layout, source._offset)
         want(made, requires_grad, "Parameter")
         return cast(Self, made)
 
@@ -65,7 +65,7 @@ class Buffer(Tensor, overrides=False):
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         source = _source(data, "Buffer")
-        made: Any = new_tensor_of(cls, source.storage, source.layout, source.offset)
+        made: Any = new_tensor_of(cls, source._storage, source._layout, source._offset)
         made.requires_grad_(source.requires_grad)
         made.persistent = persistent
         return cast(Self, made)

@@ -94,14 +94,14 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
                 [3, 4]])
     """
     source: Any = input
-    start = source.offset if storage_offset is None else storage_offset
+    start = source._offset if storage_offset is None else storage_offset
     if len(size) != len(stride) or start < 0 or any(number < 0 for number in (*size, *stride)):
         raise ArgumentError(
             f"sizes {list(size)}, strides {list(stride)}, offset {start} do not make a view",
             hint="give as many strides as sizes, and no negative number",
             operator="as_strided",
         )
-    held = source.storage.nbytes // source.dtype.itemsize
+    held = source._storage.nbytes // source.dtype.itemsize
     reach = st.extent(size, stride)
     if reach and start + reach > held:
         raise ShapeError(
@@ -110,7 +110,7 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
             hint="strides and offset count elements from the storage's start: lower the sizes or the offset",
             operator="as_strided",
         )
-    return size, stride, start - source.offset
+    return size, stride, start - source._offset
 
 
 @as_strided.derivative

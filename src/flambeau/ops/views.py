@@ -562,9 +562,9 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
     result = source.detach()
     aligned = input.is_aligned()
     if old == new:
-        result.layout = layout_of(source.layout.device, dtype, source.shape, source.strides, aligned)
+        result._layout = layout_of(source._layout.device, dtype, source.shape, source.strides, aligned)
         return result
-    divisible = all(step * old % new == 0 for step in (*input.strides[:-1], result.offset))
+    divisible = all(step * old % new == 0 for step in (*input.strides[:-1], result._offset))
     if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
         raise ShapeError(
             f"{input.dtype.name}{list(input.shape)} with strides {list(input.strides)} cannot be seen as "
@@ -574,6 +574,6 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
         )
     shape = st.Size((*input.shape[:-1], input.shape[-1] * old // new))
     steps = (*(step * old // new for step in input.strides[:-1]), 1)
-    result.layout = layout_of(source.layout.device, dtype, shape, steps, aligned)
-    result.offset = result.offset * old // new
+    result._layout = layout_of(source._layout.device, dtype, shape, steps, aligned)
+    result._offset = result._offset * old // new
     return result

@@ -54,7 +54,7 @@ _KEPT = _Kept()
 
 def _bucket_view(buffer: TensorBase, start: int, like: TensorBase) -> TensorBase:
     """A dense tensor of the shape and dtype of `like`, `start` bytes into a bucket, with its own version."""
-    whole, nbytes = buffer.storage, like.numel() * like.dtype.itemsize
+    whole, nbytes = buffer._storage, like.numel() * like.dtype.itemsize
     memory = owning(whole.device, nbytes, whole.address() + start, whole, _KEPT)
     return tensor_over(memory, like.dtype, like.shape, st.contiguous(like.shape))
 
@@ -68,7 +68,7 @@ def _pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorB
     for start, each in zip(starts, tensors):
         dense = transfer.dense(each, each.dtype)
         size = dense.dtype.itemsize
-        copy_bytes(buffer.storage, start, dense.storage, dense.offset * size, dense.numel() * size, True)
+        copy_bytes(buffer._storage, start, dense._storage, dense._offset * size, dense.numel() * size, True)
     return buffer
 
 
@@ -363,7 +363,7 @@ def _flat(tensors: Sequence[Any]) -> Any:
     """A packed buffer as a vector of its tensors' dtype."""
     buffer, kind = _pack(tensors, clear_gaps=True), tensors[0].dtype
     count = buffer.numel() // kind.itemsize
-    return tensor_over(buffer.storage, kind, (count,), (1,))
+    return tensor_over(buffer._storage, kind, (count,), (1,))
 
 
 def scatter(

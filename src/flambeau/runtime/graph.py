@@ -55,7 +55,7 @@ class StaticInputs:
         """Check a tensor from now on, if FLAMBEAU_STRICT=1 is set."""
         if config.strict():
             name = f"static input {len(self._inputs)}, {tensor.describe()}, declared at {callers.call_site()}"
-            self._inputs.append(Input(name, weakref.ref(tensor.storage), tensor.storage.version))
+            self._inputs.append(Input(name, weakref.ref(tensor._storage), tensor._storage.version))
 
     def note(self) -> None:
         """Note the current versions: later writes count as new values."""

@@ -319,7 +319,7 @@ def _to_location(storage: Storage, location: str, target: Any = None) -> Storage
     target = location if target is None else target
     try:
         device = devices.as_device(target)
-        return storage if device.type == "cpu" else pickling.flat(storage).to(device).storage
+        return storage if device.type == "cpu" else pickling.flat(storage).to(device)._storage
     except (DeviceIndexError, NoDeviceError) as error:
         fact = f"a tensor was saved on {location[:80]}, and goes to {target}: {error.fact}"
         raise DeviceIndexError(fact, operator="load", hint=LOCATION_HINT) from error
@@ -332,7 +332,7 @@ def _as_chosen(storage: Storage, location: str, choose: Callable[[Any, str], Any
     chosen = choose(untyped.of(storage), location)
     if chosen is None:
         return _to_location(storage, location)
-    result = chosen.storage if isinstance(chosen, TensorBase) else getattr(chosen, "_storage", None)
+    result = chosen._storage if isinstance(chosen, TensorBase) else getattr(chosen, "_storage", None)
     if not isinstance(result, Storage):
         raise ArgumentTypeError(
             f"map_location must return a tensor, a storage or None, got {shown(chosen)}",

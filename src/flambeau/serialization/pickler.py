@@ -324,8 +324,8 @@ class Pickler:
         """Write the arguments of the function that rebuilds a tensor."""
         typed = tensor.dtype.name in STORAGE_TYPES
         self._op(pickle.MARK)
-        self._reference(tensor.storage, tensor.dtype if typed else None)
-        self._int(tensor.offset)
+        self._reference(tensor._storage, tensor.dtype if typed else None)
+        self._int(tensor._offset)
         self._ints(tensor.shape)
         self._ints(tensor.strides)
         self._bool(requires_grad)

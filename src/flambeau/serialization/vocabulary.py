@@ -263,7 +263,7 @@ class FileVocabulary:
     def _of_class(self, tensor: Any, cls: Any) -> Any:
         if id(cls) not in self._listed_ids or not (isinstance(cls, type) and issubclass(cls, TensorBase)):
             raise Refusal(f"a tensor of class {_named(cls)}, which is in no list of add_safe_globals()")
-        result: Any = new_tensor_of(cls, tensor.storage, tensor.layout, tensor.offset)
+        result: Any = new_tensor_of(cls, tensor._storage, tensor._layout, tensor._offset)
         return result.requires_grad_(tensor.requires_grad)
 
     def _size(self, sizes: Any) -> Size:

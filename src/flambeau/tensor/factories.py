@@ -418,8 +418,8 @@ def into(make: Any, out: Any, layout: Any, options: tuple[Any, Any, bool, bool],
     result = make(*args, dtype=element_type or out.dtype, device=out.device if device is None else device, **own)
     check_out(name, result, out)
     if out.shape != result.shape:
-        out.storage, out.layout, out.offset = result.storage, result.layout, result.offset
-        out.storage.version += 1
+        out._storage, out._layout, out._offset = result._storage, result._layout, result._offset
+        out._storage.version += 1
     else:
         with GradMode(False):
             out.copy_(result)

@@ -91,7 +91,7 @@ def to_text(tensor: Any) -> str:
 def _values(tensor: Any) -> tuple[Any, bool]:
     """Return the values to print as a NumPy array, and whether some were left out."""
     cut = tensor.numel() > options.threshold
-    shown = alias_of(tensor, tensor.shape, tensor.strides, tensor.offset)
+    shown = alias_of(tensor, tensor.shape, tensor.strides, tensor._offset)
     if cut:
         shown = _edges(shown)
     array = transfer.read(shown)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd import graph
-from ..autograd.node_hooks import LeafHooks, RemovableHandle, add, hooks_of
+from ..autograd.node_hooks import RemovableHandle, add, leaf_hooks
 from ..core import record, thread
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ModeError, ShapeError, shown
@@ -34,7 +34,7 @@ def want(tensor: TensorBase, requires_grad: Any, name: str) -> None:
         )
     if requires_grad and not tensor.dtype.is_floating_point:
         checks.leaf(name, tensor, requires_grad)
-    if requires_grad and tensor.storage.version < 0 and not thread.here().inference:
+    if requires_grad and tensor._storage.version < 0 and not thread.here().inference:
         raise AutogradError(
             f"Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: {tensor.describe()}",
             hint="use a clone() of it",
@@ -60,7 +60,7 @@ def check_grad(tensor: TensorBase, grad: Any) -> None:
         raise ArgumentTypeError(f"expected a Tensor or None, got {shown(grad)}", hint=ALIKE, operator="grad")
     if grad is tensor:
         raise AutogradError(f"{tensor.describe()} cannot be its own gradient", hint="assign a clone()", operator="grad")
-    if grad.layout is tensor.layout and grad.device_index == tensor.device_index:
+    if grad._layout is tensor._layout and grad.device_index == tensor.device_index:
         return
     fact = f"attempting to assign {grad.describe()} as the gradient of {tensor.describe()}"
     if grad.dtype is not tensor.dtype:
@@ -110,4 +110,4 @@ def register_accumulated(tensor: TensorBase, hook: Callable[[Any], None]) -> Rem
             hint="register_hook() is called with the gradient of any tensor",
             operator=name,
         )
-    return add(hooks_of(tensor, LeafHooks).accumulated, hook)
+    return add(leaf_hooks(tensor).accumulated, hook)

@@ -42,7 +42,7 @@ def get(tensor: Any, index: Any) -> Any:
 
 
 def _selected(tensor: Any, index: Any) -> Any:
-    if type(index) is slice and tensor.layout.shape and index != FULL:
+    if type(index) is slice and tensor._layout.shape and index != FULL:
         return _sliced(tensor, 0, index)
     if isinstance(index, TensorBase) and _lists_rows(tensor, index):
         return calls.call(REGISTRY["index_select"], (tensor, 0, index, True), NO_NAMES)
@@ -54,12 +54,12 @@ def _selected(tensor: Any, index: Any) -> Any:
 
 def _lists_rows(tensor: TensorBase, index: TensorBase) -> bool:
     """Return whether the index is a vector of integers on the tensor's device, the usual case."""
-    element_type = index.layout.dtype
+    element_type = index._layout.dtype
     return (
-        len(index.layout.shape) == 1
+        len(index._layout.shape) == 1
         and (element_type is int64 or element_type is int32)
         and index.device_index == tensor.device_index
-        and len(tensor.layout.shape) > 0
+        and len(tensor._layout.shape) > 0
     )
 
 

@@ -34,7 +34,7 @@ def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], opt
     if format is not None:
         formats.check(name, format)
     checks.tensor(name, "input", input)
-    layout = input.layout
+    layout = input._layout
     if layout.dense and (format is None or format is formats.contiguous_format):
         return _like(name, make, input, (*arguments, layout.shape), options)
     strides = formats.strides_in(name, format or formats.preserve_format, layout.shape, layout.strides)

@@ -48,7 +48,7 @@ def _placed(tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     device, wanted, non_blocking, copy = to_arguments(args, kwargs)
     try:
         index = tensor.device_index if device is None else resolve(device)
-        element_type = tensor.layout.dtype if wanted is None else wanted
+        element_type = tensor._layout.dtype if wanted is None else wanted
         return transfer.to(tensor, index, element_type, non_blocking, copy, format)
     except FlambeauError as error:
         name_error(error, "to")

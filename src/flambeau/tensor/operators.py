@@ -68,7 +68,7 @@ def _install_symbols(cls: Any) -> None:
 
 def _inverted(self: Any) -> Any:
     """Invert all bits; for bool, logical not.  Raises ArgumentTypeError for floating point."""
-    if self.layout.is_floating:
+    if self._layout.is_floating:
         raise ArgumentTypeError(
             f"~ is only implemented on integer and bool tensors, this is {self.describe()}",
             hint="call .long()",
@@ -162,8 +162,7 @@ xlogy_ xpu
 """
 
 INTERNAL = {  # internal attributes of tensors
-    "accumulator", "address", "array", "base", "describe", "device_index", "hooks", "is_aligned", "layout",
-    "offset", "origin", "output_index", "shown_as", "storage", "strides", "view_version",
+    "address", "array", "describe", "device_index", "is_aligned", "shown_as", "strides",
 }  # fmt: skip
 
 

@@ -25,8 +25,8 @@ from . import factories, subclass
 
 def reduce(self: Any, protocol: Any = None) -> tuple[Any, ...]:
     """Reduce a tensor for `copy.copy` and pickle, without its gradient and its graph."""
-    seen = self.dtype.name, tuple(self.shape), self.strides, self.offset
-    return _rebuilt, (type(self), self.storage, *seen, self.requires_grad, vars(self))
+    seen = self.dtype.name, tuple(self.shape), self.strides, self._offset
+    return _rebuilt, (type(self), self._storage, *seen, self.requires_grad, vars(self))
 
 
 def _rebuilt(
@@ -51,7 +51,7 @@ def reduce_storage(storage: Storage) -> tuple[Any, ...]:
 def _restored(values: bytes, device: str) -> Storage:
     values_on_host: Any = factories.from_array(np.frombuffer(bytearray(values), np.uint8))
     restored = values_on_host if device == "cpu" else values_on_host.to(devices.as_device(device))
-    storage: Storage = restored.storage
+    storage: Storage = restored._storage
     return storage
 
 
@@ -67,11 +67,11 @@ def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
             hint="copy tensor.detach()",
             operator="deepcopy",
         )
-    storage = memo.get(id(self.storage))
+    storage = memo.get(id(self._storage))
     if storage is None:
-        storage = memo[id(self.storage)] = _bytes_of(self.storage).clone().storage
+        storage = memo[id(self._storage)] = _bytes_of(self._storage).clone()._storage
     copied = memo[id(self)] = _rebuilt(
-        type(self), storage, self.dtype.name, self.shape, self.strides, self.offset, self._requires_grad, {}
+        type(self), storage, self.dtype.name, self.shape, self.strides, self._offset, self._requires_grad, {}
     )
     if self.grad is not None:
         copied.grad = copy.deepcopy(self.grad, memo)

@@ -139,7 +139,8 @@ def wait(self: Any) -> Any:
         tensor([1., 2.])
     """
     if self.numel() and self.device_index < 0:
-        pending_copies.wait_for(self.storage, self.address(), st.extent(self.shape, self.strides) * self.element_size())
+        nbytes = st.extent(self.shape, self.strides) * self.element_size()
+        pending_copies.wait_for(self._storage, self.address(), nbytes)
     return self
 
 

@@ -204,7 +204,7 @@ def is_set_to(self: Any, tensor: Any) -> bool:
         (True, False)
     """
     checks.tensor("is_set_to", "tensor", tensor)
-    is_same_memory = self.storage is tensor.storage and self.offset == tensor.offset
+    is_same_memory = self._storage is tensor._storage and self._offset == tensor._offset
     return bool(is_same_memory and self.shape == tensor.shape and self.strides == tensor.strides)
 
 

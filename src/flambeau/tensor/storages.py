@@ -26,7 +26,7 @@ class UntypedStorage:
 
     def __init__(self, size: int = 0, *, device: Any = None) -> None:
         checks.count("UntypedStorage", "size", size)
-        self._storage: Storage = empty_tensor((size,), uint8, devices.resolve(device)).storage
+        self._storage: Storage = empty_tensor((size,), uint8, devices.resolve(device))._storage
 
     def _bytes(self) -> Any:
         """Return a tensor of bytes over the same memory."""
@@ -79,7 +79,7 @@ class UntypedStorage:
     def __getitem__(self, index: Any) -> Any:
         """Return one byte as a number, or a copy of several.  Host: waits if they are on a GPU."""
         values = self._bytes()[index]
-        return of(values.clone().storage) if isinstance(index, slice) else values.item()
+        return of(values.clone()._storage) if isinstance(index, slice) else values.item()
 
     def __setitem__(self, index: Any, value: int) -> None:
         self._bytes()[index] = value
@@ -111,15 +111,15 @@ class UntypedStorage:
 
     def clone(self) -> UntypedStorage:
         """Return a copy on the same device."""
-        return of(self._bytes().clone().storage)
+        return of(self._bytes().clone()._storage)
 
     def cpu(self) -> UntypedStorage:
         """Return the storage on the CPU; itself if it is there.  Host: waits if it is on a GPU."""
-        return of(self._bytes().cpu().storage)
+        return of(self._bytes().cpu()._storage)
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
         """Return the storage on a CUDA device; itself if it is there."""
-        return of(self._bytes().cuda(device, non_blocking).storage)
+        return of(self._bytes().cuda(device, non_blocking)._storage)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntypedStorage) and other._storage is self._storage
@@ -150,7 +150,7 @@ def is_shared(self: Any) -> bool:
     """
     from ..runtime import shared_memory
 
-    storage: Storage = self.storage
+    storage: Storage = self._storage
     return storage.device.index >= 0 or storage in shared_memory.host_side().files
 
 
@@ -167,7 +167,7 @@ def share_memory_(self: Any) -> Any:
     from ..runtime import shared_memory
 
     if self.device_index < 0:
-        shared_memory.host_side().share(self.storage)
+        shared_memory.host_side().share(self._storage)
     return self
 
 

@@ -25,7 +25,7 @@ from ..ops.operator import REGISTRY, Operator
 from . import legacy, operators
 from .operators import BINARY, UNARY
 
-FIELDS = [name for name in TensorBase.__slots__ if name not in ("__weakref__", "accumulator", "_grad")]
+FIELDS = [name for name in TensorBase.__slots__ if name not in ("__weakref__", "_accumulator", "_grad")]
 FUNCTION_OF = {f"__{symbol}__": name for symbol, name in (BINARY | UNARY).items()}
 FUNCTION_OF |= {f"__i{symbol}__": f"{name}_" for symbol, name in BINARY.items()}
 FUNCTION_OF |= {"__radd__": "add", "__rmul__": "mul", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge"}
@@ -48,7 +48,7 @@ _running = _Running()
 
 def recast(tensor: Any, cls: type) -> Any:
     """Return a tensor of a class with the memory and the graph node of `tensor`."""
-    result: Any = new_tensor_of(cls, tensor.storage, tensor.layout, tensor.offset)
+    result: Any = new_tensor_of(cls, tensor._storage, tensor._layout, tensor._offset)
     for name in FIELDS:
         setattr(result, name, getattr(tensor, name))
     return result

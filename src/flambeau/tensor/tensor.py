@@ -99,14 +99,10 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         """The index of this tensor among the results of its `grad_fn`."""
         if self.requires_grad:
             record.edge_of(self)
-        return self.output_index
-
-    @property
-    def _base(self) -> Any:
-        return self.base
+        return self._output_index
 
     def _is_view(self) -> bool:
-        return self.base is not None
+        return self._base is not None
 
     def is_inference(self) -> bool:
         """Return whether it was made in inference mode, so that autograd cannot save it.
@@ -115,7 +111,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> torch.ones(1).is_inference()
             False
         """
-        return self.storage.version < 0
+        return self._storage.version < 0
 
     @property
     def _version(self) -> int:
@@ -125,7 +121,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
                 hint="use a clone(), which has a version",
                 operator="_version",
             )
-        return self.storage.version
+        return self._storage.version
 
     @property
     def requires_grad(self) -> bool:
@@ -144,7 +140,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> weight
             tensor([1., 2.], requires_grad=True)
         """
-        is_plain = requires_grad is True and self.layout.is_floating and self.storage.version >= 0
+        is_plain = requires_grad is True and self._layout.is_floating and self._storage.version >= 0
         if self._grad_fn is None and (requires_grad is False or is_plain):
             self._requires_grad = requires_grad
         else:
@@ -159,7 +155,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     @data.setter
     def data(self, value: Tensor) -> None:
         gradient.check_data(self, value)
-        self.storage, self.layout, self.offset = value.storage, value.layout, value.offset
+        self._storage, self._layout, self._offset = value._storage, value._layout, value._offset
 
     def detach(self) -> Tensor:
         """The same memory, outside any graph.
@@ -169,7 +165,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> (x * 2).detach()
             tensor([2.])
         """
-        return alias_of(self, self.shape, self.strides, self.offset)
+        return alias_of(self, self.shape, self.strides, self._offset)
 
     def detach_(self) -> Tensor:
         """Detach this tensor from its graph.  Raises AutogradError for a view.
@@ -180,9 +176,9 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> y.detach_().requires_grad
             False
         """
-        if self.base is not None:
+        if self._base is not None:
             raise AutogradError(
-                f"Can't detach views in-place: {self.describe()} of {self.base.describe()}",
+                f"Can't detach views in-place: {self.describe()} of {self._base.describe()}",
                 hint="use detach() instead",
                 operator="detach_",
             )
@@ -306,6 +302,11 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         """
         return self.numel()
 
+    @property
+    def layout(self) -> formats.layout:
+        """`torch.strided`: elements lie in memory at fixed steps along each dimension."""
+        return formats.strided
+
     def storage_offset(self) -> int:
         """How many elements of the storage come before the first element.
 
@@ -313,7 +314,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> torch.arange(5)[2:].storage_offset()
             2
         """
-        return self.offset
+        return self._offset
 
     def element_size(self) -> int:
         """The bytes of one element.
@@ -351,7 +352,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> torch.zeros(3)[1:].untyped_storage().nbytes()
             12
         """
-        return storages.of(self.storage)
+        return storages.of(self._storage)
 
     @property
     def T(self) -> Any:  # noqa: N802
@@ -417,9 +418,9 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             (False, True)
         """
         if memory_format is contiguous_format:
-            return self if self.layout.dense else _CONVERT(self, None, contiguous_format)
+            return self if self._layout.dense else _CONVERT(self, None, contiguous_format)
         formats.check("contiguous", memory_format)
-        if memory_format is formats.preserve_format and not self.layout.dense:
+        if memory_format is formats.preserve_format and not self._layout.dense:
             raise ValueRangeError(
                 f"{memory_format} is unsupported, this is {self.describe()} with strides {list(self.strides)}",
                 hint="clone() preserves the order of dimensions",
@@ -544,7 +545,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             (False, True)
         """
         checks.accelerator("is_pinned", device)
-        return self.storage.is_pinned
+        return self._storage.is_pinned
 
     def record_stream(self, s: Stream) -> None:
         """Delay the reuse of the memory, after its free, until the work queued on stream `s` by then is done.
@@ -567,10 +568,10 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
                 hint="record the copy on the GPU, or wait for the stream before the tensor is dropped",
                 operator="record_stream",
             )
-        machine = self.storage.device.machine
+        machine = self._storage.device.machine
         if machine is not None:
             check_alive(s, machine, "record_stream")
-        self.storage.record_stream(s)
+        self._storage.record_stream(s)
 
     # values
 
@@ -634,7 +635,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             value = checks.plain(value)
         if isinstance(value, TensorBase):
             source: Any = value
-            return self.copy_(source.clone() if source.storage is self.storage else source)
+            return self.copy_(source.clone() if source._storage is self._storage else source)
         return calls.call_inplace(_FILL, (self, value), {})
 
     def zero_(self) -> Any:

@@ -375,6 +375,9 @@ class Tensor:
     @property
     def itemsize(self) -> _int:
         """The bytes of one element."""
+    @property
+    def layout(self) -> _layout:
+        """`torch.strided`: elements lie in memory at fixed steps along each dimension."""
     def le(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """input <= other, as bool."""
     def le_(self, other: Tensor | Number) -> Self:
