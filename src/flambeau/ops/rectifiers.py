@@ -62,6 +62,8 @@ def leaky_relu(input: Operand, negative_slope: Value = 0.01) -> Any:
         tensor([-0.1000,  2.0000])
     """
     array: Any = input
+    if np.ndim(negative_slope) == 0 and 0 < negative_slope <= 1:  # two passes; infinity times 0 would be NaN
+        return np.maximum(array, array * negative_slope)
     return np.where(array > 0, array, array * negative_slope)
 
 
