@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.tensor import TensorBase
 from ..dtypes import bool_
-from ..errors import DtypeError, ValueRangeError
+from ..errors import DtypeError
 from . import checks
 
 
@@ -107,111 +107,7 @@ def positive(input: Any) -> Any:
     return input
 
 
-def is_complex(input: Any) -> bool:
-    """Return whether a tensor's type is complex, which none is.
-
-    Example:
-        >>> torch.is_complex(torch.tensor([1.0]))
-        False
-    """
-    checks.tensor("is_complex", "input", input)
-    return False
-
-
-def is_conj(input: Any) -> bool:
-    """Return whether a tensor is a lazy conjugate, which none is.
-
-    Example:
-        >>> torch.is_conj(torch.tensor([1.0]))
-        False
-    """
-    checks.tensor("is_conj", "input", input)
-    return False
-
-
-def is_neg(input: Any) -> bool:
-    """Return whether a tensor is a lazy negative, which none is.
-
-    Example:
-        >>> torch.is_neg(-torch.tensor([1.0]))
-        False
-    """
-    checks.tensor("is_neg", "input", input)
-    return False
-
-
-def is_distributed(input: Any) -> bool:
-    """Return whether a tensor is spread over processes, which none is.
-
-    Example:
-        >>> torch.is_distributed(torch.tensor([1.0]))
-        False
-    """
-    checks.tensor("is_distributed", "input", input)
-    return False
-
-
-def is_signed(input: Any) -> bool:
-    """Return whether a tensor's type has negative numbers.
-
-    Example:
-        >>> torch.is_signed(torch.tensor([1.0])), torch.is_signed(torch.tensor([1], dtype=torch.uint8))
-        (True, False)
-    """
-    checks.tensor("is_signed", "input", input)
-    found: bool = input.dtype.is_signed
-    return found
-
-
-def is_nonzero(input: Any) -> bool:
-    """Return whether the only element of a tensor is not 0.
-
-    Host:   waits if it is on a GPU.
-    Raises: ValueRangeError unless there is one element.
-    Example:
-        >>> torch.is_nonzero(torch.tensor([0.0])), torch.is_nonzero(torch.tensor(True))
-        (False, True)
-    """
-    checks.tensor("is_nonzero", "input", input)
-    if input.numel() != 1:
-        raise ValueRangeError(
-            f"Boolean value of Tensor with {'no' if input.numel() == 0 else 'more than one'} value is ambiguous: "
-            f"this is {input.describe()}",
-            hint="use any() or all()",
-            operator="is_nonzero",
-        )
-    return bool(input)
-
-
-def is_same_size(input: Any, other: Any) -> bool:
-    """Return whether two tensors have the same shape.
-
-    Example:
-        >>> torch.is_same_size(torch.zeros(2, 3), torch.ones(2, 3))
-        True
-    """
-    checks.tensor("is_same_size", "input", input)
-    checks.tensor("is_same_size", "other", other)
-    return bool(input.shape == other.shape)
-
-
-def is_set_to(self: Any, tensor: Any) -> bool:
-    """Return whether two tensors are the same memory with the same shape and strides.
-
-    Example:
-        >>> x = torch.zeros(2, 3)
-        >>> x.is_set_to(x.view(2, 3)), x.is_set_to(x.t())
-        (True, False)
-    """
-    checks.tensor("is_set_to", "tensor", tensor)
-    is_same_memory = self._storage is tensor._storage and self._offset == tensor._offset
-    return bool(is_same_memory and self.shape == tensor.shape and self.strides == tensor.strides)
-
-
-METHODS = (
-    conj, conj_physical, conj_physical_, is_complex, is_conj, is_distributed, is_neg, is_nonzero, is_same_size,
-    is_set_to, is_signed, positive, resolve_conj, resolve_neg,
-)  # fmt: skip
+METHODS = (conj, conj_physical, conj_physical_, positive, resolve_conj, resolve_neg)
 NEVER = (
     "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized", "is_sparse",
     "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
