@@ -91,3 +91,10 @@ def test_composites_in_place_do_not_cut_their_results(device, gpus):
             call()
     assert x.tolist() == [1, 2]
     assert torch.tensor([1.0, 3.0], device=device).ldexp_(x).tolist() == [2.0, 12.0]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_neighbours_of_half_types_are_those_of_the_type(device, gpus):
+    for kind, step in ((torch.float16, 2.0**-10), (torch.bfloat16, 2.0**-7)):
+        x, y = torch.ones(3, dtype=kind, device=device), torch.tensor([2.0, 0.0, 1.0], dtype=kind, device=device)
+        assert torch.nextafter(x, y).tolist() == [1 + step, 1 - step / 2, 1] and torch.nextafter(x, y).dtype is kind
