@@ -11,9 +11,11 @@ from typing import Any
 from .. import (
     ops,  # noqa: F401  (registers the operators)
 )
+from ..autograd.mode import GradMode
 from ..errors import ArgumentError, shown
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
+from ..ops.rectifiers import random_slope
 from . import checks
 from .operators import ALIASES, inplace_function
 from .tensor import Tensor
@@ -23,7 +25,7 @@ IN_PLACE = """
 abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_
 celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_
 fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
-reciprocal_ relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_
+reciprocal_ relu_ resize_as_ round_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_
 trunc_ xlogy_
 """
 
@@ -39,6 +41,7 @@ def _writing(name: str) -> Any:
 _FUNCTIONS: dict[str, Any] = {name: operator for name, operator in REGISTRY.items() if operator.function}
 _FUNCTIONS |= {alias: REGISTRY[name].called_as(alias) for alias, name in ALIASES.items()}
 _FUNCTIONS |= {name: function for name in IN_PLACE.split() if (function := _writing(name)) is not None}
+_leaky_relu_ = inplace_function(REGISTRY["leaky_relu"].called_as("rrelu").in_place())
 globals().update(_FUNCTIONS)
 
 
@@ -152,6 +155,23 @@ def layer_norm(
     return REGISTRY["layer_norm"](input, normalized_shape, weight, bias, eps)
 
 
+def rrelu_(
+    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
+) -> Any:
+    """`rrelu`, written into its input.
+
+    Host:   returns at once.
+    Raises: ValueRangeError if lower exceeds upper.
+    Example:
+        >>> torch.rrelu_(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
+        tensor([-0.5000,  2.0000])
+    """
+    checks.tensor("rrelu_", "input", input)
+    with GradMode(False):
+        slope = random_slope(input, lower, upper, training, generator)
+    return _leaky_relu_(input, slope)
+
+
 def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
     """The n-th derivative of digamma.
 
@@ -175,4 +195,4 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
 
 
-__all__ = ["clone", "detach", "detach_", "fill_", "polygamma", "zero_", *_FUNCTIONS]
+__all__ = ["clone", "detach", "detach_", "fill_", "polygamma", "rrelu_", "zero_", *_FUNCTIONS]
