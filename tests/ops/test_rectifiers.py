@@ -94,8 +94,22 @@ def test_in_place_forms(name, device, gpus):
         assert getattr(F, f"{name}_")(y, *numbers) is y and y.equal(expected)
 
 
-def test_gradients_of_in_place_forms():
-    x = torch.tensor([-2.0, 0.25], requires_grad=True)
-    y = x * 1
-    F.leaky_relu(y, 0.5, inplace=True).sum().backward()
-    assert x.grad.tolist() == [0.5, 1.0]
+@pytest.mark.parametrize("name", [*WRITING, "relu6", "mish", "silu", "hardswish", "hardsigmoid"])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_gradients_of_in_place_forms(name, device, gpus):
+    numbers = (0.5, 2.0) if name == "threshold" else ()
+    found = []
+    for inplace in (False, True):
+        x = torch.tensor([-2.0, 0.25, 3.0], device=device, requires_grad=True)
+        getattr(F, name)(x * 1, *numbers, inplace=inplace).sum().backward()
+        found.append(x.grad)
+    assert found[0].equal(found[1])
+
+
+def test_gradients_of_random_slopes_in_place():
+    x = torch.full((50,), -1.0, requires_grad=True)
+    y = torch.rrelu_(x * 1, 0.25, 0.5, training=True)
+    y.sum().backward()
+    assert x.grad.equal(-y.detach()) and len(set(y.tolist())) > 20
+    with pytest.raises(ValueError, match="rrelu: lower must not exceed upper"):
+        torch.rrelu_(torch.ones(1), 1.0, 0.0)

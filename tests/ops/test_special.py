@@ -130,3 +130,10 @@ def test_forms_in_place():
     y = wide(1.5)
     assert y.digamma_() is y and y.mvlgamma_ and y.igamma_ and y.polygamma_
     assert wide(1.0).polygamma_(1).tolist() == pytest.approx([math.pi**2 / 6])
+
+
+def test_gradients_of_mvlgamma_in_place():
+    x = wide(3.0).requires_grad_()
+    y = x * 1
+    y.mvlgamma_(2).backward()
+    near(x.grad, special.psi(wide(3.0)).item() + special.psi(wide(2.5)).item())

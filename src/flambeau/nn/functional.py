@@ -213,7 +213,9 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
         >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
         tensor([-0.5000,  2.0000])
     """
-    return _activated("rrelu", inplace, input, lower, upper, training)
+    if inplace:
+        return rrelu_(input, lower, upper, training)
+    return _activated("rrelu", False, input, lower, upper, training)
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:

@@ -555,25 +555,50 @@ def _slope_of_exponent(grad: Any, input: Any, exponent: Any) -> Any:
     return REGISTRY["where"](REGISTRY["logical_and"](input == 0, exponent >= 0), 0, slope)
 
 
-def _float_powers() -> Iterator[Sample]:
-    return (sample for sample in _powers() if hasattr(sample.args[0], "shape"))
+class FloatPower(Pointwise):
+    """float_power, whose result is float64: a tensor that takes it must be."""
+
+    def lower(self, call: Any, input: Any, exponent: Any) -> Any:
+        result = super().lower(call, input, exponent)
+        if result.dtype is not dtypes.float64:
+            raise DtypeError(
+                f"the result is float64, the tensor to write is {result.dtype.name}",
+                hint="write into a tensor of float64",
+                operator="float_power",
+            )
+        return result
 
 
-def _wide(operand: Any) -> Any:
-    return operand.to(dtypes.float64) if is_tensor(operand) else float(operand)
+def _wide(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    return [dtypes.float64, dtypes.float64], dtypes.float64
 
 
-@composite(samples=_float_powers, errors=unbroadcastable, dtypes=dtypes.ALL, inplace=True)
-def float_power(input: Value, exponent: Value) -> Any:
+def _float_power(input: Value, exponent: Value) -> Any:
     """`input` to the power `exponent`, computed and returned in float64.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: DtypeError if the tensor to write is not float64.
     Example:
         >>> torch.float_power(torch.tensor([1, 2, 3]), -1)
         tensor([1.0000, 0.5000, 0.3333], dtype=torch.float64)
     """
-    return pow_(_wide(input), _wide(exponent))
+    return np.power(input, exponent)
+
+
+# the types whose forms in place the sweep tries: narrower floating point is an error
+WRITABLE = (bool_, *dtypes.INTEGER_TYPES, dtypes.float64)
+float_power = FloatPower(
+    _float_power, _wide, "power(input, exponent)", 20.0, samples=_powers, errors=unbroadcastable, dtypes=WRITABLE,
+    inplace=True, name="float_power",
+)  # fmt: skip
+
+
+@float_power.derivative
+def _(grad: Any, input: Any, exponent: Any, needs: Any) -> Any:
+    wide = [each.to(dtypes.float64) if hasattr(each, "shape") else float(each) for each in (input, exponent)]
+    by_input = _slope_of_base(grad, *wide) if needs[0] else None
+    return by_input, _slope_of_exponent(grad, *wide) if needs[1] else None
 
 
 # combinations of three operands

@@ -10,12 +10,12 @@ from .. import dtypes
 from ..dtypes import bool_, dtype, int32
 from ..errors import DtypeError
 from ..host import np
-from .arithmetic import mul, pow_
+from .arithmetic import pow_
 from .compare import isfinite, masked_fill, where
 from .copies import fill
-from .elementary import floating_function
+from .elementary import LOG_2, exp2, floating_function
 from .operator import Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import Pointwise, Types, floating_only, numpy_type, pointwise, promoted, to_float
+from .pointwise import Pointwise, Types, common_type, floating_only, numpy_type, pointwise, promoted, to_float
 from .samples import no_floats, pairs, singles, unbroadcastable
 
 LARGEST = {
@@ -168,7 +168,7 @@ def _exponents() -> Iterator[Sample]:
         yield Sample((first, second._replace(low=-3, high=4)))
 
 
-@composite(samples=_exponents, errors=unbroadcastable, dtypes=dtypes.ALL, inplace=True)
+@pointwise(dtype=to_float, cuda="input * exp2(other)", samples=_exponents, errors=unbroadcastable, dtypes=dtypes.ALL)
 def ldexp(input: Operand, other: Operand) -> Any:
     """`input * 2 ** other`; integers give float32.
 
@@ -178,41 +178,63 @@ def ldexp(input: Operand, other: Operand) -> Any:
         >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([4, -1]))
         tensor([16.0000,  1.5000])
     """
-    return mul(input, pow_(2.0, other))
+    return input * np.exp2(other)
 
 
-WIDE_TYPES = (dtypes.float32, dtypes.float64)
+@ldexp.derivative(only_for={"other": "input"})
+def _(grad: Any, out: Any, other: Any, needs: Any) -> Any:
+    return grad * exp2(other) if needs[0] else None, grad * out * LOG_2 if needs[1] else None
 
 
-def _wide_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    if common not in WIDE_TYPES:
-        raise DtypeError(
-            f"operands must be float32 or float64, got {common.name}", hint="convert with .float()", operator=name
-        )
-    return promoted(name, types, common)
+def _of_halves(dtype: dtype) -> Any:
+    """Make the operator that `nextafter` lowers to for a half type."""
+
+    def neighbour(input: Operand, other: Operand) -> Any:
+        """The next number of a half type."""
+        first, second = [np.asarray(each).astype(dtype.numpy) for each in (input, other)]
+        return np.nextafter(first, second)
+
+    return Pointwise(
+        neighbour, lambda *_: ([dtype] * 2, dtype), f"neighbour<{dtype.cuda}>(input, other)", 4.0, samples=tuple,
+        dtypes=(dtype,), method=False, function=False, differentiable=False, name=f"nextafter_{dtype.name}",
+    )  # fmt: skip
+
+
+HALVES = {dtype: _of_halves(dtype) for dtype in (dtypes.float16, dtypes.bfloat16)}
+
+
+class Nextafter(Pointwise):
+    """nextafter, whose meaning depends on the type that is stored, not on the one that is computed in."""
+
+    def lower(self, call: Any, input: Any, other: Any) -> Any:
+        halves = HALVES.get(common_type([input, other]))
+        return super().lower(call, input, other) if halves is None else halves.lower(call, input, other)
 
 
 def _no_neighbours() -> Iterator[ErrorSample]:
     yield from unbroadcastable()
     integers = Array((3,), dtype="int64")
-    yield ErrorSample((integers, integers), DtypeError, "operands must be float32 or float64, got int64")
+    yield ErrorSample((integers, integers), DtypeError, "operands must be floating point, got int64")
 
 
-@pointwise(
-    dtype=_wide_only, cuda="nextafter(input, other)", samples=_tensors, errors=_no_neighbours, dtypes=WIDE_TYPES
-)  # fmt: skip
-def nextafter(input: Operand, other: Operand) -> Any:
+def _nextafter(input: Operand, other: Operand) -> Any:
     """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: DtypeError for integers and half types.
+    Raises: DtypeError for integers.
     Example:
         >>> x = torch.tensor([1.0])
         >>> torch.nextafter(x, torch.tensor([2.0])) - x
         tensor([1.1921e-07])
     """
     return np.nextafter(input, other)
+
+
+nextafter = Nextafter(
+    _nextafter, floating_only, "nextafter(input, other)", 4.0, samples=_tensors, errors=_no_neighbours,
+    dtypes=dtypes.FLOATING_TYPES, inplace=True, name="nextafter",
+)  # fmt: skip
 
 
 @nextafter.derivative

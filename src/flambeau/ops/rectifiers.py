@@ -11,7 +11,7 @@ from ..host import np
 from .activation import activation, backward, slopes
 from .compare import where
 from .elementary import exp
-from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
+from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
 from .pointwise import Pointwise, floating_only, numbers, numpy_type, pointwise
 from .samples import NUMERIC_TYPES, no_floats, one_bool, singles
 
@@ -62,6 +62,8 @@ def leaky_relu(input: Operand, negative_slope: Value = 0.01) -> Any:
         tensor([-0.1000,  2.0000])
     """
     array: Any = input
+    if np.ndim(negative_slope) == 0 and 0 < negative_slope <= 1:  # two passes; infinity times 0 would be NaN
+        return np.maximum(array, array * negative_slope)
     return np.where(array > 0, array, array * negative_slope)
 
 
@@ -144,15 +146,18 @@ def rrelu(
         >>> torch.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
         tensor([-0.5000,  2.0000])
     """
+    return leaky_relu(input, random_slope(input, lower, upper, training, generator))
+
+
+def random_slope(input: Any, lower: float, upper: float, training: bool, generator: Any) -> Any:
+    """The slope of `rrelu`: a tensor in training, else a number.  Raises ValueRangeError if lower exceeds upper."""
     if not lower <= upper:
         raise ValueRangeError(
             f"lower must not exceed upper, got {lower} and {upper}",
             hint="Lower bound should be less than or equal to the upper bound",
             operator="rrelu",
         )
-    if not training:
-        return leaky_relu(input, (lower + upper) / 2)
-    return leaky_relu(input, REGISTRY["uniform"](input, lower, upper, generator))
+    return REGISTRY["uniform"](input, lower, upper, generator) if training else (lower + upper) / 2
 
 
 def _curves() -> Iterator[Sample]:
@@ -176,7 +181,7 @@ def _(grad: Any, upstream: Any, input: Any, alpha: Any, scale: Any, input_scale:
     by_input = None
     if needs[1]:
         bend = exp(input * input_scale) * (input_scale * input_scale * alpha * scale)
-        by_input = where(input > 0, 0, grad * upstream * bend)
+        by_input = where(input >= 0, 0, grad * upstream * bend)
     return elu_backward(grad, input, alpha, scale, input_scale), by_input
 
 
@@ -217,8 +222,8 @@ def _no_celus() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ValueRangeError, "alpha cannot be 0")
 
 
-@composite(samples=_celus, errors=_no_celus, dtypes=dtypes.FLOATING_TYPES, method=False)
-def celu(input: Operand, alpha: float = 1.0) -> Any:
+@operator(samples=_celus, errors=_no_celus, dtypes=dtypes.FLOATING_TYPES, method=False)
+def celu(call: Call, input: Operand, alpha: float = 1.0) -> Any:
     """x where it is positive, else alpha * (exp(x / alpha) - 1).
 
     Shapes: as the input's.
@@ -230,15 +235,20 @@ def celu(input: Operand, alpha: float = 1.0) -> Any:
     """
     if alpha == 0:
         raise ValueRangeError("alpha cannot be 0", hint="1.0 is the default", operator="celu")
-    return elu(input, alpha, 1.0, 1.0 / alpha)
+    return elu.lower(call, input, alpha, 1.0, 1.0 / alpha)
+
+
+@celu.derivative
+def _(grad: Any, input: Any, alpha: Any) -> Any:
+    return elu_backward(grad, input, alpha, 1.0, 1.0 / alpha)
 
 
 # Klambauer et al., "Self-Normalizing Neural Networks" (2017): a mean of 0 and a variance of 1 are kept
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@composite(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES, method=False)
-def selu(input: Operand) -> Any:
+@operator(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES, method=False)
+def selu(call: Call, input: Operand) -> Any:
     """1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1.
 
     Shapes: as the input's.
@@ -248,7 +258,12 @@ def selu(input: Operand) -> Any:
         >>> torch.selu(torch.tensor([-1.0, 2.0]))
         tensor([-1.1113,  2.1014])
     """
-    return elu(input, SELU_ALPHA, SELU_SCALE, 1.0)
+    return elu.lower(call, input, SELU_ALPHA, SELU_SCALE, 1.0)
+
+
+@selu.derivative
+def _(grad: Any, input: Any) -> Any:
+    return elu_backward(grad, input, SELU_ALPHA, SELU_SCALE, 1.0)
 
 
 # bounded functions, and those that are 0 around 0
@@ -323,8 +338,8 @@ def _(grad: Any, input: Any, min_val: Any, max_val: Any) -> Any:
     return hardtanh_backward(grad, input, min_val, max_val)
 
 
-@composite(samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES, method=False, function=False)
-def relu6(input: Operand) -> Any:
+@operator(samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES, method=False, function=False)
+def relu6(call: Call, input: Operand) -> Any:
     """x limited to [0, 6].
 
     Shapes: as the input's.
@@ -334,7 +349,12 @@ def relu6(input: Operand) -> Any:
         >>> torch.nn.functional.relu6(torch.tensor([-2.0, 0.5, 8.0]))
         tensor([0.0000, 0.5000, 6.0000])
     """
-    return hardtanh(input, 0, 6)
+    return hardtanh.lower(call, input, 0.0, 6.0)
+
+
+@relu6.derivative
+def _(grad: Any, input: Any) -> Any:
+    return hardtanh_backward(grad, input, 0.0, 6.0)
 
 
 @activation("smaller(larger(input + 3, (decltype(input))0), (decltype(input))6) / 6")

@@ -146,7 +146,7 @@ def mvlgamma(input: Operand, p: int) -> Any:
         raise ValueRangeError(
             f"p has to be greater than or equal to 1, got {p}", hint="it is a dimension", operator="mvlgamma"
         )
-    total = lgamma(input)
+    total = lgamma(input + 0.0)  # of a copy, which a write in place does not change
     for step in range(1, p):
         total = total + lgamma(input + -step / 2)
     return total + p * (p - 1) / 4 * log_of_number(pi)

@@ -21,6 +21,7 @@ from ..ops.indexing import index_put_
 from ..ops.linalg import check_ndim
 from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
+from ..ops.rectifiers import random_slope
 from . import checks
 from .operators import ALIASES, inplace_function
 from .tensor import Tensor
@@ -30,7 +31,7 @@ IN_PLACE = """
 abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
 celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_
 fix_ floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
-reciprocal_ relu_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_
+reciprocal_ relu_ round_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_
 trunc_ xlogy_
 """
 
@@ -47,6 +48,7 @@ _FUNCTIONS: dict[str, Any] = {name: operator for name, operator in REGISTRY.item
 _FUNCTIONS |= {alias: REGISTRY[name].called_as(alias) for alias, name in ALIASES.items()}
 _FUNCTIONS |= {name: function for name in IN_PLACE.split() if (function := _writing(name)) is not None}
 _FUNCTIONS["index_put_"] = index_put_
+_leaky_relu_ = inplace_function(REGISTRY["leaky_relu"].called_as("rrelu").in_place())
 globals().update(_FUNCTIONS)
 
 
@@ -204,6 +206,23 @@ def detach_copy(input: Any) -> Any:
     """
     checks.tensor("detach_copy", "input", input)
     return input.detach().clone(memory_format=contiguous_format)
+
+
+def rrelu_(
+    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
+) -> Any:
+    """`rrelu`, written into its input.
+
+    Host:   returns at once.
+    Raises: ValueRangeError if lower exceeds upper.
+    Example:
+        >>> torch.rrelu_(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
+        tensor([-0.5000,  2.0000])
+    """
+    checks.tensor("rrelu_", "input", input)
+    with GradMode(False):
+        slope = random_slope(input, lower, upper, training, generator)
+    return _leaky_relu_(input, slope)
 
 
 def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
@@ -526,5 +545,5 @@ __all__ = [
     "affine_grid_generator", "as_strided_", "batch_norm", "chain_matmul", "clone", "convolution",
     "cosine_embedding_loss", "detach", "detach_", "detach_copy", "einsum", "fill", "fill_", "grid_sampler",
     "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "poisson_nll_loss", "polygamma",
-    "resize_as_", "tensordot", "triplet_margin_loss", "zero_", *_FUNCTIONS,
+    "resize_as_", "rrelu_", "tensordot", "triplet_margin_loss", "zero_", *_FUNCTIONS,
 ]  # fmt: skip

@@ -64,7 +64,17 @@ template <class T> inline T mantissa_of(T x) {
 template <class T> inline int exponent_of(T x) {
     int exponent;
     frexp(x, &exponent);
-    return exponent;
+    return is_nan(x) || is_infinite(x) ? 0 : exponent;
+}
+
+// The next number after x of a half type T, in the direction of y.
+template <class T> inline float neighbour(float x, float y) {
+    if (is_nan(x) || is_nan(y)) return NAN;
+    if (x == y) return y;
+    T next = store<T>(x);
+    if (x == 0) next.bits = y < 0 ? 0x8001 : 1;
+    else next.bits += (x < y) == (x > 0) ? 1 : -1;
+    return widen(next);
 }
 
 // NaN loses against any number.
