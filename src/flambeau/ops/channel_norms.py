@@ -146,15 +146,15 @@ def _affine_samples() -> Iterator[Sample]:
 )  # fmt: skip
 def normalize_by(input: Value, mean: Value, rstd: Value, weight: Value, bias: Value) -> Any:
     """(input - mean) * rstd * weight + bias, all broadcast to the input."""
-    out: Any = input - mean  # type: ignore[operator]
-    out *= rstd * weight  # type: ignore[operator]
+    out: Any = input - mean
+    out *= rstd * weight
     out += bias
     return out
 
 
 @normalize_by.derivative
 def _(grad: Any, input: Any, mean: Any, rstd: Any, weight: Any, needs: Any) -> Any:
-    slope = grad * (rstd * weight) if needs[0] or needs[1] else None
+    slope: Any = grad * (rstd * weight) if needs[0] or needs[1] else None
     of_mean = -slope if needs[1] else None
     apart = grad * (input - mean) if needs[2] or needs[3] else None
     return slope, of_mean, apart * weight if needs[2] else None, apart * rstd if needs[3] else None, grad
@@ -178,9 +178,9 @@ def normal_slope(
 
     of_sum, of_product: the means of slope * weight and of its product with the normalised input.
     """
-    normal: Any = input - mean  # type: ignore[operator]
-    normal *= rstd * of_product  # type: ignore[operator]
-    out: Any = slope * weight  # type: ignore[operator]
+    normal: Any = input - mean
+    normal *= rstd * of_product
+    out: Any = slope * weight
     out -= of_sum
     out -= normal
     out *= rstd
@@ -446,7 +446,7 @@ def batch_norm_of_running(
 ) -> Any:  # fmt: skip
     """Batch norm with given statistics."""
     ndim, wide = len(input.shape), input.dtype.wide
-    rstd = (running_var.to(wide) + eps).rsqrt()  # type: ignore[attr-defined]
+    rstd = (running_var.to(wide) + eps).rsqrt()
     mean, rstd, weight, bias = (along_channels(each, ndim) for each in (running_mean, rstd, weight, bias))
     return normalize_by(input, mean, rstd, 1.0 if weight is None else weight, 0.0 if bias is None else bias)
 
