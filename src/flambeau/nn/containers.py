@@ -352,7 +352,7 @@ class ParameterDict(Module):
     def __contains__(self, key: Any) -> bool:
         return key in self._keys
 
-    def __or__(self, other: ParameterDict) -> ParameterDict:
+    def __or__(self, other: Any) -> ParameterDict:
         return self.copy().__ior__(other)
 
     def __ior__(self, other: Any) -> Self:

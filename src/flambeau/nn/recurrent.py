@@ -100,12 +100,12 @@ class RNNBase(Module):
         name = self._get_name()
         if mode not in GATES:
             raise ArgumentError(f"unrecognized mode {mode!r}", hint=f"use one of {', '.join(GATES)}", operator=name)
-        for what, value in (("bias", bias), ("batch_first", batch_first)):
-            checks.flag(name, what, value)
-        for what, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
-            checks.integer(name, what, value)
-            if value <= 0:
-                raise ArgumentError(f"{what} must be greater than zero, got {value}", hint="1 or more", operator=name)
+        for what, flag in (("bias", bias), ("batch_first", batch_first)):
+            checks.flag(name, what, flag)
+        for what, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+            checks.integer(name, what, size)
+            if size <= 0:
+                raise ArgumentError(f"{what} must be greater than zero, got {size}", hint="1 or more", operator=name)
         checks.number(name, "dropout", dropout)
         if isinstance(dropout, bool) or not 0 <= dropout <= 1:
             raise ArgumentError(
@@ -135,15 +135,15 @@ class RNNBase(Module):
         for layer in range(num_layers):
             for direction in range(1 + bidirectional):
                 width = input_size if layer == 0 else result * (1 + bidirectional)
-                sizes = {"weight_ih": (gates, width), "weight_hh": (gates, result)}
+                sizes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, width), "weight_hh": (gates, result)}
                 if bias:
                     sizes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
                 if proj_size:
                     sizes["weight_hr"] = (proj_size, hidden_size)
-                names = {f"{each}_l{layer}{'_reverse' if direction else ''}": size for each, size in sizes.items()}
+                names = {f"{each}_l{layer}{'_reverse' if direction else ''}": shape for each, shape in sizes.items()}
                 with naming(name):
-                    for each, size in names.items():
-                        self.register_parameter(each, Parameter(factories.empty(size, device=device, dtype=dtype)))
+                    for each, shape in names.items():
+                        self.register_parameter(each, Parameter(factories.empty(shape, device=device, dtype=dtype)))
                 self._all_weights.append([*names])
         self.reset_parameters()
 

@@ -113,13 +113,13 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         for called, each in (("query", query), ("key", key), ("value", value)):
             checks.tensor(self._get_name(), called, each)
-        inputs = query, key, value
+        q, k, v = query, key, value
         is_turned = self.batch_first and query.ndim == 3
         if is_turned:
-            turned = {id(each): each.transpose(1, 0) for each in inputs}  # equal inputs stay equal
-            inputs = tuple(turned[id(each)] for each in inputs)
+            turned = {id(each): each.transpose(1, 0) for each in (q, k, v)}  # equal inputs stay equal
+            q, k, v = turned[id(query)], turned[id(key)], turned[id(value)]
         out, weights = F.multi_head_attention_forward(
-            *inputs, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
+            q, k, v, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
             self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
             key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
             use_separate_proj_weight=not self._qkv_same_embed_dim, q_proj_weight=self.q_proj_weight,
@@ -400,7 +400,8 @@ class Transformer(Module):
             tensor([[0., -inf],
                     [0., 0.]])
         """
-        return factories.full((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
+        mask: Tensor = factories.full((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
+        return mask
 
     def _reset_parameters(self) -> None:
         for parameter in self.parameters():

@@ -29,6 +29,27 @@ ACROSS_LANES = 8  # of a result whose neighbours lie next to it in memory
 
 
 @cache
+def _pieces_kernel(dtype: dtype, across: bool) -> Kernel:
+    """The kernel of variance under another name: its reference reads the input where it is, without a copy."""
+    base = variance_kernel(dtype, across)
+    entry, wide = base.entry.replace("variance", "moments"), dtype.wide.numpy
+
+    def reference(
+        out: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int, count: int, parts: int,
+        chunk: int, kept: int, *_: int,
+    ) -> None:  # fmt: skip
+        axes = tuple(range(kept, input.ndim))
+        values = input.astype(wide, copy=False)
+        center = values.mean(axis=axes, keepdims=True) if axes else values
+        apart = values - center
+        np.square(apart, out=apart)
+        means[...], squares[...] = center.reshape(outputs), 0  # all in the first piece: the host has no use for pieces
+        squares[0] = apart.sum(axis=axes).reshape(outputs)
+
+    return Kernel(entry, base.source.replace(base.entry, entry), base.params, reference, base.operations)
+
+
+@cache
 def _moments_kernel(wide: dtype) -> Kernel:
     """The kernel that joins pieces of statistics."""
     entry, c = f"join_moments_{wide.name}", wide.cuda
@@ -146,15 +167,15 @@ def _affine_samples() -> Iterator[Sample]:
 )  # fmt: skip
 def normalize_by(input: Value, mean: Value, rstd: Value, weight: Value, bias: Value) -> Any:
     """(input - mean) * rstd * weight + bias, all broadcast to the input."""
-    out: Any = input - mean  # type: ignore[operator]
-    out *= rstd * weight  # type: ignore[operator]
+    out: Any = input - mean
+    out *= rstd * weight
     out += bias
     return out
 
 
 @normalize_by.derivative
 def _(grad: Any, input: Any, mean: Any, rstd: Any, weight: Any, needs: Any) -> Any:
-    slope = grad * (rstd * weight) if needs[0] or needs[1] else None
+    slope: Any = grad * (rstd * weight) if needs[0] or needs[1] else None
     of_mean = -slope if needs[1] else None
     apart = grad * (input - mean) if needs[2] or needs[3] else None
     return slope, of_mean, apart * weight if needs[2] else None, apart * rstd if needs[3] else None, grad
@@ -178,9 +199,9 @@ def normal_slope(
 
     of_sum, of_product: the means of slope * weight and of its product with the normalised input.
     """
-    normal: Any = input - mean  # type: ignore[operator]
-    normal *= rstd * of_product  # type: ignore[operator]
-    out: Any = slope * weight  # type: ignore[operator]
+    normal: Any = input - mean
+    normal *= rstd * of_product
+    out: Any = slope * weight
     out -= of_sum
     out -= normal
     out *= rstd
@@ -307,7 +328,7 @@ def native_norm(
         plan = checked_plan(call, input, dims)
         pair = plan.work.parts, plan.outputs
         pieces = call.scratch(pair, wide), call.scratch(pair, wide)
-        kernel = variance_kernel(input.dtype, plan.work.across)
+        kernel = _pieces_kernel(input.dtype, plan.work.across)
         grid = plan.work.grid(plan.outputs)
         call.launch(kernel, grid, None, *pieces, input, 1.0, 0, plan.layout, *plan.numbers())
         grid = Grid((min(-(-plan.outputs // WARPS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
@@ -446,7 +467,7 @@ def batch_norm_of_running(
 ) -> Any:  # fmt: skip
     """Batch norm with given statistics."""
     ndim, wide = len(input.shape), input.dtype.wide
-    rstd = (running_var.to(wide) + eps).rsqrt()  # type: ignore[attr-defined]
+    rstd = (running_var.to(wide) + eps).rsqrt()
     mean, rstd, weight, bias = (along_channels(each, ndim) for each in (running_mean, rstd, weight, bias))
     return normalize_by(input, mean, rstd, 1.0 if weight is None else weight, 0.0 if bias is None else bias)
 

@@ -182,10 +182,10 @@ def _gradient_kernel(own: dtype) -> Kernel:
 
 def _paths() -> Iterator[Sample]:
     logs = Array((5, 2, 4), low=-3.0, high=-0.5)
-    index = {"low": 1, "high": 3.9, "dtype": "int64"}
+    labels = Array((4,), low=1, high=3.9, dtype="int64")
     lengths = Array((2,), low=5, high=5, dtype="int64"), Array((2,), low=2, high=2, dtype="int64")
     starts = Array((2,), low=0, high=0, dtype="int64")
-    yield Sample((logs, Array((4,), **index), starts, *lengths, 2, 0))
+    yield Sample((logs, labels, starts, *lengths, 2, 0))
 
 
 @operator(samples=_paths, dtypes=FLOATING_TYPES[2:], method=False, function=False)

@@ -39,8 +39,9 @@ def _terms() -> Iterator[Sample]:
 )  # fmt: skip
 def divergence(input: Value, target: Value) -> Any:
     """The terms of `kl_div`: target * (log(target) - input), without the logarithm where the target is 0."""
-    logs = np.log(np.where(target == 0, 1, target))  # type: ignore[attr-defined,operator]
-    return target * (logs.astype(target.dtype) - input)  # type: ignore[attr-defined,operator]
+    number: Any = target
+    logs = np.log(np.where(number == 0, 1, number))
+    return number * (logs.astype(number.dtype) - input)
 
 
 @divergence.derivative
@@ -104,7 +105,7 @@ def _huber_terms() -> Iterator[Sample]:
 )  # fmt: skip
 def huber_difference(input: Value, target: Value, delta: Value) -> Any:
     """The terms of `huber_loss`: quadratic up to `delta`, linear above."""
-    distance = np.abs(input - target)  # type: ignore[operator]
+    distance = np.abs(input - target)
     return np.where(distance <= delta, distance * distance / 2, delta * (distance - delta / 2))
 
 
@@ -228,7 +229,7 @@ def gaussian_nll_loss(
     mean: Any = input
     if not hasattr(var, "shape"):
         spread: Any = mean.new_full(mean.shape, var)
-        is_negative = var < 0  # type: ignore[operator]
+        is_negative = var < 0
     else:
         spread = var
         is_negative = bool((spread < 0).any())

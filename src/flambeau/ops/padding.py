@@ -247,7 +247,7 @@ def _in_format(input: Any, pads: Pads, mode: str, value: Any) -> Any:
         and st.is_channels_last(input.shape, input.strides)
     ):
         moved = tuple(pads[dim] for dim in LAST)
-        return padded(input.permute(*LAST), moved, mode, value).permute(*BACK)  # type: ignore[attr-defined]
+        return padded(input.permute(*LAST), moved, mode, value).permute(*BACK)
     return padded(input, tuple(pads), mode, value)
 
 

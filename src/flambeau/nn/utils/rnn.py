@@ -212,7 +212,7 @@ def pad_sequence(
                 [3, 0]])
     """
     if isinstance(sequences, TensorBase):
-        sequences = sequences.unbind(0)  # type: ignore[attr-defined]
+        sequences = sequences.unbind(0)
     given = checks.tensors("pad_sequence", "sequences", sequences)
     if padding_side not in ("right", "left"):
         raise ArgumentError(
