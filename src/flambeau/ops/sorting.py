@@ -299,5 +299,6 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
     if size >= SELECT_ROW and 0 < k <= size // SELECT_SHARE:
         indices = transpose(_first_places(transpose(input.detach(), at, -1), k, largest, sorted), at, -1).contiguous()
     else:
-        indices = sort(input.detach(), at, largest).indices.narrow(at, 0, k).contiguous()
+        first = sort(input.detach(), at, largest).indices.narrow(at, 0, k)
+        indices = first.clone() if len(input.shape) == 1 else first.contiguous()  # no view of all indices
     return results.topk(REGISTRY["gather"](input, at, indices), indices)  # whose derivative saves the returned indices
