@@ -122,16 +122,17 @@ def _rows_samples() -> Iterator[Sample]:
 
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False)
-def sort_rows(call: Call, input: Operand, descending: bool = False) -> Any:
+def sort_rows(call: Call, input: Operand, descending: bool = False, bits: int | None = None) -> Any:
     """(values, indices) of the elements of the last dimension in order.
 
+    bits: the low bits in which elements differ, where that is known.
     Host: returns at once.
     """
     shape = input.shape
     values, indices = call.output(shape, input.dtype), call.scratch(shape, int64)
     n = shape[-1] if shape else 1
     rows = input.numel() // n if n else 0
-    sort_rows_of(call, call.contiguous(input), values, indices, (rows, n), descending)
+    sort_rows_of(call, call.contiguous(input), values, indices, (rows, n), descending, bits)
     return results.sort(values, indices)
 
 
@@ -143,8 +144,8 @@ def _(grads: Any, out1: Any, input_shape: Any) -> Any:
 
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
-def sort_values(call: Call, input: Operand, descending: bool = False) -> Any:
-    """The elements of the last dimension in order, without their indexes.
+def sort_values(call: Call, input: Operand, descending: bool = False, bits: int | None = None) -> Any:
+    """The elements of the last dimension in order, without their indexes.  bits: as for `sort_rows`.
 
     Host: returns at once.
     """
@@ -155,7 +156,7 @@ def sort_values(call: Call, input: Operand, descending: bool = False) -> Any:
     if source is values and n:  # a sort in place would overwrite what later passes read
         source = call.scratch(shape, input.dtype)
         call.assign(source, input)
-    sort_rows_of(call, source, values, None, (input.numel() // n if n else 0, n), descending)
+    sort_rows_of(call, source, values, None, (input.numel() // n if n else 0, n), descending, bits)
     return values
 
 
