@@ -25,6 +25,7 @@ from .views import permute, transpose
 TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same number
 LONG_ROW = 16 * TILE
 SELECT_ROW = 4096  # elements of a row from which on a select is faster than a sort
+HOST_SELECT_ROW = 64  # the same on the CPU
 SELECT_SHARE = 8  # of the elements of a row, a select takes at most this fraction
 
 
@@ -260,10 +261,10 @@ def select_rows(call: Any, input: Operand, count: int, largest: bool = True) -> 
     return results.topk(values, indices)
 
 
-def _first_places(input: Any, count: int, largest: bool, in_order: bool) -> Any:
-    """The indexes of the `count` greatest or least elements of the last dimension."""
+def _first_places(input: Any, count: int, largest: bool) -> Any:
+    """The indexes of the `count` greatest or least elements of the last dimension, in order."""
     values, indices = select_rows(input, count, largest)
-    return REGISTRY["gather"](indices, -1, sort_rows(values, largest).indices) if in_order else indices
+    return REGISTRY["gather"](indices, -1, sort_rows(values, largest).indices)
 
 
 def _topk_samples() -> Iterator[Sample]:
@@ -279,7 +280,7 @@ def _topk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_topk_samples, errors=_topk_errors, dtypes=dtypes.ALL)
 def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """(values, indices) of the k greatest, or least, elements of a dimension, in order.
+    """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect.
 
     Shapes: both results have size k along `dim`, and are contiguous; indices are int64.
     Host:   returns at once.
@@ -297,8 +298,10 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
         )
     if not input.shape:
         return results.topk(*sort(input, at, largest))
-    if size >= SELECT_ROW and 0 < k <= size // SELECT_SHARE:
-        indices = transpose(_first_places(transpose(input.detach(), at, -1), k, largest, sorted), at, -1).contiguous()
+    source: Any = input
+    long = HOST_SELECT_ROW if source.layout.device.index < 0 else SELECT_ROW
+    if size >= long and 0 < k <= size // SELECT_SHARE:
+        indices = transpose(_first_places(transpose(input.detach(), at, -1), k, largest), at, -1).contiguous()
     else:
         first = sort(input.detach(), at, largest).indices.narrow(at, 0, k)
         indices = first.clone() if len(input.shape) == 1 else first.contiguous()  # no view of all indices
