@@ -46,6 +46,7 @@ def bits_of(tensor):
 
 
 @pytest.mark.gpu
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=lambda dtype: dtype.name)
 @pytest.mark.parametrize("descending", [False, True])

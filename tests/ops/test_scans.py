@@ -7,7 +7,7 @@ import flambeau as torch
 from flambeau import dtypes
 from flambeau.ops import scans
 from flambeau.tensor.factories import tensor
-from flambeau.testing import gradcheck
+from flambeau.testing import gradcheck, gradgradcheck
 
 
 def leaf(values):
@@ -79,3 +79,11 @@ def test_integrals_and_slopes_are_numpys():
         found = torch.gradient(values, spacing=[points], dim=1, edge_order=order)
         np.testing.assert_allclose(found[0].numpy(), np.gradient(y, x, axis=1, edge_order=order))
     assert torch.diff(points, 2, prepend=torch.tensor([-1.0], dtype=torch.float64)).tolist() == [0.0, 1.0, -1.0]
+
+
+def test_logarithms_of_cumulative_sums_have_two_derivatives():
+    x = leaf([[0.5, -1.0, 2.0], [3.0, 0.25, -2.0]])
+    assert gradgradcheck(lambda each: torch.logcumsumexp(each, 1), [x])
+    y = torch.tensor([-float("inf"), 1.0], dtype=torch.float64, requires_grad=True)
+    y.logcumsumexp(0).sum().backward()
+    assert y.grad.isnan().tolist() == [False, False]

@@ -1,5 +1,7 @@
 """Sorting is stable, on tiles, across merges and in every dimension."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -82,3 +84,27 @@ def test_results_of_sort_lie_as_the_input_and_those_of_topk_are_contiguous():
             assert each.sort(dim).values.tolist() == np.sort(each.numpy(), dim).tolist()
             assert each.argsort(dim).tolist() == np.argsort(each.numpy(), dim, kind="stable").tolist()
             assert all(found.is_contiguous() for found in each.topk(2, dim))
+
+
+def test_named_results_are_those_of_return_types_and_can_be_pickled():
+    x = torch.tensor([3.0, 1.0, 2.0])
+    for name, found in {
+        "sort": x.sort(), "topk": x.topk(2), "max": x.max(0), "median": x.median(0), "cummin": x.cummin(0),
+        "aminmax": x.aminmax(), "histogram": x.histogram(2),
+    }.items():  # fmt: skip
+        assert type(found) is getattr(torch.return_types, name) and repr(found).startswith(
+            f"torch.return_types.{name}("
+        )
+        again = pickle.loads(pickle.dumps(found))
+        assert type(again) is type(found) and all(one.equal(other) for one, other in zip(again, found))
+
+
+def test_long_rows_of_either_zero_and_nan_are_stable():
+    values = np.tile(np.array([0.0, -0.0, np.nan, -np.nan, 1.0], np.float32), LONG_ROW // 4)
+    with machine(devices=1):
+        for device in ("cpu", "cuda"):
+            found = torch.tensor(values, device=device).sort()
+            assert np.array_equal(found.indices.cpu().numpy(), np.argsort(values, kind="stable"))
+            assert np.array_equal(
+                np.signbit(found.values.cpu().numpy()), np.signbit(values)[found.indices.cpu().numpy()]
+            )

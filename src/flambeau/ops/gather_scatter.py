@@ -499,8 +499,8 @@ def segment_reduce(
     index = search_rows(ends.contiguous(), places, None, True)
     index = expand(reshape(index, (*shape[: at + 1], *(1 for _ in shape[at + 1 :]))), shape)
     how, identity = SEGMENTS[reduce]
-    like: Any = data
-    start = like.new_full((*shape[:at], counts.shape[at], *shape[at + 1 :]), identity if initial is None else initial)
+    values: Any = data
+    start = values.new_full((*shape[:at], counts.shape[at], *shape[at + 1 :]), identity if initial is None else initial)
     found = scatter_reduce(start, at, index, data, how)
     if reduce != "mean":
         return found

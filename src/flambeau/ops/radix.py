@@ -182,7 +182,7 @@ def _chosen_kernel(dtype: dtype) -> Kernel:
         keys = keys_of(input, dtype, bool(flip))
         digits = _digits(keys, shift).astype(np.int64) + DIGITS * np.arange(rows)[:, None]
         if shift + DIGIT_BITS < bits:
-            prefix = chosen[:, :1].view(np.uint64).astype(keys.dtype)
+            prefix = _last_keys(chosen, keys)
             digits = digits[keys >> keys.dtype.type(shift + DIGIT_BITS) == prefix]
         histogram[...] += np.bincount(digits.reshape(-1), minlength=rows * DIGITS).reshape(rows, DIGITS)
 
@@ -214,11 +214,17 @@ def _digit_kernel() -> Kernel:
     return _kernel("choose_digit", arguments, call, [*params, *numbers], reference, 1.0)
 
 
-def _marks(input: Any, chosen: Any, dtype: dtype, flip: int) -> tuple[Any, Any]:
-    """(whether elements come before the last selected key, whether they equal it)."""
-    keys = keys_of(input, dtype, bool(flip))
-    last = chosen[:, :1].view(np.uint64).astype(keys.dtype)
-    return keys < last, keys == last
+def _last_keys(chosen: Any, keys: Any) -> Any:
+    return chosen[:, :1].view(np.uint64).astype(keys.dtype)
+
+
+def _selected(keys: Any, last: Any, count: int) -> Any:
+    """The places of the first `count` keys of each row's order, as the kernel writes them, from the last such key."""
+    less, equal = keys < last, keys == last
+    left = count - less.sum(axis=1, keepdims=True)
+    places = np.nonzero(less | (equal & (np.cumsum(equal, axis=1) <= left)))[1].reshape(len(keys), count)
+    order = np.argsort(np.take_along_axis(equal, places, 1), axis=1, kind="stable")
+    return np.take_along_axis(places, order, 1)
 
 
 @cache
@@ -226,8 +232,9 @@ def _selected_kernel(dtype: dtype) -> Kernel:
     numbers, declared = _numbers("rows", "n", "tiles", "flip")
 
     def reference(counts: Any, input: Any, chosen: Any, rows: int, n: int, tiles: int, flip: int) -> None:
-        for at, marks in enumerate(_marks(input, chosen, dtype, flip)):
-            counts[:, at] = _by_tile(marks, tiles)
+        found = keys_of(input, dtype, bool(flip))
+        last = _last_keys(chosen, found)
+        counts[:, 0], counts[:, 1] = _by_tile(found < last, tiles), _by_tile(found == last, tiles)
 
     params = [Pointer("counts", int32, "w", ("rows", 2, "tiles")), Pointer("input", dtype, "r", ("rows", "n")), CHOSEN]
     arguments = f"int* counts, const {dtype.cuda}* input, const long long* chosen, {declared}"
@@ -243,8 +250,8 @@ def _write_kernel(dtype: dtype) -> Kernel:
         values: Any, indexes: Any, input: Any, chosen: Any, counts: Any, totals: Any, rows: int, n: int, tiles: int,
         count: int, flip: int,
     ) -> None:  # fmt: skip
-        for row, (less, equal) in enumerate(zip(*_marks(input, chosen, dtype, flip))):
-            indexes[row] = np.concatenate([np.flatnonzero(less), np.flatnonzero(equal)[: chosen[row, 1]]])
+        found = keys_of(input, dtype, bool(flip))
+        indexes[...] = _selected(found, _last_keys(chosen, found), count)
         values[...] = np.take_along_axis(input, indexes, 1)
 
     params = [
@@ -320,10 +327,7 @@ def host_select_kernel(dtype: dtype) -> Kernel:
 
     def reference(values: Any, indexes: Any, input: Any, rows: int, n: int, count: int, flip: int) -> None:
         keys = keys_of(input, dtype, bool(flip))
-        last = np.partition(keys, count - 1, axis=1)[:, count - 1 : count]
-        for row, (less, equal) in enumerate(zip(keys < last, keys == last)):
-            before = np.flatnonzero(less)
-            indexes[row] = np.concatenate([before, np.flatnonzero(equal)[: count - len(before)]])
+        indexes[...] = _selected(keys, np.partition(keys, count - 1, axis=1)[:, count - 1 : count], count)
         values[...] = np.take_along_axis(input, indexes, 1)
 
     results = [Pointer(name, kind, "w", ("rows", "count")) for name, kind in (("values", dtype), ("indexes", int64))]

@@ -207,7 +207,8 @@ def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dt
 
 
 @prod_.derivative
-def _(grad: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+    del out  # named so that overwriting the result is an error, as in PyTorch
     return restore_dims(grad, input.shape, dim, keepdim) * _products_of_others(input, dim)
 
 

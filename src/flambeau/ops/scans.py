@@ -254,10 +254,12 @@ running_log_sum.node_name = "LogcumsumexpBackward0"
 
 @running_log_sum.derivative
 def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
+    finite, where = out.masked_fill(REGISTRY["isinf"](out), 0), REGISTRY["where"]
+
     def share(part: Any) -> Any:  # of the positive elements of `part`, whose logarithm is finite
         is_more = part > 0
-        logarithm = REGISTRY["where"](is_more, part, 1.0).log().masked_fill(is_more.logical_not(), -float("inf"))
-        return (running_log_sum(logarithm - out, dim, not reverse) + input).exp()
+        logarithm = where(is_more, where(is_more, part, 1.0).log() - finite, -float("inf"))
+        return (running_log_sum(logarithm, dim, not reverse) + input).exp()
 
     return share(grad) - share(-grad)
 

@@ -27,10 +27,11 @@ from .indexing import nonzero
 from .indexing_kernels import indexing_kernel, scalars
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
 from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over
+from .radix import DIGIT_BITS
 from .reductions import aminmax, any_
 from .samples import bad_dims, index_array
 from .scans import running_sum
-from .sorting import sort_rows, sort_values
+from .sorting import LONG_ROW, sort_rows, sort_values
 from .views import movedim, reshape
 
 # unique elements
@@ -104,6 +105,17 @@ def _empty(input: Any, shape: Sequence[int], return_inverse: bool, return_counts
     )  # fmt: skip
 
 
+def _used_bits(keys: Any) -> int | None:
+    """The low bits in which the integers of a long vector differ, in whole bytes; None if that is not known.
+
+    It takes a look at the elements, which costs less than sorting by bytes that are all 0.
+    """
+    if keys.dtype not in (int32, int64) or keys.shape[0] <= LONG_ROW:
+        return None
+    least, greatest = (each.item() for each in aminmax(keys))
+    return None if least < 0 else -(-greatest.bit_length() // DIGIT_BITS) * DIGIT_BITS
+
+
 def _unique_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4), low=0, high=2),))
     yield Sample((Array((4, 3), low=0, high=2, layout="transposed"), True, True, True))
@@ -148,10 +160,11 @@ def unique(
             return _empty(source, (0,), return_inverse, return_counts)
         keys = _row_ranks(rows)
         shape = tuple(keys.shape)
+    bits = _used_bits(keys)
     if not return_inverse and dim is None:
-        ordered = order = sort_values(keys)
+        ordered = order = sort_values(keys, False, bits)
     else:
-        ordered, order = sort_rows(keys)
+        ordered, order = sort_rows(keys, False, bits)
     is_new = _differs(ordered)
     starts = _starts(is_new)
     first: Any = starts if dim is None else order.index_select(0, starts)

@@ -25,6 +25,7 @@ from .views import permute, transpose
 TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same number
 LONG_ROW = 16 * TILE
 SELECT_ROW = 4096  # elements of a row from which on a select is faster than a sort
+HOST_SELECT_ROW = 64  # the same on the CPU
 SELECT_SHARE = 8  # of the elements of a row, a select takes at most this fraction
 
 
@@ -122,16 +123,17 @@ def _rows_samples() -> Iterator[Sample]:
 
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False)
-def sort_rows(call: Call, input: Operand, descending: bool = False) -> Any:
+def sort_rows(call: Call, input: Operand, descending: bool = False, bits: int | None = None) -> Any:
     """(values, indices) of the elements of the last dimension in order.
 
+    bits: the low bits in which elements differ, where that is known.
     Host: returns at once.
     """
     shape = input.shape
     values, indices = call.output(shape, input.dtype), call.scratch(shape, int64)
     n = shape[-1] if shape else 1
     rows = input.numel() // n if n else 0
-    sort_rows_of(call, call.contiguous(input), values, indices, (rows, n), descending)
+    sort_rows_of(call, call.contiguous(input), values, indices, (rows, n), descending, bits)
     return results.sort(values, indices)
 
 
@@ -143,8 +145,8 @@ def _(grads: Any, out1: Any, input_shape: Any) -> Any:
 
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
-def sort_values(call: Call, input: Operand, descending: bool = False) -> Any:
-    """The elements of the last dimension in order, without their indexes.
+def sort_values(call: Call, input: Operand, descending: bool = False, bits: int | None = None) -> Any:
+    """The elements of the last dimension in order, without their indexes.  bits: as for `sort_rows`.
 
     Host: returns at once.
     """
@@ -155,7 +157,7 @@ def sort_values(call: Call, input: Operand, descending: bool = False) -> Any:
     if source is values and n:  # a sort in place would overwrite what later passes read
         source = call.scratch(shape, input.dtype)
         call.assign(source, input)
-    sort_rows_of(call, source, values, None, (input.numel() // n if n else 0, n), descending)
+    sort_rows_of(call, source, values, None, (input.numel() // n if n else 0, n), descending, bits)
     return values
 
 
@@ -259,10 +261,10 @@ def select_rows(call: Any, input: Operand, count: int, largest: bool = True) -> 
     return results.topk(values, indices)
 
 
-def _first_places(input: Any, count: int, largest: bool, in_order: bool) -> Any:
-    """The indexes of the `count` greatest or least elements of the last dimension."""
+def _first_places(input: Any, count: int, largest: bool) -> Any:
+    """The indexes of the `count` greatest or least elements of the last dimension, in order."""
     values, indices = select_rows(input, count, largest)
-    return REGISTRY["gather"](indices, -1, sort_rows(values, largest).indices) if in_order else indices
+    return REGISTRY["gather"](indices, -1, sort_rows(values, largest).indices)
 
 
 def _topk_samples() -> Iterator[Sample]:
@@ -278,7 +280,7 @@ def _topk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_topk_samples, errors=_topk_errors, dtypes=dtypes.ALL)
 def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """(values, indices) of the k greatest, or least, elements of a dimension, in order.
+    """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect.
 
     Shapes: both results have size k along `dim`, and are contiguous; indices are int64.
     Host:   returns at once.
@@ -296,8 +298,11 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
         )
     if not input.shape:
         return results.topk(*sort(input, at, largest))
-    if size >= SELECT_ROW and 0 < k <= size // SELECT_SHARE:
-        indices = transpose(_first_places(transpose(input.detach(), at, -1), k, largest, sorted), at, -1).contiguous()
+    source: Any = input
+    long = HOST_SELECT_ROW if source.layout.device.index < 0 else SELECT_ROW
+    if size >= long and 0 < k <= size // SELECT_SHARE:
+        indices = transpose(_first_places(transpose(input.detach(), at, -1), k, largest), at, -1).contiguous()
     else:
-        indices = sort(input.detach(), at, largest).indices.narrow(at, 0, k).contiguous()
+        first = sort(input.detach(), at, largest).indices.narrow(at, 0, k)
+        indices = first.clone() if len(input.shape) == 1 else first.contiguous()  # no view of all indices
     return results.topk(REGISTRY["gather"](input, at, indices), indices)  # whose derivative saves the returned indices

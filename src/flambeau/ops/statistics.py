@@ -35,7 +35,7 @@ def _picked(input: Any, indices: Any, dim: int, keepdim: bool) -> tuple[Any, Any
 def _nan_last(input: Any, ordered: Any, at: int, chosen: Any) -> Any:
     """The chosen indices, replaced by that of the first NaN in rows that have one."""
     if not input.dtype.is_floating_point:
-        return chosen
+        return chosen.clone()  # no view of all indices
     has_nan = REGISTRY["isnan"](ordered.values.narrow(at, -1, 1))
     return REGISTRY["where"](has_nan, input.detach().argmax(at, True), chosen)
 
@@ -151,7 +151,7 @@ def kthvalue(input: Operand, k: int, dim: int = -1, keepdim: bool = False) -> An
         )
     if not input.shape:
         return results.kthvalue(*_row_medians("kthvalue", input, 0, False, False))
-    chosen = sort(input.detach(), at).indices.narrow(at, k - 1, 1)
+    chosen = sort(input.detach(), at).indices.narrow(at, k - 1, 1).clone()
     return results.kthvalue(*_picked(input, chosen, at, keepdim))
 
 
