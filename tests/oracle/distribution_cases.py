@@ -1,7 +1,8 @@
 """Write distribution_cases.json: what PyTorch's distributions compute.  `python -m tests.oracle.distribution_cases`.
 
-families: (class, parameters, values, results by name); divergences: (two such pairs, result).  A list stands for a
-tensor of float64; a result of None is not known to PyTorch.
+families: (class, parameters, values, results by name, three samples after manual_seed(1)).
+divergences: (two classes with parameters, result).
+A list stands for a tensor of float64; a result of None is not known to PyTorch.
 """
 
 from __future__ import annotations
@@ -97,9 +98,10 @@ def main() -> None:
     for name, parameters in FAMILIES:
         distribution = made(torch, name, parameters)
         values = distribution.sample((2,)).tolist()
-        families.append(
-            [name, parameters, values, {each: result(torch, distribution, each, values) for each in RESULTS}]
-        )
+        torch.manual_seed(1)
+        drawn = distribution.sample((3,)).tolist()
+        results = {each: result(torch, distribution, each, values) for each in RESULTS}
+        families.append([name, parameters, values, results, drawn])
     divergences = []
     for first, second in torch.distributions.kl._KL_REGISTRY:
         pairs = [[each for each in FAMILIES if each[0] == cls.__name__] for cls in (first, second)]
