@@ -108,3 +108,10 @@ def test_the_readme_has_the_two_commands_that_ci_reads_in_it():
     for ending in endings:
         (command,) = (line for line in readme if line.startswith("pip install -e ") and line.endswith(ending))
         assert " && " in command
+
+
+def test_the_coverage_of_names_is_fresh():
+    """scripts/coverage writes it anew."""
+    # in a process of its own: tests of the guide add operators to this one
+    done = subprocess.run([ROOT / "scripts" / "coverage", "--check"], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")

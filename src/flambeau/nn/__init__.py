@@ -22,14 +22,17 @@ from .layers import (
 from .loss import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
 from .module import Module
 from .parameter import Buffer, Parameter
+from .shuffles import ChannelShuffle, PixelShuffle, PixelUnshuffle
 
 from ..parallel.data_parallel import DataParallel  # isort: skip  (it derives from Module)
 from . import parallel, utils  # isort: skip
 
 __all__ = [
-    "BCEWithLogitsLoss", "Buffer", "CrossEntropyLoss", "DataParallel", "Dropout", "Embedding", "Flatten", "GELU",
+    "BCEWithLogitsLoss", "Buffer", "ChannelShuffle", "CrossEntropyLoss", "DataParallel", "Dropout", "Embedding",
+    "Flatten", "GELU",
     "Identity", "L1Loss", "LayerNorm", "Linear", "LogSoftmax", "MSELoss", "Module", "ModuleDict", "ModuleList",
-    "NLLLoss", "Parameter", "ParameterList", "ReLU", "Sequential", "SiLU", "Sigmoid", "Softmax", "Tanh", "Unflatten",
+    "NLLLoss", "Parameter", "ParameterList", "PixelShuffle",
+    "PixelUnshuffle", "ReLU", "Sequential", "SiLU", "Sigmoid", "Softmax", "Tanh", "Unflatten",
     "functional", "init", "parallel", "utils",
 ]  # fmt: skip
 

@@ -24,6 +24,9 @@ mse_loss = REGISTRY["mse_loss"]
 l1_loss = REGISTRY["l1_loss"]
 smooth_l1_loss = REGISTRY["smooth_l1_loss"]
 _LINEAR = REGISTRY["linear"]
+channel_shuffle = REGISTRY["channel_shuffle"]
+pixel_shuffle = REGISTRY["pixel_shuffle"]
+pixel_unshuffle = REGISTRY["pixel_unshuffle"]
 nll_loss = REGISTRY["nll_loss"]
 cross_entropy = REGISTRY["cross_entropy"]
 binary_cross_entropy = REGISTRY["binary_cross_entropy"]
@@ -167,8 +170,10 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "dropout", "embedding", "gelu",
-    "l1_loss", "layer_norm", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "relu_",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "channel_shuffle", "cross_entropy", "dropout",
+    "embedding", "gelu",
+    "l1_loss", "layer_norm", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "pixel_shuffle",
+    "pixel_unshuffle", "relu", "relu_",
     "scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss", "softmax", "tanh",
 ]  # fmt: skip
 
