@@ -97,6 +97,11 @@ def test_the_compiled_modules_are_those_that_the_architecture_names():
 
 def test_every_page_is_reached_from_the_readme():
     linked = set(LINK.findall((ROOT / "README.md").read_text()))
+    for page in [ROOT / link for link in linked if link.endswith(".md") and (ROOT / link).exists()]:  # and from these
+        near = [
+            (page.parent / link).resolve() for link in LINK.findall(page.read_text()) if not link.startswith("http")
+        ]
+        linked |= {str(each.relative_to(ROOT)) for each in near if each.is_relative_to(ROOT)}
     pages = {str(page.relative_to(ROOT)) for page in PAGES if page.name != "README.md"}
     assert pages - linked == set()
 
