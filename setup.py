@@ -19,6 +19,7 @@ DIRECTIVES = {
     "annotation_typing": False,  # annotations are for people: `x: float` takes None, as it does uncompiled
     "binding": True,
     "embedsignature": False,
+    "auto_pickle": False,  # no object of core/ is pickled but tensors, which say how
 }
 
 

@@ -386,15 +386,16 @@ def program(text):
     ("end", "status"), [("die()", -signal.SIGKILL), ("raise SystemExit(4)", 4), ("", 0), ("os._exit(5)", 5)]
 )
 def test_workers_end_with_their_parent_however_it_ends(method, end, status):
-    shared = set(os.listdir("/dev/shm"))
     running = program(ORPHANS.format(method=method, end=end))
-    files = [os.pidfd_open(int(pid)) for pid in running.stdout.readline().split()]
+    workers = running.stdout.readline().split()
+    files = [os.pidfd_open(int(pid)) for pid in workers]
     out, errors = running.communicate("\n", timeout=PATIENCE)
     assert (out, errors, running.returncode) == ("", "", status)
     for file in files:
         assert multiprocessing.connection.wait([file], PATIENCE)
         os.close(file)
-    assert {each for each in set(os.listdir("/dev/shm")) - shared if "flambeau" in each} == set()
+    left = [path.name for path in Path("/dev/shm").glob("flambeau-*/*")]  # a file's name begins with its process
+    assert [name for name in left if name.partition("-")[0] in (str(running.pid), *workers)] == []
 
 
 # persistent workers

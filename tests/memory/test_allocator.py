@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flambeau.core.allocator import CachingAllocator
 from flambeau.core.pool import FIELDS, KINDS, Block
 from flambeau.core.queue import hooks
 from flambeau.errors import AcceleratorError, ArgumentError, ArgumentTypeError, OutOfMemoryError
+from flambeau.memory.allocator import CachingAllocator
 from flambeau.memory.raw import RawBlocks
 from flambeau.memory.settings import Settings, parse
 

@@ -4,8 +4,8 @@ import pytest
 
 import flambeau as torch
 from flambeau.core import thread
-from flambeau.core.allocator import CachingAllocator
 from flambeau.errors import AccessError, OutOfMemoryError
+from flambeau.memory.allocator import CachingAllocator
 from flambeau.memory.settings import EXACT, Settings
 from flambeau.testing import machine
 

@@ -5,8 +5,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from flambeau.core.allocator import CachingAllocator
 from flambeau.errors import OutOfMemoryError
+from flambeau.memory.allocator import CachingAllocator
 from flambeau.memory.settings import EXACT, Settings, parse
 
 from .fake import FakeDriver

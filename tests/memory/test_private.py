@@ -2,8 +2,8 @@
 
 import pytest
 
-from flambeau.core.allocator import CachingAllocator
 from flambeau.errors import OutOfMemoryError
+from flambeau.memory.allocator import CachingAllocator
 
 from .fake import MIB, FakeDriver
 

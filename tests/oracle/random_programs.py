@@ -24,7 +24,6 @@ import numpy as np
 
 from flambeau import host
 from flambeau.config import virtual_gpus
-from flambeau.core.allocator import CachingAllocator
 from flambeau.driver.api import CaptureMode, CopyKind
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.schedule import Delay, Schedule, Seeded
@@ -32,6 +31,7 @@ from flambeau.dtypes import uint8
 from flambeau.errors import RaceError
 from flambeau.kernel import Access as HostAccess
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar, Strided
+from flambeau.memory.allocator import CachingAllocator
 from flambeau.memory.pinned import PinnedCache
 from flambeau.testing.schedules import every_schedule
 

@@ -11,6 +11,8 @@ import flambeau as torch
 from flambeau.core.queue import subscribe, unsubscribe
 from flambeau.errors import AcceleratorError, ReentryError
 
+from ..conftest import ON_HARDWARE
+
 HUNG = 60  # seconds
 
 
@@ -23,6 +25,13 @@ def _no_hang():
 
 def item():
     assert torch.ones(8, device="cuda").sum().item() == 8
+
+
+def settled():
+    """The bytes allocated and active, after blocks that earlier tests freed on other streams are inactive."""
+    torch.cuda.synchronize()
+    torch.empty(1, device="cuda")
+    return torch.cuda.memory_allocated(), torch.cuda.memory_stats()["active_bytes.all.current"]
 
 
 CALLS = {
@@ -131,6 +140,8 @@ def test_a_weak_reference_may_call_the_library(gpus):
 
 
 def test_figures_wait_for_no_lock(gpus):
+    at_first, active = settled()
+    pins = torch.cuda.host_memory_stats()["active_requests.current"]
     held = torch.ones(1000, device="cuda")
     side = torch.cuda.Stream()
     dropped = torch.empty(5000, device="cuda")
@@ -155,12 +166,12 @@ def test_figures_wait_for_no_lock(gpus):
         ):  # fmt: skip
             found.append(call())
         stats = torch.cuda.memory_stats()
-        assert torch.cuda.host_memory_stats()["active_requests.current"] == 1
+        assert torch.cuda.host_memory_stats()["active_requests.current"] == pins + 1
     finally:
         done.set()
         thread.join()
-    assert found[0] == 4096
-    assert stats["active_bytes.all.current"] == 4096 + 20480
+    assert found[0] - at_first == 4096
+    assert stats["active_bytes.all.current"] - active == 4096 + 20480
     assert stats == torch.cuda.memory_stats() | {
         each: stats[each] for each in stats if "inactive" in each or "requested" in each
     }
@@ -168,6 +179,7 @@ def test_figures_wait_for_no_lock(gpus):
 
 
 def test_figures_do_not_wait_for_a_driver_that_is_busy(gpus):
+    at_first, active = settled()
     side = torch.cuda.Stream()
     dropped = torch.empty(5000, device="cuda")
     dropped.record_stream(side)
@@ -183,16 +195,17 @@ def test_figures_do_not_wait_for_a_driver_that_is_busy(gpus):
     inside.wait()
     try:
         del dropped
-        assert torch.cuda.memory_allocated() == 0
-        assert torch.cuda.memory_stats()["active_bytes.all.current"] == 20480
+        assert torch.cuda.memory_allocated() == at_first
+        assert torch.cuda.memory_stats()["active_bytes.all.current"] - active == 20480
     finally:
         done.set()
         thread.join()
     torch.cuda.synchronize()
     torch.empty(1, device="cuda")
-    assert torch.cuda.memory_stats()["active_bytes.all.current"] == 0
+    assert torch.cuda.memory_stats()["active_bytes.all.current"] == active
 
 
+@pytest.mark.skipif(ON_HARDWARE, reason="on hardware a fault ends the device for the whole process")
 def test_figures_answer_after_a_device_assert(gpus):
     x = torch.ones(1000, device="cuda")
     y = torch.ones(1000, device="cuda")

@@ -8,28 +8,20 @@ cdef long long SMALL_LIMIT
 
 cdef Hooks hooks
 
-@cython.final
-cdef class CachingAllocator:
+cdef class BlockAllocator:
     cdef public int device
-    cdef object _driver
+    cdef public object _driver
     cdef bint _watches_blocks
-    cdef object _process_usage
     cdef public Lock lock
-    cdef list _freed
+    cdef public list _freed
+    cdef public object _pending
     cdef dict _awaited
-    cdef object _pending
-    cdef object _segments
-    cdef Counters _total
-    cdef Pool _small
-    cdef Pool _large
-    cdef object _private
-    cdef object _captured
-    cdef list _released
-    cdef Flow _oversize
-    cdef object _fraction
-    cdef public object last_resort
-    cdef object _divisions
-    cdef object _incidents
+    cdef public Counters _total
+    cdef public Pool _small
+    cdef public Pool _large
+    cdef public object _captured
+    cdef public object _divisions
+    cdef public Flow _oversize
     cdef object __weakref__
 
     cpdef Block allocate(self, long long nbytes, stream)

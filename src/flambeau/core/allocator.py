@@ -1,80 +1,37 @@
-"""Caching allocator of one device: carves the driver's segments into blocks and reuses them.
+"""The part of the caching allocator that every allocation runs: take a block, free it, drain what was freed.
 
-Policy
-- Sizes are rounded to 512 B.  Up to 1 MiB: the small pool, carved from 2 MiB segments.  Above: the large pool; requests
-  under 10 MiB share segments of 20 MiB, others get a segment of their own, a multiple of 2 MiB.
-- A block serves only the stream that its segment was made for.  Memory changes stream only through the driver.
-- A block that other streams used is reusable once their events are done.  The events are recorded when the freed block
-  is drained.
-- Memory goes back to the driver only in `empty_cache`, above the garbage collection threshold, or when the driver has
-  no more.  Only then does the host wait.  With exact settings, the next `allocate` hands freed blocks back.
-- If nothing fits: reclaim what has finished, call `last_resort`, hand back oversize segments, wait for all events and
-  search again, hand back every idle segment, and finally raise.  After an error, all numbers are what they were.
-
-Invariants
-- `free` takes no lock, because it may run in a finalizer inside any lock, this one included.  It appends to a list,
-  which the next call that takes the lock drains.
-- Driver calls, `record_event` and the block hooks run under the lock.  Of this allocator, they may call only `free`.
-  A caller of this allocator must not hold a lock that `record_event` takes.
-- During a capture no event is recorded, queried or waited for, and no segment is handed back.  Capturing streams
-  allocate from the private pool of the capture (memory/private.py), and their blocks return to it.
+memory/allocator.py is the rest, and says how blocks are chosen and which invariants hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from ..driver.api import Driver, StreamHandle
-from ..errors import ArgumentError
-from ..memory.out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
+from ..errors import ArgumentError, InternalError
 from ..memory.pending import Pending, RecordEvent
-from ..memory.private import PoolId, PrivatePool, PrivatePools, relaxed
-from ..memory.segments import Segments
-from ..memory.settings import BLOCK_GRAIN, UNLIMITED, Settings, check_fraction, rounded
-from ..memory.statistics import Incidents, report
+from ..memory.private import PrivatePool
+from ..memory.settings import BLOCK_GRAIN, rounded
 from .native import Lock
-from .pool import SMALL_LIMIT, Block, Counters, Flow, Pool, invalid_pointer, note_peaks, settle
+from .pool import SMALL_LIMIT, Block, Counters, Flow, Pool, invalid_pointer, note_peaks
 from .queue import hooks
 
-ProcessUsage = Callable[[], Sequence[tuple[int, int]]]
 
+class BlockAllocator:
+    """Takes and frees blocks of one device.  The subclass defines `_poll` and `_find_room`."""
 
-class CachingAllocator:
-    """Allocates blocks of one device's memory, and reuses them.
-
-    record_event(stream): creates an event without timing, records it on the stream and returns it.
-    process_usage():      (process id, bytes) of every process on the device, for out-of-memory errors; may be None.
-    """
-
-    def __init__(
-        self,
-        driver: Driver,
-        device: int,
-        record_event: RecordEvent,
-        settings: Settings | None = None,
-        process_usage: ProcessUsage | None = None,
-    ) -> None:
+    def __init__(self, driver: Driver, device: int, record_event: RecordEvent) -> None:
         self.device = device
         self._driver = driver
         self._watches_blocks = driver.capabilities.watches_blocks
-        self._process_usage = process_usage
         self.lock = Lock()
         self._freed: list[Block] = []
         self._pending: Pending[Block] = Pending(driver, record_event)
         self._awaited = self._pending.queues
-        self._segments = Segments(driver, device, record_event)
         self._total = Counters()
         self._small, self._large = Pool(True, self._total), Pool(False, self._total)
-        self._private = PrivatePools()
         self._captured: PrivatePool | None = None
-        self._released: list[PoolId] = []
+        self._divisions: tuple[int, ...] = ()
         self._oversize = Flow()
-        self._fraction = 1.0
-        self._incidents = Incidents()
-        self.last_resort: Callable[[], None] | None = None  # called when memory runs out; may free blocks
-        self.configure(settings or Settings())
 
-    # blocks
     def allocate(self, nbytes: int, stream: StreamHandle) -> Block:
         """Return a block of at least `nbytes` bytes whose first use is on `stream`.
 
@@ -152,147 +109,6 @@ class CachingAllocator:
             if stream not in block.streams:
                 block.streams.append(stream)
 
-    def owns(self, address: int) -> bool:
-        """Return whether the address lies in one of this allocator's segments."""
-        with self.lock:
-            is_owned = self._segments.owns(address)
-        return is_owned
-
-    # options
-    def configure(self, settings: Settings) -> None:
-        """Change the settings.  Omitted ones return to their defaults, except the limit."""
-        with self.lock:
-            self._segments.settings = settings
-            self._divisions = settings.roundup_divisions
-            for pool in (self._small, self._large, *self._private.pools()):
-                pool.max_split = settings.max_split_size
-                pool.max_excess = settings.max_non_split_rounding
-        if settings.memory_fraction is not None:
-            self.set_fraction(settings.memory_fraction)
-
-    @property
-    def settings(self) -> Settings:
-        return self._segments.settings
-
-    def set_fraction(self, fraction: float) -> None:
-        """Limit the memory that this process reserves to a fraction of the device's memory.
-
-        Raises: ArgumentTypeError if it is not a float; ArgumentError if it lies outside 0 to 1.
-        """
-        check_fraction(fraction)
-        _, total = self._driver.mem_info(self.device)
-        self._segments.limit = int(fraction * total)
-        self._fraction = fraction
-
-    @property
-    def fraction(self) -> float:  # of the device's memory that this process may reserve
-        return self._fraction
-
-    @property
-    def limit(self) -> int | None:  # bytes; None where only the device limits this process
-        return self._segments.limit
-
-    def capture_started(self, pool_id: PoolId | None = None) -> None:
-        """Begin a capture: until it ends, no event is queried and no memory is handed back.
-
-        pool_id: the private pool that serves the capturing streams, kept until `release_pool`.
-        """
-        with self.lock:
-            self._pending.capture_started()
-            if pool_id is not None:
-                self._captured = self._private.use(pool_id, self._small, self._large)
-
-    def capture_ended(self) -> None:
-        """End a capture.  After the last one, blocks freed during captures get their events."""
-        with self.lock:
-            self._captured = None
-            self._pending.capture_ended()
-
-    def release_pool(self, pool_id: PoolId) -> None:
-        """Count one graph of a private pool less.  After the last one, `empty_cache` frees the pool.  Takes no lock."""
-        self._released.append(pool_id)
-
-    def empty_cache(self) -> None:
-        """Hand every idle segment back to the driver.  Does nothing during a capture.
-
-        Host: waits for the work that may still use the segments.
-        """
-        with self.lock:
-            self._settle()
-            if not self._pending.is_capturing:
-                self._wait_for_events()
-                self._hand_back_idle()
-
-    # numbers
-    @property
-    def allocated_bytes(self) -> int:
-        """Bytes of allocated blocks.  Takes no lock, as `statistics`."""
-        total, _, _ = self._figures()
-        return total.allocated_bytes.current
-
-    @property
-    def reserved_bytes(self) -> int:  # in segments
-        return self._segments.reserved
-
-    def statistics(self) -> dict[str, int]:
-        """Return every counter, by the flat names of torch.cuda.memory_stats.
-
-        Takes no lock while another call holds it: a block that this call is allocating or freeing may count or not.
-        """
-        counts = report(*self._figures())
-        self._oversize.report("oversize_allocations", counts)
-        self._segments.oversize.report("oversize_segments", counts)
-        counts |= self._incidents.counts() | self._segments.counts()
-        return dict(sorted(counts.items()))
-
-    def _figures(self) -> tuple[Counters, Counters, Counters]:
-        """Return up-to-date counters: of both pools together, of the small one, and of the large one."""
-        if self.lock.try_acquire():
-            try:
-                self._settle_for_report()
-                figures = self._total.copied(), self._small.counters.copied(), self._large.counters.copied()
-            finally:
-                self.lock.release()
-            return figures
-        total, small, large = (level.copied() for level in (self._total, self._small.counters, self._large.counters))
-        note_peaks(small, large, total)
-        for block in tuple(self._freed):
-            pool = block.segment.pool
-            assert pool is not None
-            counters = small if pool.is_small else large
-            counters.allocation.freed += 1
-            counters.allocated_bytes.freed += block.nbytes
-            if block.streams:
-                counters.awaiting += 1
-                counters.awaiting_bytes += block.nbytes
-            else:
-                counters.requested_bytes.freed += block.requested
-        settle(small, large, total)
-        return total, small, large
-
-    def snapshot(self) -> list[dict[str, object]]:
-        """Return every segment and its blocks, in address order, by the names of torch.cuda.memory_snapshot."""
-        with self.lock:
-            self._settle_for_report()
-            segments = self._segments.snapshot()
-        return segments
-
-    def reset_peak_statistics(self) -> None:
-        """Set every peak to the current value."""
-        with self.lock:
-            self._settle_for_report()
-            for flow in self._flows():
-                flow.reset_peak()
-
-    def reset_accumulated_statistics(self) -> None:
-        """Set every accumulated count to 0."""
-        with self.lock:
-            self._settle_for_report()
-            for flow in self._flows():
-                flow.reset_accumulated()
-            self._incidents.reset()
-            self._segments.reset_counts()
-
     # methods that need the lock held
     def _drain(self) -> None:
         """Process the blocks freed since the last call.  A block whose processing fails stays in the list."""
@@ -333,121 +149,11 @@ class CachingAllocator:
             counters.requested_bytes.freed += block.requested
             pool.keep(block)
 
-    def _settle(self) -> None:
-        """Process freed blocks and coalesce every pool."""
-        self._drain()
-        self._settle_pools()
-        while self._released:
-            self._private.release(self._released.pop())
-
-    def _settle_pools(self) -> None:
-        for pool in (self._small, self._large, *self._private.pools()):
-            pool.coalesce()
-
+    # methods of the subclass, called with the lock held
     def _poll(self) -> None:
-        if self.settings.exact and not self._pending.is_capturing:
-            self._wait_for_events()
-            return self._hand_back_idle()
-        note_peaks(self._small.counters, self._large.counters, self._total)
-        self._pending.poll(self._finish)
+        """Make blocks reusable whose events are done."""
+        raise InternalError("CachingAllocator has this", operator="_poll")
 
-    def _finish(self, block: Block) -> None:
-        """Make a freed block reusable: its events are all done."""
-        pool = block.segment.pool
-        assert pool is not None
-        pool.counters.awaiting -= 1
-        pool.counters.awaiting_bytes -= block.nbytes
-        pool.counters.requested_bytes.freed += block.requested
-        pool.put(block)
-
-    # fallbacks when no cached block fits
     def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:
         """Return a block of `size` bytes that the pool did not have.  Raises: OutOfMemoryError."""
-        if size >= TOO_LARGE_TO_TRY:
-            raise too_large()
-        self._settle_pools()
-        block = self._find_at_once(pool, size, stream)
-        if block is None and not self._pending.is_capturing:
-            block = self._find_after_waiting(pool, size, stream)
-        if block is None:
-            self._incidents.out_of_memories += 1
-            raise self._shortage(pool, size, stream).error()
-        return block
-
-    def _find_at_once(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
-        if self._pending.is_capturing:
-            with relaxed(self._driver):
-                return self._segments.grow(pool, size, stream)
-        self._segments.collect_garbage(self._large)
-        if (block := self._segments.grow(pool, size, stream)) is None:
-            self._poll()
-            block = pool.take(size, stream)
-        return block
-
-    def _find_after_waiting(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
-        if self.last_resort is not None:
-            self.last_resort()
-        self._settle()
-        if self.settings.max_split_size != UNLIMITED and self._segments.hand_back_oversize(self._large, size, stream):
-            block = self._segments.grow(pool, size, stream)
-            if block is not None:
-                return block
-        self._wait_for_events()
-        if (block := pool.take(size, stream)) is not None:
-            return block
-        self._hand_back_idle()
-        self._incidents.retries += 1
-        return self._segments.grow(pool, size, stream)
-
-    def _wait_for_events(self) -> None:
-        self._incidents.waits += 1
-        note_peaks(self._small.counters, self._large.counters, self._total)
-        self._pending.wait(self._finish)
-
-    def _hand_back_idle(self) -> None:
-        for pool in (self._small, self._large, *self._private.unused()):
-            self._segments.hand_back(pool, pool.idle_segments())
-        self._private.forget_empty()
-
-    def _shortage(self, pool: Pool, size: int, stream: StreamHandle) -> Shortage:
-        free, total = self._driver.mem_info(self.device)
-        self._bring_up_to_date()
-        return Shortage(
-            device=self.device,
-            block=size,
-            segment=self._segments.size_for(size),
-            total=total,
-            free=free,
-            limit=self._segments.limit,
-            processes=tuple(self._process_usage()) if self._process_usage is not None else (),
-            allocated=self._total.allocated_bytes.current,
-            active=self._total.active_bytes.current,
-            reserved=self._segments.reserved,
-            largest=max(self._small.largest(), self._large.largest()),
-            reachable=pool.largest(stream),
-            capturing=self._pending.is_capturing,
-        )
-
-    # numbers
-    def _bring_up_to_date(self) -> None:
-        self._settle()
-        settle(self._small.counters, self._large.counters, self._total)
-
-    def _settle_for_report(self) -> None:
-        """Update the counters without a driver call that could wait, or fail on a lost device."""
-        note_peaks(self._small.counters, self._large.counters, self._total)
-        freed, count = self._freed, 0
-        try:
-            while count < len(freed):
-                self._take_back(freed[count], True)
-                count += 1
-        finally:
-            del freed[:count]
-        self._settle_pools()
-        while self._released:
-            self._private.release(self._released.pop())
-        settle(self._small.counters, self._large.counters, self._total)
-
-    def _flows(self) -> list[Flow]:
-        levels = self._total, self._small.counters, self._large.counters
-        return [flow for level in levels for _, flow in level.flows()] + [self._oversize, self._segments.oversize]
+        raise InternalError("CachingAllocator has this", operator="_find_room")

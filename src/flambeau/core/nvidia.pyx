@@ -139,10 +139,11 @@ cdef class Native(HotCalls):
         self._slow_wait, self._slow_copy = driver.stream_wait_event, driver.copy
         self._slow_run, self._library_calls = driver.library_run, library_calls
 
-    def is_current(self, unsigned long long context):
-        """Return whether a context is the thread's current one."""
+    def current(self):
+        """Return the thread's current context, 0 if it has none."""
         cdef void* now = NULL
-        return self._cu_current(&now) == 0 and <uintptr_t>now == context
+        self._cu_current(&now)  # it fails only before the driver was initialised, when there is none
+        return <uintptr_t>now
 
     cdef Stream _stream(self, handle):
         """Return the Stream of a handle, or None.  The last one is cached: successive calls mostly use one stream."""
@@ -154,22 +155,36 @@ cdef class Native(HotCalls):
             self._last_handle, self._last_stream = handle, found
         return found
 
-    cdef bint _use(self, Stream stream):
-        """Make the context of a stream's device current.  False if it cannot be done here."""
+    cdef bint _use(self, Stream stream, void** former):
+        """Make the context of a stream's device current, until `_leave(former)`.  False if it cannot be done here.
+
+        As Devices.use in driver/nvidia/devices.py.
+        """
         cdef void* now = NULL
+        former[0] = STAYS
         if stream.context == 0:
             if stream.device not in self._contexts:
                 return False
             stream.context = self._contexts[stream.device].raw
-        if self._cu_current(&now) == 0 and <uintptr_t>now == stream.context:
+        if self._cu_current(&now):
+            return False
+        if <uintptr_t>now == stream.context:
             return True
-        return self._cu_set_current(<void*>stream.context) == 0
+        if self._cu_set_current(<void*>stream.context):
+            return False
+        if now != NULL or stream.device:
+            former[0] = now
+        return True
+
+    cdef inline void _leave(self, void* former) noexcept:
+        if former != STAYS:
+            self._cu_set_current(former)
 
     cpdef launch(self, kernel, grid, arguments, stream):
         """See Driver."""
         cdef Function loaded = entry(self._kernels, kernel)
         cdef Stream of = self._stream(stream)
-        if loaded is None or of is None or loaded.device != of.device or not self._use(of):
+        if loaded is None or of is None or loaded.device != of.device:
             return self._slow_launch(kernel, grid, arguments, stream)
         cdef unsigned int x, y, z
         cdef unsigned int threads = <object>PyTuple_GET_ITEM(grid, 1), shared = <object>PyTuple_GET_ITEM(grid, 2)
@@ -180,7 +195,8 @@ cdef class Native(HotCalls):
             size, data = PyByteArray_GET_SIZE(arguments), PyByteArray_AS_STRING(arguments)
         else:
             size, data = PyBytes_GET_SIZE(arguments), PyBytes_AS_STRING(arguments)
-        if size > MAX_BYTES or shared > loaded.shared_limit:
+        cdef void* former
+        if size > MAX_BYTES or shared > loaded.shared_limit or not self._use(of, &former):
             return self._slow_launch(kernel, grid, arguments, stream)
         cdef void* extra[5]
         extra[0], extra[1], extra[2], extra[3], extra[4] = <void*>1, data, <void*>2, &size, NULL
@@ -189,6 +205,7 @@ cdef class Native(HotCalls):
             code = self._cu_launch(
                 <void*>loaded.address, x, y, z, threads, 1, 1, shared, <void*>of.raw, NULL, extra
             )
+        self._leave(former)
         if code:
             self._slow_launch(kernel, grid, arguments, stream)
 
@@ -196,11 +213,13 @@ cdef class Native(HotCalls):
         """See Driver."""
         cdef Event recorded = entry(self._events, event)
         cdef Stream of = self._stream(stream)
-        if external or recorded is None or of is None or recorded.device != of.device or not self._use(of):
+        cdef void* former
+        if external or recorded is None or of is None or recorded.device != of.device or not self._use(of, &former):
             return self._slow_record(event, stream, external)
         cdef int code
         with nogil:
             code = self._cu_record(<void*>recorded.raw, <void*>of.raw)
+        self._leave(former)
         if code:
             self._slow_record(event, stream, external)
 
@@ -208,22 +227,26 @@ cdef class Native(HotCalls):
         """See Driver."""
         cdef Event awaited = entry(self._events, event)
         cdef Stream of = self._stream(stream)
-        if external or awaited is None or of is None or not self._use(of):
+        cdef void* former
+        if external or awaited is None or of is None or not self._use(of, &former):
             return self._slow_wait(stream, event, external)
         cdef int code
         with nogil:
             code = self._cu_wait(<void*>of.raw, <void*>awaited.raw, 0)
+        self._leave(former)
         if code:
             self._slow_wait(stream, event)
 
     cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind, stream):
         """See Driver."""
         cdef Stream of = self._stream(stream)
-        if not nbytes or of is None or not self._use(of):
+        cdef void* former
+        if not nbytes or of is None or not self._use(of, &former):
             return self._slow_copy(dst, src, nbytes, kind, stream)
         cdef int code
         with nogil:
             code = self._cu_copy(dst, src, nbytes, <void*>of.raw)
+        self._leave(former)
         if code:
             self._slow_copy(dst, src, nbytes, kind, stream)
 
@@ -231,13 +254,20 @@ cdef class Native(HotCalls):
         """See HotCalls."""
         cdef LibraryCall call = entry(self._library_calls, plan)
         cdef Stream of = self._stream(stream)
-        if call is None or of is None or call.device != of.device or not self._use(of):
+        cdef void* former
+        cdef int code
+        if call is None or of is None or call.device != of.device or not self._use(of, &former):
             return self._slow_run(plan, unpack_addresses(packed), workspace, stream)
-        if call.run(packed, workspace, of.raw):
+        try:
+            code = call.run(packed, workspace, of.raw)
+        finally:
+            self._leave(former)
+        if code:
             self._slow_run(plan, unpack_addresses(packed), workspace, stream)
 
 
 cdef size_t MAX_BYTES = MAX_ARGUMENT_BYTES
+cdef void* STAYS = <void*><uintptr_t>1  # no context: the current one may stay
 cdef unsigned long long ALIGNMENT = MAX_ALIGNMENT
 cdef int BIAS = DESC_BIAS_POINTER
 

@@ -1,5 +1,5 @@
 cimport cython
-from .allocator cimport CachingAllocator
+from .allocator cimport BlockAllocator
 from .pool cimport Block
 from .layout cimport Layout
 from . cimport thread
@@ -18,7 +18,7 @@ cdef class Storage:
     cdef unsigned long long _address
     cdef bint _has_address
     cdef public object _block
-    cdef CachingAllocator _allocator
+    cdef BlockAllocator _allocator
     cdef public object _owner
     cdef public object _array
     cdef public object whole
@@ -35,7 +35,7 @@ cdef Storage _new(Device device, Py_ssize_t nbytes)
 cpdef Storage owning(Device device, Py_ssize_t nbytes, unsigned long long address, block, owner)
 @cython.locals(storage=Storage)
 cpdef Storage placeholder(Device device, Py_ssize_t nbytes, Py_ssize_t place)
-@cython.locals(allocator=CachingAllocator, block=Block, storage=Storage)
+@cython.locals(allocator=BlockAllocator, block=Block, storage=Storage)
 cpdef Storage on_device(Device device, Py_ssize_t nbytes, stream)
 @cython.locals(storage=Storage)
 cpdef Storage of_array(array, Layout layout)

@@ -16,7 +16,7 @@ from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
 from ..errors import AcceleratorError, OutOfMemoryError
 from . import thread
-from .allocator import CachingAllocator
+from .allocator import BlockAllocator
 from .layout import WIDEST_ACCESS, Layout
 from .thread import CPU, Device
 
@@ -59,7 +59,7 @@ class Storage:
     _has_address: bool
     _array: Any
     _block: Any
-    _allocator: CachingAllocator | None  # the block returns to this allocator, or
+    _allocator: BlockAllocator | None  # the block returns to this allocator, or
     _owner: Any  # to this other owner
 
     def address(self) -> int:

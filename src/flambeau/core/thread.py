@@ -15,10 +15,10 @@ from ..driver.api import Driver
 from .native import Lock, ReentrantLock, thread_ident
 
 if TYPE_CHECKING:
+    from ..memory.allocator import CachingAllocator
     from ..runtime.generator import Generator
     from ..runtime.machine import Machine as RunningMachine
     from ..runtime.stream import Stream
-    from .allocator import CachingAllocator
     from .layout import Layout
 
 CPU_INDEX = -1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..core.allocator import CachingAllocator
 from ..core.pool import Block, invalid_pointer
 from ..driver.api import Address, StreamHandle
+from .allocator import CachingAllocator
 
 
 class RawBlocks:

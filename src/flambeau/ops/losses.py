@@ -355,9 +355,8 @@ def _probabilities() -> Iterator[Sample]:
 
 @pointwise(
     dtype=floating_only, samples=_probabilities, dtypes=FLOATING_TYPES, cost=20.0,
-    cuda="input >= 0 && input <= 1 && target >= 0 && target <= 1 "
-    "? (target - 1) * fmax(log1p(-input), decltype(input)(-100)) "
-    "- target * fmax(log(input), decltype(input)(-100)) : (__trap(), input)",
+    cuda="(device_assert(input >= 0 && input <= 1), device_assert(target >= 0 && target <= 1), "
+    "(target - 1) * fmax(log1p(-input), decltype(input)(-100)) - target * fmax(log(input), decltype(input)(-100)))",
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def bernoulli_loss(input: Value, target: Value) -> Any:

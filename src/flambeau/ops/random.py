@@ -473,7 +473,7 @@ def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any
     p: a number, or a tensor that broadcasts to the input.  Without p, the values of the input are the probabilities; in
     place, p is then 0.5.
     Host:   returns at once.
-    Raises: ValueRangeError if p is not in [0, 1] (on a GPU, values of a tensor trap instead); ShapeError.
+    Raises: ValueRangeError if p is not in [0, 1] (on a GPU, a tensor's values fail a device assertion); ShapeError.
     Example:
         >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
         tensor([0., 1.])

@@ -20,7 +20,6 @@ from typing import Any
 from .. import callers, config, driver, signals
 from ..config import Gpus
 from ..core import thread
-from ..core.allocator import CachingAllocator
 from ..core.native import ReentrantLock, whole
 from ..core.queue import subscribe
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
@@ -28,6 +27,7 @@ from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Access, Kernel
 from ..library_operation import LibraryOperation
 from ..memory import settings
+from ..memory.allocator import CachingAllocator
 from ..memory.pinned import PinnedCache
 from ..memory.private import relaxed
 from ..memory.raw import RawBlocks

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import thread
-from ..core.allocator import CachingAllocator
 from ..errors import ArgumentTypeError
+from ..memory.allocator import CachingAllocator
 from ..memory.private import PoolId
 from . import control
 from . import device as devices

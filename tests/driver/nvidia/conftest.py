@@ -68,7 +68,11 @@ RESULTS: dict[str, Callable[..., tuple[Any, ...]]] = {
 
 
 class FakeCuda:
-    """Two devices.  `fails` maps a call's name to the code that it returns; `launched` holds the launch buffers."""
+    """Two devices.
+
+    `fails` maps a call's name to the code that it returns; `launched` holds the launch buffers; `used` maps a call's
+    name to the context that was current when it was last made.
+    """
 
     CUdevice_attribute = CUfunction_attribute = CUpointer_attribute = CUstreamCaptureMode = CUdevResourceType = Names()
     CUstream = int
@@ -79,6 +83,7 @@ class FakeCuda:
         self.fails: dict[str, Code] = {}
         self.launched: list[bytes] = []
         self.current = 0
+        self.used: dict[str, int] = {}
         self._next = 0x100
 
     def __getattr__(self, name: str) -> Callable[..., tuple[Any, ...]]:
@@ -87,6 +92,7 @@ class FakeCuda:
 
         def call(*arguments: Any) -> tuple[Any, ...]:
             self.calls.append((name, *arguments))
+            self.used[name] = self.current
             code = self.fails.get(name, Code.CUDA_SUCCESS)
             return (code, *self._results(name, arguments)) if code == Code.CUDA_SUCCESS else (code, None)
 

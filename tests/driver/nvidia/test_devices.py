@@ -16,7 +16,7 @@ def test_a_part_is_a_green_context_made_once(driver, cuda):
     part, multiprocessors = driver.partition(1, 5)
     assert driver.partition(1, 5) == (part, multiprocessors) == (part, 8)
     assert cuda.named("cuDevSmResourceSplitByCount") == [(1, (1, "CU_DEV_RESOURCE_TYPE_SM"), 0, 5)]
-    assert cuda.named("cuGreenCtxCreate") == [(0xDE5, 1, 1)] and cuda.current == CONTEXT[1]
+    assert cuda.named("cuGreenCtxCreate") == [(0xDE5, 1, 1)] and cuda.used["cuGreenCtxCreate"] == CONTEXT[1]
 
 
 def test_its_streams_are_those_of_its_device(driver, cuda):
@@ -25,7 +25,8 @@ def test_its_streams_are_those_of_its_device(driver, cuda):
     (made,) = cuda.named("cuGreenCtxStreamCreate")
     assert made[1:] == (1, 0)
     driver.stream_synchronize(stream)
-    assert driver.stream_adopt(1, driver.stream_raw(stream)) == stream and cuda.current == CONTEXT[1]
+    assert driver.stream_adopt(1, driver.stream_raw(stream)) == stream
+    assert cuda.used["cuGreenCtxStreamCreate"] == cuda.used["cuStreamSynchronize"] == CONTEXT[1]
     driver.stream_destroy(stream)
     assert len(cuda.named("cuStreamDestroy")) == 1
 

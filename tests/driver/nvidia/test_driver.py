@@ -20,6 +20,7 @@ from .conftest import Code
 CONTEXT = (0xC0, 0xC1)
 DEVICE_1 = 1 << 40  # the stand-in says that an address from here on is of device 1
 GRID = Grid((3, 2, 1), 128)
+ANYWHERE = {"cuCtxGetCurrent", "cuCtxSetCurrent", "cuDevicePrimaryCtxRetain"}  # calls that need no context
 
 
 @pytest.fixture
@@ -60,21 +61,59 @@ def test_the_profiler_s_gate(driver, cuda):
     assert 0 < driver.host_ns() <= driver.host_ns()
 
 
-def test_every_call_makes_its_device_current(driver, cuda):
+def test_a_thread_without_a_context_may_keep_that_of_device_0_and_no_other(driver, cuda):
     driver.mem_alloc(1, 512)
-    assert cuda.current == CONTEXT[1]
+    assert cuda.current == 0
     driver.mem_alloc(0, 512)
     assert cuda.current == CONTEXT[0]
+    driver.mem_alloc(1, 512)
+    assert cuda.named("cuCtxSetCurrent") == [(CONTEXT[1],), (0,), (CONTEXT[0],), (CONTEXT[1],), (CONTEXT[0],)]
 
 
-def test_a_context_that_another_library_set_is_noticed(driver, cuda):
+def test_a_context_that_another_library_set_is_noticed_and_left(driver, cuda):
     driver.mem_info(0)
     cuda.current = 0xBAD
     driver.mem_info(0)
-    assert cuda.named("cuCtxSetCurrent") == [(CONTEXT[0],), (CONTEXT[0],)]
-    driver.mem_info(0)
-    assert len(cuda.named("cuCtxSetCurrent")) == 2
-    assert cuda.named("cuDevicePrimaryCtxRetain") == [(0,)]
+    assert cuda.named("cuCtxSetCurrent") == [(CONTEXT[0],), (CONTEXT[0],), (0xBAD,)]
+    assert cuda.current == 0xBAD and cuda.named("cuDevicePrimaryCtxRetain") == [(0,)]
+
+
+def test_a_call_that_fails_leaves_the_context_too(driver, cuda):
+    cuda.current = 0xBAD
+    cuda.fails["cuMemAlloc"] = Code.CUDA_ERROR_ILLEGAL_ADDRESS
+    with pytest.raises(errors.AcceleratorError, match="700"):
+        driver.mem_alloc(1, 512)
+    assert cuda.current == 0xBAD
+
+
+def test_every_call_leaves_the_context_as_it_found_it(driver, cuda):
+    """Each public method of the driver that works on a device or a stream, with another library's context current."""
+    stream, event = driver.stream_create(1, 0), driver.event_create(1, True, False, False)
+    memory = driver.mem_alloc(1, 512)
+    cuda.current = 0xBAD
+    graph = driver.capture_end(stream)
+    launchable = driver.graph_instantiate(graph)
+    calls = [
+        (driver.device_synchronize, 1), (driver.mem_info, 1), (driver.mem_free, 1, memory),
+        (driver.stream_query, stream), (driver.stream_synchronize, stream), (driver.stream_wait_event, stream, event),
+        (driver.event_record, event, stream), (driver.event_query, event), (driver.event_synchronize, event),
+        (driver.event_elapsed, event, event), (driver.copy, memory, memory, 8, CopyKind.DEVICE_TO_DEVICE, stream),
+        (driver.fill, memory, 0, 8, stream), (driver.peer_enable, 1, 0), (driver.capture_status, stream),
+        (driver.capture_begin, stream, CaptureMode.GLOBAL), (driver.graph_launch, launchable, stream),
+        (driver.graph_destroy, launchable),
+        (driver.ipc_close, 1, memory), (driver.partition_stream, driver.partition(1, 8)[0]),
+        (driver.event_destroy, event), (driver.stream_destroy, stream),
+    ]  # fmt: skip
+    for call, *arguments in calls:
+        before = len(cuda.calls)
+        call(*arguments)
+        made = {name for name, *_ in cuda.calls[before:]} - {
+            "cuCtxGetCurrent",
+            "cuCtxSetCurrent",
+            "cuDevicePrimaryCtxRetain",
+        }
+        assert made and {cuda.used[name] for name in made} == {CONTEXT[1]}, call.__name__
+        assert cuda.current == 0xBAD, call.__name__
 
 
 def test_host_memory_opens_no_further_context(driver, cuda):
@@ -152,7 +191,7 @@ def test_events_and_streams_of_different_devices(driver, cuda):
     assert cuda.named("cuEventRecord") == []
     driver.event_record(event, here)
     driver.stream_wait_event(there, event)
-    assert cuda.current == CONTEXT[1]
+    assert cuda.used["cuStreamWaitEvent"] == CONTEXT[1]
     assert len(cuda.named("cuStreamWaitEvent")) == 1
 
 
@@ -295,7 +334,8 @@ def test_every_code_is_checked(driver, cuda, kernel, name):
     with pytest.raises(errors.AcceleratorError, match=name) as raised:
         CALLS[name](driver, stream, event, kernel)
     assert raised.value.sticky
-    assert cuda.calls[-1][0] == name
+    *_, before, last = [called for called, *_ in cuda.calls]
+    assert name in (last, before if last == "cuCtxSetCurrent" else last)  # which puts the former context back
 
 
 @pytest.mark.parametrize("name", ["cuInit", "cuDeviceGetCount", "cuDeviceGet"])

@@ -27,7 +27,7 @@ pytestmark = [
 GRID = Grid((2, 3, 4), 64, 8)
 STUB = r"""
 #include <string.h>
-unsigned long long calls, arguments[16], current, returns = 7; int fails, refuses; char buffer[1024]; size_t size;
+unsigned long long calls, arguments[16], current, used, returns = 7; int fails, refuses; char buffer[1024]; size_t size;
 int cuCtxGetCurrent(void** now) { *now = (void*)current; return 0; }
 int cuCtxSetCurrent(unsigned long long wanted) { if (!refuses) current = wanted; return refuses; }
 int cuLaunchKernel(void* f, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty, unsigned tz, unsigned shared,
@@ -36,17 +36,18 @@ int cuLaunchKernel(void* f, unsigned x, unsigned y, unsigned z, unsigned tx, uns
     memcpy(arguments, given, sizeof given);
     size = *(size_t*)extra[3];
     memcpy(buffer, extra[1], size);
-    ++calls;
+    ++calls, used = current;
     return params == 0 && extra[0] == (void*)1 && extra[2] == (void*)2 && extra[4] == 0 ? fails : 1;
 }
 int cuEventRecord(unsigned long long event, unsigned long long stream) {
-    arguments[0] = event, arguments[1] = stream; ++calls; return fails;
+    arguments[0] = event, arguments[1] = stream; ++calls, used = current; return fails;
 }
 int cuStreamWaitEvent(unsigned long long stream, unsigned long long event, unsigned flags) {
-    arguments[0] = stream, arguments[1] = event, arguments[2] = flags; ++calls; return fails;
+    arguments[0] = stream, arguments[1] = event, arguments[2] = flags; ++calls, used = current; return fails;
 }
 int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t count, unsigned long long stream) {
-    arguments[0] = to, arguments[1] = from, arguments[2] = count, arguments[3] = stream; ++calls; return fails;
+    arguments[0] = to, arguments[1] = from, arguments[2] = count, arguments[3] = stream;
+    ++calls, used = current; return fails;
 }
 typedef unsigned long long P;
 int multiply(P handle, P operation, P alpha, P a, P al, P b, P bl, P beta, P c, P cl, P d, P dl, P algorithm,
@@ -143,12 +144,30 @@ def test_an_event_a_wait_and_a_copy(native, stub, cuda, side):
     assert [name for name in ("cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync") if cuda.named(name)] == []
 
 
-def test_a_context_that_is_not_current_is_made_current(native, stub, cuda, side):
-    kernel = loaded(native)
-    stub.number("current").value = 0xDD
+def test_a_context_that_is_not_current_is_so_during_the_call(native, stub, cuda, side):
+    kernel, event = loaded(native), native.event_create(0, True, False, False)
+    for former in (0xDD, 0xEE):
+        stub.number("current").value = former
+        for call, *arguments in (
+            (native.launch, kernel, GRID, b"12345678", side),
+            (native.event_record, event, side),
+            (native.stream_wait_event, side, event),
+            (native.copy, 1 << 41, 1 << 40, 99, CopyKind.DEVICE_TO_DEVICE, side),
+        ):
+            call(*arguments)
+            assert stub.number("used").value == 0xC0 and stub.number("current").value == former, call
+    assert stub.calls == 8 and cuda.named("cuLaunchKernel") == []
+
+
+def test_a_thread_without_a_context_keeps_that_of_device_0_and_no_other(native, stub, cuda, side):
+    other, kernel, far = native.stream_create(1, 0), loaded(native), loaded(native, 1)
+    stub.number("current").value = 0
+    native.launch(far, GRID, b"12345678", other)
+    assert stub.number("used").value == 0xC1 and stub.number("current").value == 0
     native.launch(kernel, GRID, b"12345678", side)
-    assert stub.calls == 1 and stub.number("current").value == 0xC0
-    assert cuda.named("cuLaunchKernel") == []
+    assert stub.number("used").value == 0xC0 and stub.number("current").value == 0xC0
+    native.launch(far, GRID, b"12345678", other)
+    assert stub.number("used").value == 0xC1 and stub.number("current").value == 0xC0
 
 
 def test_a_context_that_the_driver_refuses_is_made_current_the_long_way(native, stub, cuda, side):
@@ -157,7 +176,7 @@ def test_a_context_that_the_driver_refuses_is_made_current_the_long_way(native, 
     stub.number("current").value = cuda.current = 0xDD
     native.launch(kernel, GRID, b"12345678", side)
     assert stub.calls == 0 and len(cuda.named("cuLaunchKernel")) == 1
-    assert cuda.named("cuCtxSetCurrent")[-1] == (0xC0,)
+    assert cuda.named("cuCtxSetCurrent")[-2:] == [(0xC0,), (0xDD,)]
 
 
 def test_what_fails_is_made_again_the_long_way_and_raises(native, stub, cuda, side):

@@ -2,7 +2,8 @@
 
 - A device's primary context, which all libraries of the process share, is retained when the device is first used.
 - The current context is queried from the driver each time and set where it differs, never cached: other libraries
-  change it.  It is not restored.
+  change it.  A call leaves it as it found it.  The one exception is a thread that has none, where the context of
+  device 0 may stay: without a context the CUDA runtime uses device 0 as well.
 - A partition is a green context.  It shares everything with the primary context except the multiprocessors, so kernels
   loaded there run on its streams too.  Partitions live as long as the driver: few sizes are possible.
 - Addresses identify their device, so copies between devices need no peer access.
@@ -11,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -21,6 +23,8 @@ from .handles import Table
 from .library import INVALID_DEVICE, PEER_ACCESS_ALREADY_ENABLED, check
 
 NAME_BYTES = 256
+NONE = 0  # what the driver calls the current context of a thread that has none
+STAYS = nullcontext()  # the context that is current may stay so
 
 
 class Context(NamedTuple):
@@ -30,6 +34,22 @@ class Context(NamedTuple):
     raw: int
 
 
+class _Restoring:
+    """Makes a context, or none, current again at the end of a `with` block."""
+
+    __slots__ = ("_cu", "_former")
+
+    def __init__(self, cu: Any, former: int) -> None:
+        self._cu = cu
+        self._former = former
+
+    def __enter__(self) -> None:
+        """Do nothing: the other context is current already."""
+
+    def __exit__(self, *_: object) -> None:
+        check(self._cu.cuCtxSetCurrent(self._former), "cuCtxSetCurrent", context=hex(self._former))
+
+
 class Devices:
     """The devices visible to the driver.  Thread-safe."""
 
@@ -37,7 +57,7 @@ class Devices:
         self._cu = cu
         self._handles = [check(cu.cuDeviceGet(device), "cuDeviceGet", device=device) for device in range(count)]
         self.contexts: dict[int, Context] = {}
-        self.is_current: Callable[[int], bool] = self._is_current
+        self.current: Callable[[], int] = self._current
 
     @property
     def count(self) -> int:
@@ -85,19 +105,21 @@ class Devices:
         found = self.contexts.get(device)
         return found if found is not None else self._retain(device)
 
-    def use(self, device: int) -> None:
-        """Make the device's primary context current in this thread."""
+    def use(self, device: int) -> AbstractContextManager[None]:
+        """Make the device's primary context current in this thread, until the end of the `with` block."""
         context = self.contexts.get(device) or self._retain(device)
-        if not self.is_current(context.raw):
-            check(self._cu.cuCtxSetCurrent(context.cu), "cuCtxSetCurrent", device=device)
+        former = self.current()
+        if former == context.raw:
+            return STAYS
+        check(self._cu.cuCtxSetCurrent(context.cu), "cuCtxSetCurrent", device=device)
+        return STAYS if former == NONE and device == 0 else _Restoring(self._cu, former)
 
-    def _is_current(self, context: int) -> bool:
-        return int(check(self._cu.cuCtxGetCurrent(), "cuCtxGetCurrent")) == context
+    def use_any(self) -> AbstractContextManager[None]:
+        """Have some context current, for calls on host memory.  Opens one only where the process has none."""
+        return STAYS if self.current() else self.use(next(iter(self.contexts), 0))
 
-    def use_any(self) -> None:
-        """Make some context current, for calls on host memory.  Opens one only where the process has none."""
-        if not int(check(self._cu.cuCtxGetCurrent(), "cuCtxGetCurrent")):
-            self.use(next(iter(self.contexts), 0))
+    def _current(self) -> int:
+        return int(check(self._cu.cuCtxGetCurrent(), "cuCtxGetCurrent"))
 
     def _retain(self, device: int) -> Context:
         retained = check(
@@ -122,10 +144,10 @@ def can_access_peer(cu: Any, devices: Devices, device: int, peer: int) -> bool:
 def enable_peer(cu: Any, devices: Devices, device: int, peer: int) -> None:
     """Let `device` use the memory of `peer`."""
     other = devices.context(peer)
-    devices.use(device)
-    result = cu.cuCtxEnablePeerAccess(other.cu, 0)
-    if result[0] != PEER_ACCESS_ALREADY_ENABLED:
-        check(result, "cuCtxEnablePeerAccess", device=device, peer=peer)
+    with devices.use(device):
+        result = cu.cuCtxEnablePeerAccess(other.cu, 0)
+        if result[0] != PEER_ACCESS_ALREADY_ENABLED:
+            check(result, "cuCtxEnablePeerAccess", device=device, peer=peer)
 
 
 # cuda.h
@@ -181,23 +203,23 @@ class ContextCalls:
                 f"{multiprocessors} multiprocessors are no part of device {device}", operator="partition"
             )
         facts: dict[str, Any] = {"device": device, "multiprocessors": multiprocessors}
-        self._devices.use(device)
-        kind = cu.CUdevResourceType.CU_DEV_RESOURCE_TYPE_SM
-        every = check(cu.cuDeviceGetDevResource(of, kind), "cuDeviceGetDevResource", **facts)
-        split = cu.cuDevSmResourceSplitByCount(1, every, 0, multiprocessors)
-        parts, count, _ = check(split, "cuDevSmResourceSplitByCount", **facts)
-        if not count:
-            raise AcceleratorError(
-                f"device {device} has fewer than {multiprocessors} multiprocessors to part", operator="partition"
-            )
-        part = parts[0]
-        description = check(cu.cuDevResourceGenerateDesc([part], 1), "cuDevResourceGenerateDesc", **facts)
-        made = check(cu.cuGreenCtxCreate(description, of, GREEN_DEFAULT_STREAM), "cuGreenCtxCreate", **facts)
-        return Partition(device, int(part.sm.smCount), made)
+        with self._devices.use(device):
+            kind = cu.CUdevResourceType.CU_DEV_RESOURCE_TYPE_SM
+            every = check(cu.cuDeviceGetDevResource(of, kind), "cuDeviceGetDevResource", **facts)
+            split = cu.cuDevSmResourceSplitByCount(1, every, 0, multiprocessors)
+            parts, count, _ = check(split, "cuDevSmResourceSplitByCount", **facts)
+            if not count:
+                raise AcceleratorError(
+                    f"device {device} has fewer than {multiprocessors} multiprocessors to part", operator="partition"
+                )
+            part = parts[0]
+            description = check(cu.cuDevResourceGenerateDesc([part], 1), "cuDevResourceGenerateDesc", **facts)
+            made = check(cu.cuGreenCtxCreate(description, of, GREEN_DEFAULT_STREAM), "cuGreenCtxCreate", **facts)
+            return Partition(device, int(part.sm.smCount), made)
 
     def partition_stream(self, partition: PartitionHandle) -> StreamHandle:
         of = self._partitions[partition]
-        self._devices.use(of.device)
-        made = self._cu.cuGreenCtxStreamCreate(of.cu, STREAM_NON_BLOCKING, 0)
-        created = check(made, "cuGreenCtxStreamCreate", partition=partition, device=of.device)
-        return self._add_stream(Stream(of.device, created, is_ours=True))
+        with self._devices.use(of.device):
+            made = self._cu.cuGreenCtxStreamCreate(of.cu, STREAM_NON_BLOCKING, 0)
+            created = check(made, "cuGreenCtxStreamCreate", partition=partition, device=of.device)
+            return self._add_stream(Stream(of.device, created, is_ours=True))

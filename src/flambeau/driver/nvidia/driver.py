@@ -83,28 +83,28 @@ class GraphCalls:
 
     def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
         of = self._streams[stream]
-        self._devices.use(of.device)
-        result = self._cu.cuStreamBeginCapture(of.cu, self._mode(mode))
-        check(result, "cuStreamBeginCapture", stream=stream, device=of.device, mode=mode.value)
-        CAPTURE_REFUSALS.clear()
+        with self._devices.use(of.device):
+            result = self._cu.cuStreamBeginCapture(of.cu, self._mode(mode))
+            check(result, "cuStreamBeginCapture", stream=stream, device=of.device, mode=mode.value)
+            CAPTURE_REFUSALS.clear()
 
     def capture_end(self, stream: StreamHandle) -> GraphHandle:
         of = self._streams[stream]
-        self._devices.use(of.device)
-        refused = tuple(CAPTURE_REFUSALS)
-        result = self._cu.cuStreamEndCapture(of.cu)
-        if result[0] and refused:
-            check(result, "cuStreamEndCapture", stream=stream, device=of.device, refused="; ".join(refused))
-        graph = check(result, "cuStreamEndCapture", stream=stream, device=of.device)
-        return GraphHandle(self._graphs.add(Captured(of.device, graph)))
+        with self._devices.use(of.device):
+            refused = tuple(CAPTURE_REFUSALS)
+            result = self._cu.cuStreamEndCapture(of.cu)
+            if result[0] and refused:
+                check(result, "cuStreamEndCapture", stream=stream, device=of.device, refused="; ".join(refused))
+            graph = check(result, "cuStreamEndCapture", stream=stream, device=of.device)
+            return GraphHandle(self._graphs.add(Captured(of.device, graph)))
 
     def capture_status(self, stream: StreamHandle) -> CaptureStatus:
         of = self._streams[stream]
         if of.raw == 0:  # the driver refuses to say it of a default stream, which never captures
             return CaptureStatus.NONE
-        self._devices.use(of.device)
-        found = check(self._cu.cuStreamIsCapturing(of.cu), "cuStreamIsCapturing", stream=stream, device=of.device)
-        return STATUSES[int(found)]
+        with self._devices.use(of.device):
+            found = check(self._cu.cuStreamIsCapturing(of.cu), "cuStreamIsCapturing", stream=stream, device=of.device)
+            return STATUSES[int(found)]
 
     def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode:
         result = self._cu.cuThreadExchangeStreamCaptureMode(self._mode(mode))
@@ -120,17 +120,17 @@ class GraphCalls:
 
     def graph_write(self, graph: GraphHandle, path: str) -> None:
         of = self._graphs[graph]
-        self._devices.use(of.device)
-        check(self._cu.cuGraphDebugDotPrint(of.cu, path.encode(), DOT_VERBOSE), "cuGraphDebugDotPrint", path=path)
+        with self._devices.use(of.device):
+            check(self._cu.cuGraphDebugDotPrint(of.cu, path.encode(), DOT_VERBOSE), "cuGraphDebugDotPrint", path=path)
 
     def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
         return int((self._launchables if graph in self._launchables else self._graphs)[graph].cu)
 
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
         of = self._graphs[graph]
-        self._devices.use(of.device)
-        made = check(self._cu.cuGraphInstantiate(of.cu, 0), "cuGraphInstantiate", graph=graph, device=of.device)
-        return GraphExecHandle(self._launchables.add(Captured(of.device, made)))
+        with self._devices.use(of.device):
+            made = check(self._cu.cuGraphInstantiate(of.cu, 0), "cuGraphInstantiate", graph=graph, device=of.device)
+            return GraphExecHandle(self._launchables.add(Captured(of.device, made)))
 
     def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
         found, of = self._launchables[graph], self._streams[stream]
@@ -140,16 +140,16 @@ class GraphCalls:
                 error_code=INVALID_HANDLE,
                 operator="graph_launch",
             )
-        self._devices.use(of.device)
-        result = self._cu.cuGraphLaunch(found.cu, of.cu)
-        if result[0]:
-            check(result, "cuGraphLaunch", graph=graph, stream=stream, device=of.device)
+        with self._devices.use(of.device):
+            result = self._cu.cuGraphLaunch(found.cu, of.cu)
+            if result[0]:
+                check(result, "cuGraphLaunch", graph=graph, stream=stream, device=of.device)
 
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
         if graph in self._launchables:
             gone = self._launchables.remove(graph)
-            self._devices.use(gone.device)
-            check(self._cu.cuGraphExecDestroy(gone.cu), "cuGraphExecDestroy", graph=graph, device=gone.device)
+            with self._devices.use(gone.device):
+                check(self._cu.cuGraphExecDestroy(gone.cu), "cuGraphExecDestroy", graph=graph, device=gone.device)
         else:
             gone = self._graphs.remove(graph)
             check(self._cu.cuGraphDestroy(gone.cu), "cuGraphDestroy", graph=graph, device=gone.device)
@@ -175,19 +175,20 @@ class IpcCalls:
         def stream_synchronize(self, stream: StreamHandle) -> None: ...
 
     def ipc_export(self, device: int, address: Address) -> bytes:
-        self._devices.use(device)
-        handle = check(self._cu.cuIpcGetMemHandle(address), "cuIpcGetMemHandle", device=device, address=hex(address))
-        return self._packed(MEMORY, device, handle)
+        with self._devices.use(device):
+            result = self._cu.cuIpcGetMemHandle(address)
+            handle = check(result, "cuIpcGetMemHandle", device=device, address=hex(address))
+            return self._packed(MEMORY, device, handle)
 
     def ipc_open(self, device: int, handle: bytes) -> Address:
         raw = self._unpacked("ipc_open", MEMORY, device, handle, self._cu.CUipcMemHandle)
-        self._devices.use(device)
-        result = self._cu.cuIpcOpenMemHandle(raw, LAZY_ENABLE_PEER_ACCESS)
-        return Address(int(check(result, "cuIpcOpenMemHandle", device=device, exporter=_exporter(handle))))
+        with self._devices.use(device):
+            result = self._cu.cuIpcOpenMemHandle(raw, LAZY_ENABLE_PEER_ACCESS)
+            return Address(int(check(result, "cuIpcOpenMemHandle", device=device, exporter=_exporter(handle))))
 
     def ipc_close(self, device: int, address: Address) -> None:
-        self._devices.use(device)
-        check(self._cu.cuIpcCloseMemHandle(address), "cuIpcCloseMemHandle", device=device, address=hex(address))
+        with self._devices.use(device):
+            check(self._cu.cuIpcCloseMemHandle(address), "cuIpcCloseMemHandle", device=device, address=hex(address))
 
     def block_shared(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
         """Do nothing: an interprocess event recorded on the stream orders the work of other processes."""
@@ -201,19 +202,19 @@ class IpcCalls:
             raise AcceleratorError(
                 "the event was made without interprocess=True", error_code=INVALID_VALUE, operator="event_ipc_export"
             )
-        self._devices.use(of.device)
-        handle = check(self._cu.cuIpcGetEventHandle(of.cu), "cuIpcGetEventHandle", event=event, device=of.device)
-        return self._packed(EVENT, of.device, handle)
+        with self._devices.use(of.device):
+            handle = check(self._cu.cuIpcGetEventHandle(of.cu), "cuIpcGetEventHandle", event=event, device=of.device)
+            return self._packed(EVENT, of.device, handle)
 
     def event_ipc_open(self, device: int, handle: bytes) -> EventHandle:
         raw = self._unpacked("event_ipc_open", EVENT, device, handle, self._cu.CUipcEventHandle)
         exporter = _exporter(handle)
         if not host.is_process_alive(exporter):  # the driver would open it, and no process would record it
             raise ProcessGoneError(f"process {exporter}, which made the event, has ended", operator="event_ipc_open")
-        self._devices.use(device)
-        result = self._cu.cuIpcOpenEventHandle(raw)
-        opened = check(result, "cuIpcOpenEventHandle", device=device, exporter=exporter)
-        return EventHandle(self._events.add(Event(device, opened, timing=False)))
+        with self._devices.use(device):
+            result = self._cu.cuIpcOpenEventHandle(raw)
+            opened = check(result, "cuIpcOpenEventHandle", device=device, exporter=exporter)
+            return EventHandle(self._events.add(Event(device, opened, timing=False)))
 
     def _packed(self, kind: bytes, device: int, handle: Any) -> bytes:
         raw = ctypes.string_at(int(handle.getPtr()), CU_HANDLE_BYTES)
@@ -305,7 +306,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
             self._native = native
             for name in native.CALLS:
                 setattr(self, name, getattr(made, name))
-            self._devices.is_current = made.is_current
+            self._devices.current = made.current
 
     def device_count(self) -> int:
         return self._devices.count
@@ -314,41 +315,41 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         return self._devices.properties(device)
 
     def device_synchronize(self, device: int) -> None:
-        self._devices.use(device)
-        check(self._cu.cuCtxSynchronize(), "cuCtxSynchronize", device=device)
+        with self._devices.use(device):
+            check(self._cu.cuCtxSynchronize(), "cuCtxSynchronize", device=device)
 
     def mem_info(self, device: int) -> tuple[int, int]:
-        self._devices.use(device)
-        free, total = check(self._cu.cuMemGetInfo(), "cuMemGetInfo", device=device)
-        return int(free), int(total)
+        with self._devices.use(device):
+            free, total = check(self._cu.cuMemGetInfo(), "cuMemGetInfo", device=device)
+            return int(free), int(total)
 
     # memory
 
     def mem_alloc(self, device: int, nbytes: int) -> Address:
-        self._devices.use(device)
-        return Address(int(check(self._cu.cuMemAlloc(nbytes), "cuMemAlloc", device=device, nbytes=nbytes)))
+        with self._devices.use(device):
+            return Address(int(check(self._cu.cuMemAlloc(nbytes), "cuMemAlloc", device=device, nbytes=nbytes)))
 
     def mem_free(self, device: int, address: Address) -> None:
-        self._devices.use(device)
-        check(self._cu.cuMemFree(address), "cuMemFree", device=device, address=hex(address))
+        with self._devices.use(device):
+            check(self._cu.cuMemFree(address), "cuMemFree", device=device, address=hex(address))
 
     def host_alloc(self, nbytes: int) -> Address:
-        self._devices.use_any()
-        result = self._cu.cuMemHostAlloc(nbytes, HOST_ALLOC_PORTABLE)
-        return Address(int(check(result, "cuMemHostAlloc", nbytes=nbytes)))
+        with self._devices.use_any():
+            result = self._cu.cuMemHostAlloc(nbytes, HOST_ALLOC_PORTABLE)
+            return Address(int(check(result, "cuMemHostAlloc", nbytes=nbytes)))
 
     def host_free(self, address: Address) -> None:
-        self._devices.use_any()
-        check(self._cu.cuMemFreeHost(address), "cuMemFreeHost", address=hex(address))
+        with self._devices.use_any():
+            check(self._cu.cuMemFreeHost(address), "cuMemFreeHost", address=hex(address))
 
     def host_register(self, address: Address, nbytes: int) -> None:
-        self._devices.use_any()
-        result = self._cu.cuMemHostRegister(address, nbytes, HOST_ALLOC_PORTABLE)
-        check(result, "cuMemHostRegister", address=hex(address), nbytes=nbytes)
+        with self._devices.use_any():
+            result = self._cu.cuMemHostRegister(address, nbytes, HOST_ALLOC_PORTABLE)
+            check(result, "cuMemHostRegister", address=hex(address), nbytes=nbytes)
 
     def host_unregister(self, address: Address) -> None:
-        self._devices.use_any()
-        check(self._cu.cuMemHostUnregister(address), "cuMemHostUnregister", address=hex(address))
+        with self._devices.use_any():
+            check(self._cu.cuMemHostUnregister(address), "cuMemHostUnregister", address=hex(address))
 
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
         """Do nothing: hardware does not know the allocator's blocks."""
@@ -374,12 +375,13 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     # streams
 
     def stream_create(self, device: int, priority: int) -> StreamHandle:
-        self._devices.use(device)
-        least, greatest = check(self._cu.cuCtxGetStreamPriorityRange(), "cuCtxGetStreamPriorityRange", device=device)
-        clamped = max(int(greatest), min(int(least), priority))
-        result = self._cu.cuStreamCreateWithPriority(STREAM_NON_BLOCKING, clamped)
-        created = check(result, "cuStreamCreateWithPriority", device=device, priority=clamped)
-        return self._add_stream(Stream(device, created, is_ours=True))
+        with self._devices.use(device):
+            found = self._cu.cuCtxGetStreamPriorityRange()
+            least, greatest = check(found, "cuCtxGetStreamPriorityRange", device=device)
+            clamped = max(int(greatest), min(int(least), priority))
+            result = self._cu.cuStreamCreateWithPriority(STREAM_NON_BLOCKING, clamped)
+            created = check(result, "cuStreamCreateWithPriority", device=device, priority=clamped)
+            return self._add_stream(Stream(device, created, is_ours=True))
 
     def stream_adopt(self, device: int, raw: int) -> StreamHandle:
         self._devices.handle(device)
@@ -398,21 +400,24 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         device = gone.end()
         self._stream_by_raw.pop((device, gone.raw), None)
         if gone.is_ours:
-            self._devices.use(device)
-            check(self._cu.cuStreamDestroy(gone.cu), "cuStreamDestroy", stream=stream, device=device)
+            with self._devices.use(device):
+                check(self._cu.cuStreamDestroy(gone.cu), "cuStreamDestroy", stream=stream, device=device)
 
     def stream_query(self, stream: StreamHandle) -> bool:
-        of = self._use_stream(stream)
-        return check_ready(self._cu.cuStreamQuery(of.cu), "cuStreamQuery", stream=stream, device=of.device)
+        of = self._streams[stream]
+        with self._devices.use(of.device):
+            return check_ready(self._cu.cuStreamQuery(of.cu), "cuStreamQuery", stream=stream, device=of.device)
 
     def stream_synchronize(self, stream: StreamHandle) -> None:
-        of = self._use_stream(stream)
-        check(self._cu.cuStreamSynchronize(of.cu), "cuStreamSynchronize", stream=stream, device=of.device)
+        of = self._streams[stream]
+        with self._devices.use(of.device):
+            check(self._cu.cuStreamSynchronize(of.cu), "cuStreamSynchronize", stream=stream, device=of.device)
 
     def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
-        of, awaited = self._use_stream(stream), self._events[event]
-        flags = EXTERNAL if external else 0
-        check(self._cu.cuStreamWaitEvent(of.cu, awaited.cu, flags), "cuStreamWaitEvent", stream=stream, event=event)
+        of, awaited = self._streams[stream], self._events[event]
+        with self._devices.use(of.device):
+            flags = EXTERNAL if external else 0
+            check(self._cu.cuStreamWaitEvent(of.cu, awaited.cu, flags), "cuStreamWaitEvent", stream=stream, event=event)
 
     def stream_raw(self, stream: StreamHandle) -> int:
         return self._streams[stream].raw
@@ -420,18 +425,18 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     # events
 
     def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle:
-        self._devices.use(device)
-        flags = 0 if timing else EVENT_DISABLE_TIMING
-        flags |= EVENT_BLOCKING_SYNC if blocking else 0
-        flags |= EVENT_INTERPROCESS if interprocess else 0
-        is_plain = flags == EVENT_DISABLE_TIMING
-        if is_plain:
-            try:
-                return EventHandle(self._events.add(self._spare_events[device].pop()))
-            except IndexError:
-                pass  # none is left: one is made
-        created = check(self._cu.cuEventCreate(flags), "cuEventCreate", device=device, flags=flags)
-        return EventHandle(self._events.add(Event(device, created, timing, is_plain, interprocess)))
+        with self._devices.use(device):
+            flags = 0 if timing else EVENT_DISABLE_TIMING
+            flags |= EVENT_BLOCKING_SYNC if blocking else 0
+            flags |= EVENT_INTERPROCESS if interprocess else 0
+            is_plain = flags == EVENT_DISABLE_TIMING
+            if is_plain:
+                try:
+                    return EventHandle(self._events.add(self._spare_events[device].pop()))
+                except IndexError:
+                    pass  # none is left: one is made
+            created = check(self._cu.cuEventCreate(flags), "cuEventCreate", device=device, flags=flags)
+            return EventHandle(self._events.add(Event(device, created, timing, is_plain, interprocess)))
 
     def event_destroy(self, event: EventHandle) -> None:
         gone = self._events.remove(event)
@@ -439,8 +444,8 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
             # Also if a capture recorded it: its next user records it before any wait.
             self._spare_events[gone.device].append(gone)
             return
-        self._devices.use(gone.device)
-        check(self._cu.cuEventDestroy(gone.cu), "cuEventDestroy", event=event, device=gone.device)
+        with self._devices.use(gone.device):
+            check(self._cu.cuEventDestroy(gone.cu), "cuEventDestroy", event=event, device=gone.device)
 
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
         recorded, of = self._events[event], self._streams[stream]
@@ -451,25 +456,25 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
                 error_code=INVALID_HANDLE,
                 operator="event_record",
             )
-        self._devices.use(of.device)
-        if external:
-            result = self._cu.cuEventRecordWithFlags(recorded.cu, of.cu, EXTERNAL)
-            check(result, "cuEventRecordWithFlags", event=event, stream=stream)
-        else:
-            check(self._cu.cuEventRecord(recorded.cu, of.cu), "cuEventRecord", event=event, stream=stream)
+        with self._devices.use(of.device):
+            if external:
+                result = self._cu.cuEventRecordWithFlags(recorded.cu, of.cu, EXTERNAL)
+                check(result, "cuEventRecordWithFlags", event=event, stream=stream)
+            else:
+                check(self._cu.cuEventRecord(recorded.cu, of.cu), "cuEventRecord", event=event, stream=stream)
 
     def event_raw(self, event: EventHandle) -> int:
         return self._events[event].raw
 
     def event_query(self, event: EventHandle, orders: bool = True) -> bool:
         of = self._events[event]
-        self._devices.use(of.device)
-        return check_ready(self._cu.cuEventQuery(of.cu), "cuEventQuery", event=event, device=of.device)
+        with self._devices.use(of.device):
+            return check_ready(self._cu.cuEventQuery(of.cu), "cuEventQuery", event=event, device=of.device)
 
     def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:
         of = self._events[event]
-        self._devices.use(of.device)
-        check(self._cu.cuEventSynchronize(of.cu), "cuEventSynchronize", event=event, device=of.device)
+        with self._devices.use(of.device):
+            check(self._cu.cuEventSynchronize(of.cu), "cuEventSynchronize", event=event, device=of.device)
 
     def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
         first, last = self._events[start], self._events[end]
@@ -481,34 +486,37 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
                     error_code=INVALID_HANDLE,
                     operator="event_elapsed",
                 )
-        self._devices.use(first.device)
-        result = self._cu.cuEventElapsedTime(first.cu, last.cu)
-        if not check_ready(result, "cuEventElapsedTime", start=start, end=end):
-            raise AcceleratorError(
-                "an event is not complete",
-                hint="synchronize with it first",
-                error_code=NOT_READY,
-                operator="event_elapsed",
-            )
-        return float(result[1])
+        with self._devices.use(first.device):
+            result = self._cu.cuEventElapsedTime(first.cu, last.cu)
+            if not check_ready(result, "cuEventElapsedTime", start=start, end=end):
+                raise AcceleratorError(
+                    "an event is not complete",
+                    hint="synchronize with it first",
+                    error_code=NOT_READY,
+                    operator="event_elapsed",
+                )
+            return float(result[1])
 
     # work
 
     def copy(self, dst: Address, src: Address, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None:
-        of = self._use_stream(stream)
-        if nbytes == 0:
-            return
-        result = self._cu.cuMemcpyAsync(dst, src, nbytes, of.cu)
-        if result[0]:
-            check(result, "cuMemcpyAsync", dst=hex(dst), src=hex(src), nbytes=nbytes, kind=kind.value, device=of.device)
+        of = self._streams[stream]
+        with self._devices.use(of.device):
+            if nbytes == 0:
+                return
+            result = self._cu.cuMemcpyAsync(dst, src, nbytes, of.cu)
+            if result[0]:
+                facts = {"dst": hex(dst), "src": hex(src), "nbytes": nbytes, "kind": kind.value}
+                check(result, "cuMemcpyAsync", **facts, device=of.device)
 
     def fill(self, dst: Address, value: int, nbytes: int, stream: StreamHandle) -> None:
-        of = self._use_stream(stream)
-        if nbytes == 0:
-            return
-        result = self._cu.cuMemsetD8Async(dst, value, nbytes, of.cu)
-        if result[0]:
-            check(result, "cuMemsetD8Async", dst=hex(dst), value=value, nbytes=nbytes, device=of.device)
+        of = self._streams[stream]
+        with self._devices.use(of.device):
+            if nbytes == 0:
+                return
+            result = self._cu.cuMemsetD8Async(dst, value, nbytes, of.cu)
+            if result[0]:
+                check(result, "cuMemsetD8Async", dst=hex(dst), value=value, nbytes=nbytes, device=of.device)
 
     def peer_can(self, device: int, peer: int) -> bool:
         return devices.can_access_peer(self._cu, self._devices, device, peer)
@@ -543,14 +551,16 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         of = self._streams[stream]
         if of.device != device:
             raise _elsewhere(f"plan {plan}", device, stream, of)
-        self._devices.use(device)
-        planned.run(addresses, workspace, of)
+        with self._devices.use(device):
+            planned.run(addresses, workspace, of)
 
     def product_workspace(self, device: int) -> int:
         return self._planner.workspace(device)
 
     def blas_handle(self, stream: StreamHandle) -> int:
-        return self._blas_handles.of(self._use_stream(stream))
+        of = self._streams[stream]
+        with self._devices.use(of.device):
+            return self._blas_handles.of(of)
 
     # time
 
@@ -558,23 +568,18 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         return perf_counter_ns()
 
     def profiler_start(self) -> None:
-        self._devices.use_any()
-        check(self._cu.cuProfilerStart(), "cuProfilerStart")
+        with self._devices.use_any():
+            check(self._cu.cuProfilerStart(), "cuProfilerStart")
 
     def profiler_stop(self) -> None:
-        self._devices.use_any()
-        check(self._cu.cuProfilerStop(), "cuProfilerStop")
-
-    def _use_stream(self, stream: StreamHandle) -> Stream:
-        of = self._streams[stream]
-        self._devices.use(of.device)
-        return of
+        with self._devices.use_any():
+            check(self._cu.cuProfilerStop(), "cuProfilerStop")
 
     # work
 
     def _launch(self, kernel: LoadedKernel, grid: Grid, arguments: Buffer, stream: Stream) -> None:
-        self._devices.use(kernel.device)
-        self._launcher.launch(kernel, grid, arguments, stream)
+        with self._devices.use(kernel.device):
+            self._launcher.launch(kernel, grid, arguments, stream)
 
     def _load_for_plan(self, device: int, kernel: Kernel) -> Launch:
         """The launch function of a loaded kernel.  The lock is held."""
@@ -591,23 +596,23 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         if known is not None:
             return known
         cubin = self._compiler.cubin(kernel, self._devices.arch(device))
-        self._devices.use(device)
-        handle = KernelHandle(self._kernels.add(LoadedKernel(self._cu, device, kernel, cubin)))
-        self._kernel_handles[device, kernel] = handle
-        return handle
+        with self._devices.use(device):
+            handle = KernelHandle(self._kernels.add(LoadedKernel(self._cu, device, kernel, cubin)))
+            self._kernel_handles[device, kernel] = handle
+            return handle
 
     def _plan(self, device: int, problem: LibraryOperation) -> PlanHandle:
         """Make a plan unless another thread did.  The lock is held."""
         known = self._plan_handles.get((device, problem))
         if known is not None:
             return known
-        self._devices.use(device)
-        planned = self._planner.plan(device, problem)
-        handle = PlanHandle(self._plans.add((device, planned)))
-        self._plan_handles[device, problem] = handle
-        if planned.native is not None:
-            self._library_calls[handle] = planned.native
-        return handle
+        with self._devices.use(device):
+            planned = self._planner.plan(device, problem)
+            handle = PlanHandle(self._plans.add((device, planned)))
+            self._plan_handles[device, problem] = handle
+            if planned.native is not None:
+                self._library_calls[handle] = planned.native
+            return handle
 
 
 def _elsewhere(name: str, device: int, stream: StreamHandle, of: Stream) -> AcceleratorError:

@@ -9,7 +9,7 @@ template <class C, class T> struct Picked {
     long long classes, inner, ignored;
     C weight_of(long long chosen) const {
         if (chosen == ignored) return C(0);
-        if (chosen < 0 || chosen >= classes) __trap();
+        device_assert(chosen >= 0 && chosen < classes);
         return weight ? load<C>(weight[chosen]) : C(1);
     }
     Two<C> at(long long i) const {

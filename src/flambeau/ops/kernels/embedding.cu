@@ -12,7 +12,7 @@ template <class I> struct Named {
     long long rows, width;
     bool find(long long i, long long& from, long long& to) const {
         const long long row = indexes[i];
-        if (row < 0 || row >= rows) __trap();
+        device_assert(row >= 0 && row < rows);
         from = row * width;
         to = i * width;
         return true;
@@ -57,7 +57,7 @@ inline void one_hot(long long* out, const long long* indexes, long long count, l
     for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count * classes;
          i += (long long)gridDim.x * blockDim.x) {
         const long long at = i / classes, index = indexes[at];
-        if (index < 0 || index >= classes) __trap();
+        device_assert(index >= 0 && index < classes);
         out[i] = i - at * classes == index;
     }
 }

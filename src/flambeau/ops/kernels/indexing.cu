@@ -5,7 +5,7 @@
 //  - Writes to one place are never raced: `winner` names the entry that writes, or sorted entries are added up in order.
 
 inline long long checked(long long index, long long lowest, long long size) {
-    if (index < lowest || index >= size) __trap();
+    device_assert(index >= lowest && index < size);
     return index < 0 ? index + size : index;
 }
 

@@ -253,7 +253,7 @@ template <class T> struct BernoulliEach {
 #pragma unroll
         for (int k = 0; k < PER; ++k) {
             const float chance = k < held ? p[at + k] : 0.0f;
-            if (!(chance >= 0.0f && chance <= 1.0f)) __trap();
+            device_assert(chance >= 0.0f && chance <= 1.0f);
             value[k] = store<T>(fraction<float>(words.at[k]) < chance);
         }
     }

@@ -14,6 +14,15 @@ struct bfloat16_t { unsigned short bits; };
 #define NAN __int_as_float(0x7fc00000)
 #define INFINITY __int_as_float(0x7f800000)
 
+// ---- assertions ----
+
+extern "C" __attribute__((noreturn)) void __assertfail(
+    const char* condition, const char* file, unsigned int line, const char* function, size_t char_size);
+
+// Where a condition is false, print it; the next call that waits raises AcceleratorError 710.
+#define device_assert(condition) \
+    ((condition) ? (void)0 : __assertfail(#condition, "flambeau", __LINE__, __func__, sizeof(char)))
+
 // ---- conversions ----
 
 template <class T> inline T widen(T x) { return x; }
