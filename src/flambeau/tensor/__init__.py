@@ -27,7 +27,7 @@ from .factories import (
 from .factories import tensor as _tensor
 from .format import set_printoptions
 from .host_memory import from_file, frombuffer
-from .interop import from_dlpack
+from .interop import from_dlpack, to_dlpack
 from .legacy import (
     BFloat16Tensor,
     BoolTensor,
@@ -105,6 +105,6 @@ __all__ = [
     "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage", "is_tensor",
     "isclose", "kaiser_window", "linspace", "logspace", "meshgrid", "newaxis", "numel", "ones", "ones_like", "rand",
     "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "result_type", "scalar_tensor",
-    "set_default_dtype", "set_default_tensor_type", "set_printoptions", "set_rng_state", "tensor", "tril_indices",
-    "triu_indices", "typename", "unravel_index", "zeros", "zeros_like",
+    "set_default_dtype", "set_default_tensor_type", "set_printoptions", "set_rng_state", "tensor", "to_dlpack",
+    "tril_indices", "triu_indices", "typename", "unravel_index", "zeros", "zeros_like",
 ]  # fmt: skip
