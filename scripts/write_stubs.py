@@ -20,6 +20,7 @@ from flambeau.nn import functional
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
 from flambeau.tensor.queries import KINDS
+from flambeau.tensor.storages import CLASSES
 from flambeau.utils.data import _utils
 
 PACKAGE = Path(flambeau.__file__).parent
@@ -57,15 +58,21 @@ PARTICULAR = {  # types of some functions' parameters
     ("allclose", "other"): "Tensor", ("device", "index"): "int | None", ("unflatten", "sizes"): "Sequence[int]",
     ("from_numpy", "ndarray"): "NDArray[Any]", ("expand", "size"): "Sequence[int]",
     ("size", "size"): "Sizes | None", ("repeat_interleave", "repeats"): "int | Tensor | None",
-    ("where", "self"): "", ("as_strided", "size"): "Sequence[int]", ("permute", "dims"): "Sequence[int]",
+    ("where", "self"): "", ("set_", "source"): "Any", ("unravel_index", "indices"): "Tensor",
+    ("module_load", "other"): "Tensor", ("result_type", "other"): "Any",
+    ("as_strided", "size"): "Sequence[int]", ("permute", "dims"): "Sequence[int]",
 }  # fmt: skip
 PAIR = "ValuesAndIndices"
+PIECES = (  # functions that return several tensors
+    "broadcast_tensors", "dsplit", "hsplit", "meshgrid", "split_copy", "split_with_sizes", "split_with_sizes_copy",
+    "tensor_split", "unbind_copy", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "vsplit",
+)  # fmt: skip
 RETURNS = {  # of functions that do not return one tensor
-    "broadcast_tensors": "tuple[Tensor, ...]", "chunk": "tuple[Tensor, ...]", "split": "tuple[Tensor, ...]",
+    **dict.fromkeys(PIECES, "tuple[Tensor, ...]"), "atleast_1d": "Any", "atleast_2d": "Any", "atleast_3d": "Any",
+    "storage_type": "Any", "chunk": "tuple[Tensor, ...]", "split": "tuple[Tensor, ...]",
     "unbind": "tuple[Tensor, ...]", "sort": PAIR, "topk": PAIR, "item": "bool | int | float", "tolist": "Any",
     "is_contiguous": "bool", "numel": "int", "numpy": "NDArray[Any]", "get_rng_state": "Tensor",
     "kthvalue": PAIR, "mode": PAIR, "cummax": PAIR, "cummin": PAIR, "gradient": "tuple[Tensor, ...]",
-    "unravel_index": "tuple[Tensor, ...]",
     **dict.fromkeys(("var_mean", "std_mean"), "tuple[Tensor, Tensor]"),
     **dict.fromkeys(("aminmax", "histogram", "unique", "unique_consecutive"), "Any"),
 }  # fmt: skip
@@ -119,6 +126,7 @@ FACTORY = (
     "requires_grad: bool = ..., pin_memory: bool = ..."
 )
 PROPERTIES = {  # compiled properties do not tell their types
+    **{f"is_{kind}": "bool" for kind in (*KINDS, "cpu")}, "name": "Any", "H": "Tensor", "mH": "Tensor",
     "T": "Tensor", "data": "Tensor", "device": "device", "dtype": "dtype", "grad": "Tensor | None", "grad_fn": "Any",
     "is_cuda": "bool", "is_leaf": "bool", "itemsize": "int", "layout": "layout", "mT": "Tensor", "nbytes": "int",
     "ndim": "int", "output_nr": "int", "requires_grad": "bool", "retains_grad": "bool", "shape": "Size",
@@ -343,15 +351,13 @@ def package_stub() -> str:
         found = getattr(flambeau, name)
         if isinstance(found, ModuleType):
             imports.append(f"from . import {name} as {name}")
-        elif isinstance(found, float):
-            constants.append(f"{name}: _float")
-        elif found is None:
-            constants.append(f"{name}: None")
         elif type(found) in CONSTANTS:
             constants.append(f"{name}: _{type(found).__name__}")
+        elif found is None or isinstance(found, float):
+            constants.append(f"{name}: {'None' if found is None else '_float'}")
         elif isinstance(found, TensorType):
             constants.append(f"class {name}(Tensor): ...")
-        elif isinstance(found, type) and flambeau.TypedStorage in found.__bases__:
+        elif found in CLASSES.values():
             constants.append(f"class {name}(TypedStorage): ...")
         elif f"class {name}(_Mode)" in MODES:
             continue

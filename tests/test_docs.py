@@ -97,6 +97,11 @@ def test_the_compiled_modules_are_those_that_the_architecture_names():
 
 def test_every_page_is_reached_from_the_readme():
     linked = set(LINK.findall((ROOT / "README.md").read_text()))
+    for page in [ROOT / link for link in linked if link.endswith(".md") and (ROOT / link).exists()]:  # and from these
+        near = [
+            (page.parent / link).resolve() for link in LINK.findall(page.read_text()) if not link.startswith("http")
+        ]
+        linked |= {str(each.relative_to(ROOT)) for each in near if each.is_relative_to(ROOT)}
     pages = {str(page.relative_to(ROOT)) for page in PAGES if page.name != "README.md"}
     assert pages - linked == set()
 
@@ -108,3 +113,10 @@ def test_the_readme_has_the_two_commands_that_ci_reads_in_it():
     for ending in endings:
         (command,) = (line for line in readme if line.startswith("pip install -e ") and line.endswith(ending))
         assert " && " in command
+
+
+def test_the_coverage_of_names_is_fresh():
+    """scripts/coverage writes it anew."""
+    # in a process of its own: tests of the guide add operators to this one
+    done = subprocess.run([ROOT / "scripts" / "coverage", "--check"], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -7,7 +7,7 @@ import importlib as _importlib
 from math import e, inf, nan, pi
 
 from . import autograd, cuda, errors
-from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .autograd.mode import (
     enable_grad,
     inference_mode,
@@ -147,7 +147,7 @@ __all__ = [
     "preserve_format", "profile", "promote_types", "save", "seed", "set_default_device", "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_grad_enabled", "short", "statistics", "strided", "uint8", "use_deterministic_algorithms", "virtual",
-    "jagged", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr",
+    "jagged", "set_anomaly_enabled", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr",
     "cdouble", "cfloat", "chalf", "complex32", "complex64", "complex128", "e", "float8_e4m3fn", "float8_e4m3fnuz",
     "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "get_num_interop_threads", "get_num_threads", "inf",
     "is_vulkan_available", "is_warn_always_enabled", "nan", "pi", "set_flush_denormal", "set_num_interop_threads",

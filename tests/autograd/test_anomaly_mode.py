@@ -103,3 +103,12 @@ def test_the_modes_are_restored():
         leaf().exp().sum().backward()
     with pytest.raises(TypeError, match="set_detect_anomaly: mode must be a bool, got 1"):
         set_detect_anomaly(1)
+
+
+def test_the_mode_is_set_by_a_function():
+    torch.set_anomaly_enabled(True, False)
+    try:
+        assert torch.is_anomaly_enabled() and not torch.is_anomaly_check_nan_enabled()
+    finally:
+        torch.set_anomaly_enabled(False)
+    assert not torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()

@@ -1,5 +1,7 @@
 """Hardware and libraries that are not used, and versions."""
 
+from importlib import metadata
+
 import pytest
 
 import flambeau as torch
@@ -21,9 +23,9 @@ def test_versions(monkeypatch):
     assert torch.version.hip is None and torch.version.debug is False
 
     def missing(name: str) -> str:
-        raise absent.metadata.PackageNotFoundError(name)
+        raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(absent.metadata, "version", missing)
+    monkeypatch.setattr(metadata, "version", missing)
     assert torch.version.cuda == absent.NEWEST_CUDA
 
 

@@ -51,3 +51,18 @@ def test_a_file_is_mapped(tmp_path):
     with pytest.raises(FileNotFoundError):
         torch.from_file(str(tmp_path / "none"), size=1)
     assert torch.from_file(str(path)).shape == (0,)
+
+
+def test_bytes_as_an_array():
+    data = bytearray([1, 0, 2, 0])
+    x = torch.asarray(data, dtype=torch.int16)
+    data[0] = 7
+    assert x.tolist() == [7, 2] and torch.asarray(data, dtype=torch.uint8, copy=True).tolist() == [7, 0, 2, 0]
+    assert torch.asarray(memoryview(data), dtype=torch.int8).tolist() == [7, 0, 2, 0]
+
+
+def test_a_capsule_goes_to_other_libraries():
+    x = torch.arange(3)
+    assert type(torch.to_dlpack(x)).__name__ == "PyCapsule"
+    with pytest.raises(TypeError, match="to_dlpack: .*3"):
+        torch.to_dlpack(3)

@@ -44,6 +44,15 @@ def test_gradients_flow_through_the_new_shape(name):
     assert x.grad.equal(wanted) and y.grad.equal(weight) and not y._is_view()
 
 
+def test_a_tensor_in_a_graph_is_turned_without_gradients():
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    y = x * 2
+    with torch.no_grad():
+        y.t_()
+    (y * torch.arange(6.0).reshape(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[0, 4, 8], [2, 6, 10]]
+
+
 def test_a_view_of_a_tensor_in_a_graph():
     x = torch.ones(2, 3, requires_grad=True)
     y = x * 1

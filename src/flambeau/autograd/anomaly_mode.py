@@ -84,6 +84,20 @@ def _check(name: str, what: str, value: object) -> None:
         raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="pass True or False", operator=name)
 
 
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly detection on or off, as `autograd.set_detect_anomaly` does.
+
+    Example:
+        >>> torch.set_anomaly_enabled(True)
+        >>> torch.is_anomaly_enabled()
+        True
+        >>> torch.set_anomaly_enabled(False)
+    """
+    _check("set_anomaly_enabled", "enabled", enabled)
+    _check("set_anomaly_enabled", "check_nan", check_nan)
+    _set(enabled, check_nan)
+
+
 def is_anomaly_enabled() -> bool:
     """Return whether anomaly detection is on.
 

@@ -9,6 +9,7 @@ from typing import Any
 from .. import callers, dtypes
 from .. import strides as st
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, ValueRangeError, shown
+from .creation import arange
 from .join import cat, flip, stack
 from .operator import Array, ErrorSample, Operand, Operands, Sample, composite
 from .views import expand, permute, reshape, transpose, unsqueeze
@@ -255,26 +256,21 @@ def combinations(input: Operand, r: int = 2, with_replacement: bool = False) -> 
         return source.new_empty((0,))
     size = source.shape[0]
     count = comb(size + r - 1, r) if with_replacement else comb(size, r)
-    places = source.new_zeros((0, r), dtype=dtypes.int64) if not count else _chosen(source, size, r, with_replacement)
+    places = (
+        source.new_zeros((0, r), dtype=dtypes.int64) if not count else _chosen(source, size, r, with_replacement, count)
+    )
     return reshape(source.index_select(0, reshape(places, (-1,))), (count, r))
 
 
-def _chosen(source: Any, size: int, r: int, with_replacement: bool) -> Any:
-    """Positions of every choice, [count, r].  Built one column at a time: no step waits for the device."""
-    one = source.new_zeros((1, 0), dtype=dtypes.int64)
-    chosen, nexts = one, [0]  # nexts: for each row, the least position that may follow
-    for column in range(r):
-        room = 0 if with_replacement else r - column - 1
-        counts = [size - room - first for first in nexts]
-        kept = [number for number, count in enumerate(counts) if count > 0]
-        repeats = [counts[number] for number in kept]
-        added = [place for number in kept for place in range(nexts[number], size - room)]
-        rows = [number for number, count in zip(kept, repeats) for _ in range(count)]
-        index = source.new_tensor(rows, dtype=dtypes.int64)
-        last = source.new_tensor(added, dtype=dtypes.int64)
-        chosen = cat([chosen.index_select(0, index), unsqueeze(last, 1)], 1)
-        nexts = [place + (not with_replacement) for place in added]
-    return chosen
+def _chosen(source: Any, size: int, r: int, with_replacement: bool, count: int) -> Any:
+    """Positions of every choice, [count, r]: those of all tuples whose positions ascend.  Nothing waits for them."""
+    places = arange(source.new_empty((size**r,), dtype=dtypes.int64), 0, 1)
+    columns = [(places // size ** (r - 1 - column)) % size for column in range(r)]
+    ascends = source.new_ones((size**r,), dtype=dtypes.bool_)
+    for one, other in zip(columns, columns[1:]):  # noqa: RUF007
+        ascends = ascends & (one <= other if with_replacement else one < other)
+    kept = ascends.to(dtypes.uint8).argsort(descending=True, stable=True).narrow(0, 0, count)
+    return stack(columns, 1).index_select(0, kept)
 
 
 def _vander_samples() -> Iterator[Sample]:

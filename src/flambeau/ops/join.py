@@ -291,7 +291,7 @@ def repeat(input: Operand, repeats: Any) -> Any:
     """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first.
 
     Host:   returns at once.
-    Raises: ShapeError for fewer counts than dimensions, ArgumentError for a negative one.
+    Raises: ShapeError for fewer counts than dimensions, ValueRangeError for a negative one.
     Example:
         >>> torch.tensor([[1, 2]]).repeat(2, 3)
         tensor([[1, 2, 1, 2, 1, 2],
@@ -305,7 +305,7 @@ def repeat(input: Operand, repeats: Any) -> Any:
             operator="repeat",
         )
     if any(count < 0 for count in repeats):
-        raise ArgumentError(
+        raise ValueRangeError(
             f"counts must not be negative: {list(repeats)}", hint="1 keeps a dimension, 0 empties it", operator="repeat"
         )
     shape = (*[1] * lead, *input.shape)
@@ -320,7 +320,7 @@ def _dense_copy(input: Any) -> Any:
 
 
 def _tile_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 3)), (2, -1)), ArgumentError, r"counts must not be negative: \[2, -1\]")
+    yield ErrorSample((Array((2, 3)), (2, -1)), ValueRangeError, r"counts must not be negative: \[2, -1\]")
 
 
 @composite(samples=_repeat_samples, errors=_tile_errors, dtypes=dtypes.ALL)
@@ -377,8 +377,7 @@ def repeat_interleave(
     if repeats is None:
         return _places_of_counts(input, output_size)
     source = reshape(input, (-1,)) if dim is None else input
-    at = st.wrap_dim(dim or 0, len(source.shape), "repeat_interleave")
-    size = source.shape[at] if source.shape else 1
+    at, size = sized(source, dim or 0, "repeat_interleave")
     if hasattr(repeats, "dtype"):
         counts = expand(repeats, (size,)) if repeats.numel() == 1 and len(repeats.shape) < 2 else repeats
         if len(counts.shape) == 1 and counts.shape[0] != size:
@@ -388,7 +387,8 @@ def repeat_interleave(
                 operator="repeat_interleave",
             )
         places = _places_of_counts(counts, output_size)
-        return reshape(source, (1,) if not source.shape else source.shape).index_select(at, places)
+        whole: Any = source
+        return whole.index_select(at, places)
     if repeats < 0:
         raise _negative(repeats)
     if output_size is not None and output_size != size * repeats:
@@ -397,7 +397,7 @@ def repeat_interleave(
             hint="leave it out for a number of repeats",
             operator="repeat_interleave",
         )
-    return _repeated(source if source.shape else reshape(source, (1,)), repeats, at)
+    return _repeated(source, repeats, at)
 
 
 def _places_of_counts(counts: Any, total: int | None) -> Any:

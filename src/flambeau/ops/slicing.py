@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .. import dtypes
 from .. import strides as st
 from ..core import views as core
-from ..errors import ArgumentError, AutogradError, IndexRangeError, ShapeError
+from ..errors import ArgumentError, AutogradError, IndexRangeError, ShapeError, ValueRangeError
 from .indexing_kernels import accumulate_rows, target_offsets, zeros
 from .operator import Array, Call, ErrorSample, Operand, Operator, Sample, composite, operator, view
 from .samples import bad_dims
@@ -79,7 +79,7 @@ def _as_strided_samples() -> Iterator[Sample]:
 
 def _as_strided_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), (2, 2), (2, 1)), ShapeError, r"need 4 elements, but .* storage of 3")
-    yield ErrorSample((Array((3,)), (2,), (-1,)), ArgumentError, r"negative")
+    yield ErrorSample((Array((3,)), (2,), (-1,)), ValueRangeError, r"negative")
 
 
 @view(samples=_as_strided_samples, errors=_as_strided_errors, dtypes=dtypes.ALL)
@@ -87,7 +87,7 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's.
 
     Host:   returns at once.
-    Raises: ArgumentError for negative numbers, ShapeError if the view exceeds the storage.
+    Raises: ValueRangeError for negative numbers, ShapeError if the view exceeds the storage.
     Example:
         >>> torch.as_strided(torch.arange(6), size=(2, 2), stride=(3, 1))
         tensor([[0, 1],
@@ -96,7 +96,7 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     source: Any = input
     start = source._offset if storage_offset is None else storage_offset
     if len(size) != len(stride) or start < 0 or any(number < 0 for number in (*size, *stride)):
-        raise ArgumentError(
+        raise ValueRangeError(
             f"sizes {list(size)}, strides {list(stride)}, offset {start} do not make a view",
             hint="give as many strides as sizes, and no negative number",
             operator="as_strided",

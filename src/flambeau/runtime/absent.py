@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
-
 NEWEST_CUDA = "13.0"  # where no bindings are installed
 
 
@@ -49,6 +47,8 @@ def device_count() -> int:
 
 def cuda_version() -> str:
     """Return the version of CUDA that the installed bindings are for, as '13.0'; the newest one without bindings."""
+    from importlib import metadata  # slow to import
+
     try:
         major, minor, *_ = metadata.version("cuda-bindings").split(".")
     except (metadata.PackageNotFoundError, ValueError):

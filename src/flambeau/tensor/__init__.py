@@ -26,7 +26,7 @@ from .factories import (
 from .factories import tensor as _tensor
 from .format import set_printoptions
 from .host_memory import from_file, frombuffer
-from .interop import from_dlpack
+from .interop import from_dlpack, to_dlpack
 from .legacy import (
     BFloat16Tensor,
     BoolTensor,
@@ -100,12 +100,12 @@ __all__ = [
     "UntypedStorage", "allclose", "arange", "as_tensor", "asarray", "atleast_1d", "atleast_2d", "atleast_3d",
     "bartlett_window", "blackman_window", "block_diag", "broadcast_shapes", "broadcast_tensors", "can_cast",
     "cartesian_prod", "conj", "conj_physical", "empty", "empty_like", "empty_permuted", "empty_strided", "equal", "eye",
-    "finfo", "from_dlpack", "from_file", "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype",
-    "get_device", "get_rng_state", "hamming_window", "hann_window", "iinfo", "imag", "is_complex", "is_conj",
-    "is_distributed", "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed",
-    "is_storage", "is_tensor", "isclose", "kaiser_window", "linspace", "logspace", "meshgrid", "newaxis", "normal",
-    "numel", "ones", "ones_like", "positive", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
-    "randperm", "range", "real", "resolve_conj", "resolve_neg", "result_type", "scalar_tensor", "set_default_dtype",
-    "set_default_tensor_type", "set_printoptions", "set_rng_state", "tensor", "tril_indices", "triu_indices",
-    "typename", "zeros", "zeros_like",
+    "finfo", "fork_rng", "from_dlpack", "from_file", "from_numpy", "frombuffer", "full", "full_like",
+    "get_default_dtype", "get_device", "get_rng_state", "hamming_window", "hann_window", "iinfo", "imag", "is_complex",
+    "is_conj", "is_distributed", "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size",
+    "is_signed", "is_storage", "is_tensor", "isclose", "kaiser_window", "linspace", "logspace", "meshgrid", "newaxis",
+    "normal", "numel", "ones", "ones_like", "positive", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "randperm", "range", "real", "resolve_conj", "resolve_neg", "result_type", "scalar_tensor",
+    "set_default_dtype", "set_default_tensor_type", "set_printoptions", "set_rng_state", "tensor", "to_dlpack",
+    "tril_indices", "triu_indices", "typename", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from math import ceil
 from numbers import Integral
 from typing import Any
 
-from .. import dtypes, transfer
+from .. import callers, dtypes, transfer
 from .. import memory_formats as formats
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..core import storage
@@ -37,6 +37,7 @@ from ..scalars import converted
 from ..strides import contiguous, extent
 from . import checks
 
+BUFFERS = (bytes, bytearray, memoryview)  # whose memory `asarray` shares
 MAX_DEPTH = 64  # dimensions of a NumPy array
 NUMPY_HINT = "convert with .astype(np.float32)"
 
@@ -335,11 +336,45 @@ def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
     return transfer.to(data, where, wanted or data.dtype)
 
 
+def of_buffer(
+    name: str, buffer: Any, wanted: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Any:
+    """Make a tensor over the memory of an object with the buffer interface."""
+    element_type = checks.as_dtype(name, wanted)
+    if element_type is None:
+        raise ArgumentTypeError("dtype must be a torch.dtype, got None", hint="as in torch.uint8", operator=name)
+    try:
+        view = memoryview(buffer)
+    except TypeError as error:
+        raise ArgumentError(
+            f"object does not implement Python buffer protocol: {shown(buffer)}",
+            hint="torch.tensor(...) copies lists",
+            operator=name,
+        ) from error
+    size, have = element_type.itemsize, view.nbytes
+    wanted_bytes = have - offset if count < 0 else count * size
+    if not have or not count or not 0 <= offset < have or offset + wanted_bytes > have or wanted_bytes % size:
+        raise ArgumentError(
+            f"{have} bytes do not hold {'whole elements' if count < 0 else f'{count} elements'} of {element_type.name} "
+            f"after {offset} bytes",
+            hint=f"an element has {size} bytes; there must be one at least",
+            operator=name,
+        )
+    if view.readonly:
+        callers.warn(
+            f"{name}: the given buffer is not writable, and a write to the tensor over it is undefined; "
+            "use a bytearray, or clone() the tensor"
+        )
+    array = np.frombuffer(buffer, element_type.numpy, count, offset)
+    result = from_array(array, name)
+    return result if requires_grad is False else as_leaf(name, result, requires_grad)
+
+
 def asarray(
     obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Any:  # fmt: skip
-    """As as_tensor; copy=True always copies.
+    """As as_tensor; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`.
 
     requires_grad: None keeps a tensor in its graph, False detaches it, True makes a leaf of what is in no graph.
     Raises: ArgumentError if copy=False and a copy is needed.
@@ -352,6 +387,8 @@ def asarray(
     """
     if copy is not None:
         checks.flag("asarray", "copy", copy)
+    if isinstance(obj, BUFFERS):
+        obj = of_buffer("asarray", obj, dtype or dtypes.default.floating)
     source: Any = obj
     data = source.detach() if isinstance(obj, TensorBase) and requires_grad is False else obj
     result = _as_tensor("asarray", data, dtype, device)

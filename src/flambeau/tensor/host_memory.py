@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .. import callers, dtypes
+from .. import dtypes
 from ..dtypes import dtype
-from ..errors import ArgumentError, ArgumentTypeError, FileFormatError, shown
+from ..errors import FileFormatError
 from ..host import np
 from ..memory_formats import check_layout
 from . import checks
-from .factories import as_leaf, from_array
+from .factories import as_leaf, from_array, of_buffer
 
 
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
@@ -26,40 +26,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
         >>> x
         tensor([9, 2], dtype=torch.int16)
     """
-    return _of_buffer("frombuffer", buffer, dtype, count, offset, requires_grad)
-
-
-def _of_buffer(name: str, buffer: Any, wanted: Any, count: int, offset: int, requires_grad: bool) -> Any:
-    element_type = checks.as_dtype(name, wanted)
-    if element_type is None:
-        raise ArgumentTypeError("dtype must be a torch.dtype, got None", hint="as in torch.uint8", operator=name)
-    try:
-        view = memoryview(buffer)
-    except TypeError as error:
-        raise ArgumentError(
-            f"object does not implement Python buffer protocol: {shown(buffer)}",
-            hint="torch.tensor(...) copies lists",
-            operator=name,
-        ) from error
-    size, have = element_type.itemsize, view.nbytes
-    wanted_bytes = have - offset if count < 0 else count * size
-    if not have or not count or not 0 <= offset < have or offset + wanted_bytes > have or wanted_bytes % size:
-        raise ArgumentError(
-            f"{have} bytes do not hold {'whole elements' if count < 0 else f'{count} elements'} of {element_type.name} "
-            f"after {offset} bytes",
-            hint=f"an element has {size} bytes; there must be one at least",
-            operator=name,
-        )
-    if view.readonly:
-        callers.warn(
-            f"{name}: the given buffer is not writable, and a write to the tensor over it is undefined; "
-            "use a bytearray, or clone() the tensor"
-        )
-    array = np.frombuffer(buffer, element_type.numpy, count, offset)
-    if view.readonly:
-        array = array.view()
-    result = from_array(array, name)
-    return result if requires_grad is False else as_leaf(name, result, requires_grad)
+    return of_buffer("frombuffer", buffer, dtype, count, offset, requires_grad)
 
 
 def from_file(

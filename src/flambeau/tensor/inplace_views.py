@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import memory_formats as formats
-from ..autograd.mode import is_grad_enabled
+from ..autograd.mode import GradMode, is_grad_enabled
 from ..autograd.node_hooks import move_kept
 from ..core import record
 from ..core.factories import sizes as sizes_of
@@ -22,12 +22,15 @@ from . import checks, storages
 
 
 def _become(name: str, view: str, tensor: Any, *arguments: Any, **named: Any) -> Any:
-    """Give a tensor the shape and strides of a view of it, and its node in a graph.  Raises AutogradError."""
+    """Give a tensor the shape and strides of a view of it, and its node in a graph.  Raises AutogradError.
+
+    The node of a tensor that is not a leaf is recorded under no_grad too, as its gradient must have the new shape.
+    """
     before_write(name, tensor)
-    is_recorded = is_grad_enabled() and tensor.requires_grad
+    is_recorded = tensor.requires_grad and (is_grad_enabled() or not tensor.is_leaf)
     if is_recorded:
         record.check_inplace(name, tensor, True)
-    with naming(name):
+    with naming(name), GradMode(is_recorded):
         seen = REGISTRY[view](tensor, *arguments, **named)
     if is_recorded and seen is not tensor:
         if tensor.retains_grad:

@@ -88,6 +88,18 @@ def dlpack(self: Any, **options: Any) -> Any:
     return self.array().__dlpack__(**options)
 
 
+def to_dlpack(tensor: Any) -> Any:
+    """Return a DLPack capsule over a CPU tensor's memory, which other libraries read.
+
+    Raises: NotSupportedError on a GPU, AutogradError for a tensor in a graph.
+    Example:
+        >>> type(torch.to_dlpack(torch.ones(2))).__name__
+        'PyCapsule'
+    """
+    checks.tensor("to_dlpack", "tensor", tensor)
+    return dlpack(tensor)
+
+
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
     """A CPU tensor over the memory of any object with `__dlpack__`.
 
