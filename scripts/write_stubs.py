@@ -130,7 +130,7 @@ PROPERTIES = {  # compiled properties do not tell their types
     "T": "Tensor", "data": "Tensor", "device": "device", "dtype": "dtype", "grad": "Tensor | None", "grad_fn": "Any",
     "is_cuda": "bool", "is_leaf": "bool", "itemsize": "int", "layout": "layout", "mT": "Tensor", "nbytes": "int",
     "ndim": "int", "output_nr": "int", "requires_grad": "bool", "retains_grad": "bool", "shape": "Size",
-    "real": "Tensor", "imag": "Tensor", "H": "Tensor", "mH": "Tensor", "is_cpu": "bool", "name": "str | None",
+    "real": "Tensor", "imag": "Tensor",
     **{f"is_{kind}": "bool" for kind in KINDS},
 }  # fmt: skip
 SYMBOLS = {  # signatures of Python's symbols; a tensor's == is no bool, which object's is

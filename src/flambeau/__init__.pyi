@@ -69,10 +69,10 @@ from . import profiler as profiler
 from .dtypes import promote_types as promote_types
 from . import random as random
 from . import return_types as return_types
-from .nn.functional import rrelu_ as rrelu_
 from .serialization.files import save as save
 from .runtime.generator import seed as seed
 from .nn.functional import selu_ as selu_
+from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .runtime.device import set_default_device as set_default_device
 from .numerics import set_deterministic_debug_mode as set_deterministic_debug_mode
 from .numerics import set_float32_matmul_precision as set_float32_matmul_precision
@@ -294,7 +294,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
     """`data` as a tensor: itself, or one that shares a NumPy array's memory, if type and device allow it; else a copy."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """As as_tensor; copy=True always copies."""
+    """As as_tensor; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`."""
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 def asin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -313,11 +313,11 @@ def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
 def atanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
-def atleast_1d(*tensors: Tensor) -> Tensor:
+def atleast_1d(*tensors: Tensor) -> Any:
     """The tensor, or the tensors as a tuple, with 0-dim ones as vectors."""
-def atleast_2d(*tensors: Tensor) -> Tensor:
+def atleast_2d(*tensors: Tensor) -> Any:
     """The tensor, or the tensors as a tuple, with vectors as matrices of one row."""
-def atleast_3d(*tensors: Tensor) -> Tensor:
+def atleast_3d(*tensors: Tensor) -> Any:
     """The tensor, or the tensors as a tuple, with at least three dimensions: [n] becomes [1, n, 1], [n, m] [n, m, 1]."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Mean of each window of sequences."""
@@ -509,7 +509,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inner product of two vectors."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input."""
-def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 2; vectors of n are [1, n, 1], matrices [n, m, 1]."""
@@ -649,7 +649,7 @@ def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ...,
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
     """(hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
-def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 1, or along dimension 0 if there is only one."""
@@ -844,7 +844,7 @@ def median(input: Tensor) -> Tensor:
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
     """Median: of an even number of elements the lower one; NaN if there is one.  With dim, (values, indices)."""
-def meshgrid(*tensors: Tensor, indexing: str | None = ...) -> tuple[Any, ...]:
+def meshgrid(*tensors: Tensor, indexing: str | None = ...) -> tuple[Tensor, ...]:
     """Views of vectors, expanded to a grid with one dimension for each."""
 @overload
 def min(input: Tensor) -> Tensor:
@@ -1015,7 +1015,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself, which is no lazy conjugate."""
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself, which is no lazy negative."""
-def result_type(tensor: Any = ..., other: Tensor | Number = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
+def result_type(tensor: Any = ..., other: Any = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
     """Return the type of the result of arithmetic on two tensors or numbers."""
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
@@ -1031,6 +1031,8 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Alias of `vstack`."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else x times a slope: in training random in [lower, upper), else the mean of both."""
+def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
+    """`rrelu`, written into its input."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / sqrt(x); integers give float32."""
 def rsqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1099,11 +1101,11 @@ def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool 
     """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
-def split_copy(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+def split_copy(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """As `split`, but each result is a contiguous copy."""
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of a dimension, of the listed sizes."""
-def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, but each result is a contiguous copy."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square root; integers give float32."""
@@ -1153,7 +1155,7 @@ def tanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `tanh`: overwrites this tensor with the result, and returns it."""
 def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions."""
 def tensordot(a: Any, b: Any, dims: Sizes | None = ..., out: Tensor | None = ...) -> Tensor:
     """Sum of products over some dimensions of two tensors."""
@@ -1161,8 +1163,10 @@ def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | 
     """x where it exceeds the threshold, else `value`; NaN is unchanged."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """As `repeat`; missing leading counts are 1."""
+def to_dlpack(tensor: Any) -> Tensor:
+    """Return a DLPack capsule over a CPU tensor's memory, which other libraries read."""
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """(values, indices) of the k greatest, or least, elements of a dimension, in order."""
+    """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
 def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sum of the diagonal of a matrix; integers give int64."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
@@ -1195,7 +1199,7 @@ def typename(obj: Any) -> str:
     """Return the name of a tensor's legacy type, or of another object's class, with its module."""
 def unbind(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of every index of a dimension."""
-def unbind_copy(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+def unbind_copy(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """As `unbind`, but each result is a contiguous copy."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
     """Split one dimension into several; one size may be -1."""
@@ -1207,11 +1211,11 @@ def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts
     """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
 def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """The indexes in each dimension of a shape, from indexes of its elements in row-major order."""
-def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """As `chunk`, for pieces that may be written in place in a graph."""
-def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """As `split`, for pieces that may be written in place in a graph."""
-def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, for pieces that may be written in place in a graph."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A view with a dimension of size 1 inserted at `dim`."""
@@ -1227,7 +1231,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inner product of two vectors, as `dot`: there are no complex numbers."""
 def view_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """As `view`, but the result is a contiguous copy."""
-def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 0, with vectors as rows."""

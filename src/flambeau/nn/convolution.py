@@ -16,7 +16,7 @@ from .parameter import Parameter, UninitializedParameter
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 PADDINGS = ("valid", "same")
-FUNCTIONS = {
+FUNCTIONS: dict[bool, Any] = {
     False: {1: F.conv1d, 2: F.conv2d, 3: F.conv3d},
     True: {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d},
 }

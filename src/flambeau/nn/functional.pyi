@@ -50,6 +50,8 @@ def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
     """input where it is positive, else alpha * (exp(input / alpha) - 1); inplace: the input is overwritten."""
 def celu_(input: Tensor, alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `celu`: overwrites this tensor with the result, and returns it."""
+def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A copy whose channels, dimension 1, come from the groups in turn: the first of each, the second of each, ..."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -188,6 +190,10 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ...
     """The p-norm of x1 - x2 + eps over the last dimension."""
 def pdist(input: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """The p-norm of the difference of each row and every later one."""
+def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Images whose r * r channels become squares of r by r pixels, for an upscale factor r."""
+def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
+    """The reverse of `pixel_shuffle`: squares of r by r pixels become r * r channels, for a downscale factor r."""
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = ..., full: _bool = ..., size_average: _bool | None = ..., eps: _float = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-likelihood of counts: exp(input) - target * input, or of a rate: input - target * log(input + eps)."""
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -202,8 +208,8 @@ def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ...
     """input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """input where it is positive, else input times a slope: random in training, else the mean of both."""
-def rrelu_(input: Tensor, lower: Any = ..., upper: Any = ..., training: Any = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """In-place version of `rrelu`: overwrites this tensor with the result, and returns it."""
+def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
+    """`rrelu`, written into its input."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """softmax(scale * query @ key^T + mask) @ value."""
 def selu(input: Tensor, inplace: _bool = ...) -> Tensor:

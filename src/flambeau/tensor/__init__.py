@@ -100,7 +100,7 @@ __all__ = [
     "UntypedStorage", "allclose", "arange", "as_tensor", "asarray", "atleast_1d", "atleast_2d", "atleast_3d",
     "bartlett_window", "blackman_window", "block_diag", "broadcast_shapes", "broadcast_tensors", "can_cast",
     "cartesian_prod", "conj", "conj_physical", "empty", "empty_like", "empty_permuted", "empty_strided", "equal", "eye",
-    "finfo", "fork_rng", "from_dlpack", "from_file", "from_numpy", "frombuffer", "full", "full_like",
+    "finfo", "from_dlpack", "from_file", "from_numpy", "frombuffer", "full", "full_like",
     "get_default_dtype", "get_device", "get_rng_state", "hamming_window", "hann_window", "iinfo", "imag", "is_complex",
     "is_conj", "is_distributed", "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size",
     "is_signed", "is_storage", "is_tensor", "isclose", "kaiser_window", "linspace", "logspace", "meshgrid", "newaxis",

@@ -410,7 +410,7 @@ class Tensor:
         """Inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as float64; itself if it is."""
-    def dsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+    def dsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
     @property
     def dtype(self) -> _dtype: ...
@@ -554,7 +554,7 @@ class Tensor:
         """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
         """(hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
-    def hsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+    def hsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
     def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Square root of `input * input + other * other`, without overflow in between."""
@@ -850,7 +850,7 @@ class Tensor:
         """Product of two matrices."""
     def mode(self, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
         """(values, indices) of the most frequent element along a dimension: the least of several, at its last place."""
-    def module_load(self, other: Tensor | Number, assign: _bool = ...) -> Tensor:
+    def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
         """The tensor that `load_state_dict` puts in this one's place: `other` if assign, else a copy in this memory."""
     def moveaxis(self, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
         """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
@@ -875,7 +875,7 @@ class Tensor:
     def mvlgamma_(self, p: _int) -> Self:
         """Logarithm of the multivariate gamma function with dimension p."""
     @property
-    def name(self) -> str | None: ...
+    def name(self) -> Any: ...
     def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Self:
@@ -1088,7 +1088,7 @@ class Tensor:
         """A view of one index of a dimension, without that dimension."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
         """A copy of the input with `src` at one index of a dimension."""
-    def set_(self, source: Sizes = ..., storage_offset: _int = ..., size: Sizes | None = ..., stride: Sequence[_int] = ...) -> Self:
+    def set_(self, source: Any = ..., storage_offset: _int = ..., size: Sizes | None = ..., stride: Sequence[_int] = ...) -> Self:
         """Put this tensor itself over other memory, and return it."""
     def sgn(self, *, out: Tensor | None = ...) -> Tensor:
         """Sign of each value: -1, 0 or 1; 0 for NaN."""
@@ -1138,7 +1138,7 @@ class Tensor:
         """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
     def split(self, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
-    def split_with_sizes(self, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def split_with_sizes(self, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces of a dimension, of the listed sizes."""
     def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """Square root; integers give float32."""
@@ -1158,7 +1158,7 @@ class Tensor:
         """The memory of this tensor as elements of its type; all of it, also for a view."""
     def storage_offset(self) -> _int:
         """How many elements of the storage come before the first element."""
-    def storage_type(self) -> Tensor:
+    def storage_type(self) -> Any:
         """The class of the storages of this tensor's type."""
     @overload
     def stride(self, dim: None = ...) -> tuple[_int, ...]:
@@ -1204,7 +1204,7 @@ class Tensor:
         """Hyperbolic tangent."""
     def tanh_(self) -> Self:
         """Hyperbolic tangent."""
-    def tensor_split(self, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def tensor_split(self, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
@@ -1224,7 +1224,7 @@ class Tensor:
     def tolist(self) -> Any:
         """The values as nested lists."""
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-        """(values, indices) of the k greatest, or least, elements of a dimension, in order."""
+        """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
     def trace(self, *, out: Tensor | None = ...) -> Tensor:
         """Sum of the diagonal of a matrix; integers give int64."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
@@ -1269,11 +1269,11 @@ class Tensor:
         """The distinct elements in order, or with dim the distinct slices.  No NaN equals another."""
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
         """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
-    def unsafe_chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def unsafe_chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """As `chunk`, for pieces that may be written in place in a graph."""
-    def unsafe_split(self, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def unsafe_split(self, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """As `split`, for pieces that may be written in place in a graph."""
-    def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """As `split_with_sizes`, for pieces that may be written in place in a graph."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a dimension of size 1 inserted at `dim`."""
@@ -1296,7 +1296,7 @@ class Tensor:
         """A view with another shape; one size may be -1, which is then inferred."""
     def view_as(self, other: Tensor) -> Tensor:
         """`view` with the shape of another tensor."""
-    def vsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> Tensor:
+    def vsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
     def wait(self) -> Tensor:
         """Wait for the non_blocking copies into this tensor, and return it.  Does nothing for a tensor on a GPU."""
