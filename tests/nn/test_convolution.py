@@ -122,7 +122,7 @@ def test_a_small_network_learns():
     x[y == 1, :, :, :4] += 1
     optimizer = torch.optim.SGD(net.parameters(), lr=0.5)
     losses = []
-    for _ in range(20):
+    for _ in range(60):
         loss = F.cross_entropy(net(x), y)
         optimizer.zero_grad()
         loss.backward()

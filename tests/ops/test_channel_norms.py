@@ -5,7 +5,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.nn import functional as F
-from flambeau.ops.channel_norms import _spread, native_norm, normal_sums
+from flambeau.ops.normalization import _spread, native_norm, normal_sums
 from flambeau.testing import gradgradcheck
 
 RANDOM = np.random.default_rng(5)

@@ -3,7 +3,7 @@
 import pytest
 
 import flambeau as torch
-from flambeau.ops.copied_views import COPIES
+from flambeau.ops.slicing import COPIES
 
 CASES = {
     "as_strided_copy": ((2, 2), (1, 3)), "diagonal_copy": (1,), "expand_copy": ((2, 2, 3),), "narrow_copy": (1, 1, 2),

@@ -5,7 +5,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import dtypes
-from flambeau.ops import radix, sorting
+from flambeau.ops import sorting
 from flambeau.testing import machine
 from tests.conftest import ON_HARDWARE
 
@@ -53,7 +53,7 @@ def bits_of(tensor):
 def test_long_rows_are_sorted_and_selected(dtype, shape, descending):
     values = rows(dtype, shape)
     x = on_gpu(values, dtype)
-    order = np.argsort(radix.keys_of(values, dtype, descending), axis=-1, kind="stable")
+    order = np.argsort(sorting.keys_of(values, dtype, descending), axis=-1, kind="stable")
     found = x.sort(-1, descending)
     assert np.array_equal(found.indices.cpu().numpy(), order)
     expected = np.take_along_axis(bits_of(x), order, 1)

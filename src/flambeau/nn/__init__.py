@@ -32,7 +32,6 @@ from .activation import (
     Tanhshrink,
     Threshold,
 )
-from .adaptive import AdaptiveLogSoftmaxWithLoss
 from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .convolution import (
     Conv1d,
@@ -48,10 +47,10 @@ from .convolution import (
     LazyConvTranspose2d,
     LazyConvTranspose3d,
 )
-from .distance import CosineSimilarity, PairwiseDistance
 from .layers import (
     AlphaDropout,
     Bilinear,
+    ChannelShuffle,
     Dropout,
     Dropout1d,
     Dropout2d,
@@ -63,15 +62,22 @@ from .layers import (
     Identity,
     LayerNorm,
     Linear,
+    PixelShuffle,
+    PixelUnshuffle,
     Unflatten,
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
 )
 from .lazy import (
     LazyLinear,
 )
 from .loss import (
+    AdaptiveLogSoftmaxWithLoss,
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
+    CosineSimilarity,
     CrossEntropyLoss,
     CTCLoss,
     GaussianNLLLoss,
@@ -86,6 +92,7 @@ from .loss import (
     MultiMarginLoss,
     NLLLoss,
     NLLLoss2d,
+    PairwiseDistance,
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
@@ -163,11 +170,6 @@ from .recurrent import (
     RNNCell,
     RNNCellBase,
 )
-from .shuffles import (
-    ChannelShuffle,
-    PixelShuffle,
-    PixelUnshuffle,
-)
 from .transformer import (
     MultiheadAttention,
     Transformer,
@@ -176,7 +178,6 @@ from .transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 from ..parallel.data_parallel import DataParallel  # isort: skip  (it derives from Module)
 from . import parallel, utils  # isort: skip

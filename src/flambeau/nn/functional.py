@@ -12,8 +12,7 @@ from ..core.tensor import TensorBase
 from ..dtypes import int64
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..errors import no_attribute as _no_attribute
-from ..ops.losses import reduced, reduction_of
-from ..ops.margin_losses import check_triplet
+from ..ops.losses import check_triplet, reduced, reduction_of
 from ..ops.operator import REGISTRY
 from ..ops.philox import is_portable
 from ..tensor import checks, factories, functions

@@ -559,3 +559,127 @@ class EmbeddingBag(Module):
         order = "" if self.norm_type == 2 else f", norm_type={self.norm_type}"
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}{limit}{order}, mode={self.mode!r}{padding}"
+
+
+class ChannelShuffle(Module):
+    """Take the channels of several groups in turn.
+
+    Example:
+        >>> torch.nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
+        tensor([0, 2, 1, 3])
+    """
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input: Tensor) -> Tensor:
+        shuffled: Tensor = F.channel_shuffle(input, self.groups)
+        return shuffled
+
+    def extra_repr(self) -> str:
+        return f"groups={self.groups}"
+
+
+class PixelShuffle(Module):
+    """Make squares of pixels of channels: [..., c * r * r, h, w] gives [..., c, h * r, w * r].
+
+    Example:
+        >>> torch.nn.PixelShuffle(2)(torch.zeros(1, 8, 3, 3)).shape
+        torch.Size([1, 2, 6, 6])
+    """
+
+    def __init__(self, upscale_factor: int) -> None:
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        shuffled: Tensor = F.pixel_shuffle(input, self.upscale_factor)
+        return shuffled
+
+    def extra_repr(self) -> str:
+        return f"upscale_factor={self.upscale_factor}"
+
+
+class PixelUnshuffle(Module):
+    """Make channels of squares of pixels: [..., c, h * r, w * r] gives [..., c * r * r, h, w].
+
+    Example:
+        >>> torch.nn.PixelUnshuffle(2)(torch.zeros(1, 2, 6, 6)).shape
+        torch.Size([1, 8, 3, 3])
+    """
+
+    def __init__(self, downscale_factor: int) -> None:
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        shuffled: Tensor = F.pixel_unshuffle(input, self.downscale_factor)
+        return shuffled
+
+    def extra_repr(self) -> str:
+        return f"downscale_factor={self.downscale_factor}"
+
+
+class Upsample(Layer):
+    """Resample the spatial dimensions: see `nn.functional.interpolate` for size, scale_factor, mode and the options.
+
+    Shapes: input [n, c, *]; the result [n, c, *sizes].
+    Example:
+        >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+        tensor([[[1., 1., 2., 2.]]])
+    """
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.name = type(self).__name__
+        self.size = size
+        if isinstance(scale_factor, tuple):
+            self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
+        else:
+            self.scale_factor = float(scale_factor) if scale_factor else None
+        self.mode = mode
+        self.align_corners = align_corners
+        self.recompute_scale_factor = recompute_scale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.interpolate(
+            input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
+        )
+
+    def extra_repr(self) -> str:
+        size = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
+        return f"{size}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """Upsample of mode "nearest".
+
+    Shapes: input [n, c, h, w]; the result [n, c, *sizes].
+    Example:
+        >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 3)).shape
+        torch.Size([1, 1, 4, 6])
+    """
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Upsample of mode "bilinear" with aligned corners.
+
+    Shapes: input [n, c, h, w]; the result [n, c, *sizes].
+    Example:
+        >>> torch.nn.UpsamplingBilinear2d(size=(4, 5))(torch.ones(1, 1, 2, 3)).shape
+        torch.Size([1, 1, 4, 5])
+    """
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

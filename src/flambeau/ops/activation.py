@@ -8,16 +8,16 @@ from math import sqrt as root
 from typing import Any
 
 from .. import dtypes
-from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError
+from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
 from ..host import np, special
 from ..library_operation import GELU_CUBIC, ROOT_2_OVER_PI, gelu_tanh_of, gelu_tanh_term
 from ..strides import wrap_dim
 from .arithmetic import abs as absolute
 from .compare import where
 from .elementary import exp, floating_function, numeric_function
-from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, composite
-from .pointwise import Pointwise, floating_only, numpy_type, pointwise, promoted
-from .samples import no_floats, singles
+from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
+from .pointwise import Pointwise, floating_only, numbers, numpy_type, pointwise, promoted
+from .samples import NUMERIC_TYPES, no_floats, one_bool, singles
 
 ONE_OVER_ROOT_2 = 1 / root(2)
 ONE_OVER_ROOT_2_PI = 1 / root(2 * pi)
@@ -465,3 +465,525 @@ def glu(input: Operand, dim: int = -1) -> Any:
         )
     narrow = REGISTRY["narrow"]
     return narrow(input, at, 0, size // 2) * sigmoid(narrow(input, at, size // 2, size // 2))
+
+
+SIGNED_TYPES = tuple(dtype for dtype in NUMERIC_TYPES if dtype.is_signed)
+
+# functions with a slope below 0
+
+
+def _slope_samples() -> Iterator[Sample]:
+    for sample in slopes():
+        yield Sample((*sample.args, 0.25))
+    yield Sample((Array((2, 3)), Array((2, 3), seed=1), Array((1, 3), 0.1, 0.9, seed=2)))
+
+
+@backward("input > 0 ? upstream : upstream * negative_slope", samples=_slope_samples, factor="negative_slope")
+def leaky_relu_backward(upstream: Operand, input: Operand, negative_slope: Value) -> Any:
+    """The gradient of leaky_relu."""
+    array: Any = upstream
+    return np.where(np.greater(input, 0), array, array * negative_slope)
+
+
+@leaky_relu_backward.derivative(only_for={"upstream": "negative_slope"})
+def _(grad: Any, upstream: Any, input: Any, negative_slope: Any, needs: Any) -> Any:
+    by_slope = where(input > 0, 0, grad * upstream) if needs[2] else None
+    return leaky_relu_backward(grad, input, negative_slope), None, by_slope
+
+
+def _leaks() -> Iterator[Sample]:
+    yield from singles()
+    yield Sample((Array((3, 4)), 0.25))
+    yield Sample((Array((2, 3, 4)), Array((3, 1), 0.1, 0.9, seed=1)))
+
+
+def _no_leak() -> Iterator[ErrorSample]:
+    yield from no_floats()
+    yield ErrorSample((Array((3, 4)), Array((3,))), ShapeError, r"shapes \[3, 4\] and \[3\] do not broadcast")
+
+
+@activation("input > 0 ? input : input * negative_slope", 2.0, samples=_leaks, errors=_no_leak, factor="negative_slope")
+def leaky_relu(input: Operand, negative_slope: Value = 0.01) -> Any:
+    """x where it is positive, else x * negative_slope.
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
+        tensor([-0.1000,  2.0000])
+    """
+    array: Any = input
+    if np.ndim(negative_slope) == 0 and 0 < negative_slope <= 1:  # two passes; infinity times 0 would be NaN
+        return np.maximum(array, array * negative_slope)
+    return np.where(array > 0, array, array * negative_slope)
+
+
+@leaky_relu.derivative
+def _(grad: Any, input: Any, negative_slope: Any, needs: Any) -> Any:
+    by_slope = where(input > 0, 0, grad * input) if needs[1] else None
+    return leaky_relu_backward(grad, input, negative_slope), by_slope
+
+
+def _channels() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((1,), 0.1, 0.9, seed=1)))
+    yield Sample((Array((2, 3, 4)), Array((3,), 0.1, 0.9, seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), Array((3,), 0.1, 0.9, seed=1)))
+    yield Sample((Array((2, 3), layout="strided"), Array((), 0.1, 0.9, seed=1)))
+    yield Sample((Array((0, 3)), Array((3,), 0.1, 0.9, seed=1)))
+
+
+def _wrong_channels() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), Array((2,))), ShapeError, "weight has 2 elements, the input has 3 channels")
+    yield ErrorSample((Array((2, 3)), Array((1, 3))), ShapeError, r"0 or 1 dimensions, got shape \[1, 3\]")
+    yield ErrorSample((Array((2,)), Array((1,), dtype="float64")), DtypeError, "got float32 and float64")
+
+
+@composite(samples=_channels, errors=_wrong_channels, dtypes=dtypes.FLOATING_TYPES)
+def prelu(input: Operand, weight: Operand) -> Any:
+    """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1).
+
+    Shapes: weight [channels], [1] or []; the result has the input's shape.
+    Host:   returns at once.
+    Raises: DtypeError if the types differ, ShapeError for another number of weights.
+    Example:
+        >>> torch.prelu(torch.tensor([[-1.0, -1.0]]), torch.tensor([0.1, 0.5]))
+        tensor([[-0.1000, -0.5000]])
+    """
+    if input.dtype is not weight.dtype:
+        raise DtypeError(
+            f"input and weight must have the same type, got {input.dtype.name} and {weight.dtype.name}",
+            hint=f"convert one, as in weight.to(torch.{input.dtype.name})",
+            operator="prelu",
+        )
+    if len(weight.shape) > 1:
+        raise ShapeError(
+            f"weight must have 0 or 1 dimensions, got shape {list(weight.shape)}",
+            hint="flatten it with reshape(-1)",
+            operator="prelu",
+        )
+    if weight.numel() == 1:
+        return leaky_relu(input, weight.reshape(()))
+    channels = input.shape[1] if len(input.shape) > 1 else 1
+    if weight.numel() != channels:
+        raise ShapeError(
+            f"weight has {weight.numel()} elements, the input has {channels} channels: Mismatch of parameter numbers "
+            f"and input channel size; its shape is {list(input.shape)}",
+            hint="channels are dimension 1",
+            operator="prelu",
+        )
+    return leaky_relu(input, weight.reshape((channels, *[1] * (len(input.shape) - 2))))
+
+
+def _random_leaks() -> Iterator[Sample]:
+    yield from singles()
+    yield Sample((Array((3, 4)), 0.1, 0.3, True))
+
+
+def _wrong_leaks() -> Iterator[ErrorSample]:
+    yield from no_floats()
+    yield ErrorSample((Array((3,)), 0.5, 0.25), ValueRangeError, "lower must not exceed upper, got 0.5 and 0.25")
+
+
+@composite(samples=_random_leaks, errors=_wrong_leaks, dtypes=dtypes.FLOATING_TYPES, method=False)
+def rrelu(
+    input: Operand, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
+) -> Any:
+    """x where it is positive, else x times a slope: in training random in [lower, upper), else the mean of both.
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for integers; ValueRangeError if lower exceeds upper.
+    Example:
+        >>> torch.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
+        tensor([-0.5000,  2.0000])
+    """
+    return leaky_relu(input, random_slope(input, lower, upper, training, generator))
+
+
+def random_slope(input: Any, lower: float, upper: float, training: bool, generator: Any) -> Any:
+    """The slope of `rrelu`: a tensor in training, else a number.  Raises ValueRangeError if lower exceeds upper."""
+    if not lower <= upper:
+        raise ValueRangeError(
+            f"lower must not exceed upper, got {lower} and {upper}",
+            hint="Lower bound should be less than or equal to the upper bound",
+            operator="rrelu",
+        )
+    return REGISTRY["uniform"](input, lower, upper, generator) if training else (lower + upper) / 2
+
+
+def _curves() -> Iterator[Sample]:
+    for sample in slopes():
+        upstream, input = sample.args
+        yield Sample((upstream, input, 1.5, 1.25, 0.5))
+
+
+@backward(
+    "input > 0 ? upstream * scale : upstream * (input_scale * alpha * scale * exp(input * input_scale))",
+    samples=_curves,
+)
+def elu_backward(upstream: Operand, input: Operand, alpha: float, scale: float, input_scale: float) -> Any:
+    """The gradient of elu."""
+    bend = input_scale * alpha * scale * np.exp(np.minimum(input, 0) * input_scale)
+    return upstream * np.where(np.greater(input, 0), scale, bend)
+
+
+@elu_backward.derivative
+def _(grad: Any, upstream: Any, input: Any, alpha: Any, scale: Any, input_scale: Any, needs: Any) -> Any:
+    by_input = None
+    if needs[1]:
+        bend = exp(input * input_scale) * (input_scale * input_scale * alpha * scale)
+        by_input = where(input >= 0, 0, grad * upstream * bend)
+    return elu_backward(grad, input, alpha, scale, input_scale), by_input
+
+
+def _elus() -> Iterator[Sample]:
+    yield from singles()
+    yield Sample((Array((3, 4)), 1.5, 1.25, 0.5))
+
+
+@activation("input > 0 ? input * scale : expm1(input * input_scale) * (alpha * scale)", 10.0, samples=_elus)
+def elu(input: Operand, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
+    """x where it is positive, else alpha * (exp(x) - 1).
+
+    scale: a factor of the result;  input_scale: a factor of x where it is negative.
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.nn.functional.elu(torch.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
+    array: Any = input
+    bend = np.expm1(np.minimum(array, 0) * input_scale) * (alpha * scale)
+    return np.where(array > 0, array * scale, bend)
+
+
+@elu.derivative
+def _(grad: Any, input: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    return elu_backward(grad, input, alpha, scale, input_scale)
+
+
+def _celus() -> Iterator[Sample]:
+    yield from singles()
+    yield Sample((Array((3, 4)), 0.5))
+
+
+def _no_celus() -> Iterator[ErrorSample]:
+    yield from no_floats()
+    yield ErrorSample((Array((3,)), 0), ValueRangeError, "alpha cannot be 0")
+
+
+@operator(samples=_celus, errors=_no_celus, dtypes=dtypes.FLOATING_TYPES, method=False)
+def celu(call: Call, input: Operand, alpha: float = 1.0) -> Any:
+    """x where it is positive, else alpha * (exp(x / alpha) - 1).
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for integers; ValueRangeError if alpha is 0.
+    Example:
+        >>> torch.celu(torch.tensor([-1.0, 2.0]), 0.5)
+        tensor([-0.4323,  2.0000])
+    """
+    if alpha == 0:
+        raise ValueRangeError("alpha cannot be 0", hint="1.0 is the default", operator="celu")
+    return elu.lower(call, input, alpha, 1.0, 1.0 / alpha)
+
+
+@celu.derivative
+def _(grad: Any, input: Any, alpha: Any) -> Any:
+    return elu_backward(grad, input, alpha, 1.0, 1.0 / alpha)
+
+
+# Klambauer et al., "Self-Normalizing Neural Networks" (2017): a mean of 0 and a variance of 1 are kept
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+@operator(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES, method=False)
+def selu(call: Call, input: Operand) -> Any:
+    """1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1.
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.selu(torch.tensor([-1.0, 2.0]))
+        tensor([-1.1113,  2.1014])
+    """
+    return elu.lower(call, input, SELU_ALPHA, SELU_SCALE, 1.0)
+
+
+@selu.derivative
+def _(grad: Any, input: Any) -> Any:
+    return elu_backward(grad, input, SELU_ALPHA, SELU_SCALE, 1.0)
+
+
+# bounded functions, and those that are 0 around 0
+
+
+def _bounded_slopes() -> Iterator[Sample]:
+    for sample in slopes():
+        yield Sample((*sample.args, -1.0, 0.75))
+
+
+@backward("input > min_val && input < max_val ? upstream : 0", samples=_bounded_slopes)
+def hardtanh_backward(upstream: Operand, input: Operand, min_val: float, max_val: float) -> Any:
+    """The gradient of hardtanh: 0 at the bounds and beyond."""
+    return np.where(np.greater(input, min_val) & np.less(input, max_val), upstream, 0)
+
+
+@hardtanh_backward.derivative
+def _(grad: Any, input: Any, min_val: Any, max_val: Any) -> Any:
+    return hardtanh_backward(grad, input, min_val, max_val), None
+
+
+def _bounds() -> Iterator[Sample]:
+    yield from singles()
+    yield Sample((Array((3, 4)), -1, 1))
+    yield Sample((Array((3, 4)), 0, 1.5))
+
+
+def _wrong_bounds() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "bool operands are not supported")
+    yield ErrorSample((Array((3,)), 1, -1), ArgumentError, "min_val cannot be greater than max_val, got 1 and -1")
+    yield ErrorSample((Array((3,), dtype="uint8"), -1, 1), DtypeError, "uint8 has no negative min_val, got -1")
+
+
+class Hardtanh(Pointwise):
+    """hardtanh, which checks its bounds."""
+
+    def lower(self, call: Any, input: Any, min_val: Any = -1.0, max_val: Any = 1.0) -> Any:
+        if min_val > max_val:
+            raise ArgumentError(
+                f"min_val cannot be greater than max_val, got {min_val} and {max_val}",
+                hint="exchange them",
+                operator="hardtanh",
+            )
+        if not input.dtype.is_signed and input.dtype is not dtypes.bool_ and min_val < 0:
+            raise DtypeError(
+                f"{input.dtype.name} has no negative min_val, got {min_val}", hint="pass 0", operator="hardtanh"
+            )
+        return super().lower(call, input, min_val, max_val)
+
+
+def _hardtanh(input: Operand, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """x limited to [min_val, max_val].  NaN is unchanged.
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: ArgumentError if min_val is above max_val, DtypeError for bool.
+    Example:
+        >>> torch.nn.functional.hardtanh(torch.tensor([-2.0, 0.5, 2.0]))
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
+    return np.minimum(np.maximum(input, min_val), max_val)
+
+
+hardtanh = Hardtanh(
+    _hardtanh, numbers, "smaller(larger(input, min_val), max_val)", 2.0, samples=_bounds, errors=_wrong_bounds,
+    dtypes=SIGNED_TYPES, method=False, function=False, name="hardtanh",
+)  # fmt: skip
+
+
+@hardtanh.derivative
+def _(grad: Any, input: Any, min_val: Any, max_val: Any) -> Any:
+    return hardtanh_backward(grad, input, min_val, max_val)
+
+
+@operator(samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES, method=False, function=False)
+def relu6(call: Call, input: Operand) -> Any:
+    """x limited to [0, 6].
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for bool.
+    Example:
+        >>> torch.nn.functional.relu6(torch.tensor([-2.0, 0.5, 8.0]))
+        tensor([0.0000, 0.5000, 6.0000])
+    """
+    return hardtanh.lower(call, input, 0.0, 6.0)
+
+
+@relu6.derivative
+def _(grad: Any, input: Any) -> Any:
+    return hardtanh_backward(grad, input, 0.0, 6.0)
+
+
+@activation("smaller(larger(input + 3, (decltype(input))0), (decltype(input))6) / 6")
+def hardsigmoid(input: Operand) -> Any:
+    """(x + 3) / 6 limited to [0, 1].
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.nn.functional.hardsigmoid(torch.tensor([-4.0, 0.0, 1.5]))
+        tensor([0.0000, 0.5000, 0.7500])
+    """
+    return np.minimum(np.maximum(input + 3, 0), 6) / 6
+
+
+@hardsigmoid.derivative
+def _(grad: Any, input: Any) -> Any:
+    return hardtanh_backward(grad * (1 / 6), input, -3.0, 3.0)
+
+
+@backward("input >= 3 ? upstream : input <= -3 ? 0 : upstream * (input / 3 + (decltype(input))0.5)")
+def hardswish_backward(upstream: Operand, input: Operand) -> Any:
+    """The gradient of hardswish."""
+    array: Any = input
+    slope = np.where(array >= 3, 1, array / 3 + numpy_type(array).type(0.5))
+    return upstream * np.where(array <= -3, 0, slope)
+
+
+@hardswish_backward.derivative
+def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
+    by_input = hardtanh_backward(grad * upstream * (1 / 3), input, -3.0, 3.0) if needs[1] else None
+    return hardswish_backward(grad, input), by_input
+
+
+@activation("input * smaller(larger(input + 3, (decltype(input))0), (decltype(input))6) / 6")
+def hardswish(input: Operand) -> Any:
+    """x * (x + 3) / 6 between -3 and 3, 0 below and x above.
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.nn.functional.hardswish(torch.tensor([-1.0, 1.0, 4.0]))
+        tensor([-0.3333,  0.6667,  4.0000])
+    """
+    return input * np.minimum(np.maximum(input + 3, 0), 6) / 6
+
+
+@hardswish.derivative
+def _(grad: Any, input: Any) -> Any:
+    return hardswish_backward(grad, input)
+
+
+def _outer_slopes() -> Iterator[Sample]:
+    for sample in slopes():
+        yield Sample((*sample.args, 0.5))
+
+
+@backward("input < -lambd || input > lambd ? upstream : 0", samples=_outer_slopes)
+def shrink_backward(upstream: Operand, input: Operand, lambd: float) -> Any:
+    """The gradient of hardshrink and softshrink: 0 from -lambd to lambd."""
+    return np.where(np.greater(np.abs(input), lambd), upstream, 0)
+
+
+@shrink_backward.derivative
+def _(grad: Any, input: Any, lambd: Any) -> Any:
+    return shrink_backward(grad, input, lambd), None
+
+
+def _shrinks() -> Iterator[Sample]:
+    yield from singles()
+    yield Sample((Array((3, 4)), 0.75))
+
+
+@activation("input >= -lambd && input <= lambd ? 0 : input", 2.0, samples=_shrinks, function=True, method=True)
+def hardshrink(input: Operand, lambd: float = 0.5) -> Any:
+    """0 from -lambd to lambd, else x.
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.hardshrink(torch.tensor([-1.0, 0.25, 2.0]))
+        tensor([-1.,  0.,  2.])
+    """
+    return np.where(np.less_equal(np.abs(input), lambd), 0, input)
+
+
+@hardshrink.derivative
+def _(grad: Any, input: Any, lambd: Any) -> Any:
+    return shrink_backward(grad, input, lambd)
+
+
+class Softshrink(Pointwise):
+    """softshrink, which checks its bound."""
+
+    def lower(self, call: Any, input: Any, lambd: Any = 0.5) -> Any:
+        if not lambd >= 0:
+            raise ValueRangeError(
+                f"lambda must not be negative, got lambd={lambd}", hint="pass 0 or more", operator="softshrink"
+            )
+        return super().lower(call, input, lambd)
+
+
+def _wrong_shrinks() -> Iterator[ErrorSample]:
+    yield from no_floats()
+    yield ErrorSample((Array((3,)), -1.0), ValueRangeError, "lambda must not be negative, got lambd=-1.0")
+
+
+def _softshrink(input: Operand, lambd: float = 0.5) -> Any:
+    """x - lambd above lambd, x + lambd below -lambd, else 0.
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for integers, ValueRangeError for a negative lambd.
+    Example:
+        >>> torch.nn.functional.softshrink(torch.tensor([-1.0, 0.25, 2.0]))
+        tensor([-0.5000,  0.0000,  1.5000])
+    """
+    array: Any = input
+    return np.where(array > lambd, array - lambd, np.where(array < -lambd, array + lambd, array * 0))
+
+
+softshrink = Softshrink(
+    _softshrink, floating_only, "input > lambd ? input - lambd : input < -lambd ? input + lambd : input * 0", 3.0,
+    samples=_shrinks, errors=_wrong_shrinks, dtypes=dtypes.FLOATING_TYPES, method=False, function=False,
+    name="softshrink",
+)  # fmt: skip
+
+
+@softshrink.derivative
+def _(grad: Any, input: Any, lambd: Any) -> Any:
+    return shrink_backward(grad, input, lambd)
+
+
+def _threshold_slopes() -> Iterator[Sample]:
+    for sample in slopes():
+        yield Sample((*sample.args, 0.25))
+
+
+@backward("input <= threshold ? 0 : upstream", samples=_threshold_slopes)
+def threshold_backward(upstream: Operand, input: Operand, threshold: float) -> Any:
+    """The gradient of threshold."""
+    return np.where(np.less_equal(input, threshold), 0, upstream)
+
+
+@threshold_backward.derivative
+def _(grad: Any, input: Any, threshold: Any) -> Any:
+    return threshold_backward(grad, input, threshold), None
+
+
+def _thresholds() -> Iterator[Sample]:
+    return (Sample((*sample.args, 1, 3)) for sample in singles())
+
+
+def _bool_threshold() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,), dtype="bool"), 0, 1), DtypeError, "bool operands are not supported")
+
+
+@pointwise(
+    dtype=numbers, cuda="input <= threshold ? value : input", samples=_thresholds, errors=_bool_threshold,
+    dtypes=NUMERIC_TYPES, inplace=False, method=False,
+)  # fmt: skip
+def threshold(input: Operand, threshold: float, value: float) -> Any:
+    """x where it exceeds the threshold, else `value`; NaN is unchanged.
+
+    Shapes: as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for bool.
+    Example:
+        >>> torch.threshold(torch.tensor([-1.0, 0.5, 2.0]), 0.5, 7.0)
+        tensor([7., 7., 2.])
+    """
+    return np.where(np.less_equal(input, threshold), value, input)
+
+
+@threshold.derivative
+def _(grad: Any, input: Any, threshold: Any) -> Any:
+    return threshold_backward(grad, input, threshold)

@@ -12,8 +12,7 @@ from ..dtypes import dtype
 from ..errors import IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import Kernel, Pointer, Scalar
-from .grids import check_tensors
-from .join import cat
+from .join import cat, check_tensors
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over
 from .slicing import Dense, diagonal, embed

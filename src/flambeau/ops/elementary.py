@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from math import log as log_of_number
 from math import pi
 from math import sqrt as root
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import dtypes
+from ..dtypes import bool_, dtype, int32
 from ..errors import DtypeError
 from ..host import np, special
+from .arithmetic import pow_, rsqrt
+from .compare import isfinite, masked_fill, where
 from .copies import fill
-from .operator import Array, ErrorSample, Operand, Sample, Value
-from .pointwise import Pointwise, floating_only, numbers, numpy_type, pointwise, to_float
-from .samples import NUMERIC_TYPES, no_floats, one_bool, positives, singles, unbroadcastable
+from .operator import Array, ErrorSample, Operand, Sample, Value, composite
+from .pointwise import Pointwise, Types, common_type, floating_only, numbers, numpy_type, pointwise, promoted, to_float
+from .samples import NUMERIC_TYPES, no_floats, one_bool, pairs, positives, singles, unbroadcastable
 
 TWO_OVER_ROOT_PI = 2 / root(pi)
 LOG_2, LOG_10 = log_of_number(2), log_of_number(10)
@@ -405,3 +408,680 @@ def round(input: Operand, *, decimals: int = 0) -> Any:
 
 for _each in (floor, ceil, trunc, round):
     _each.derivative(lambda grad: fill(grad, 0))
+
+
+DEGREES = 180 / pi  # of one radian
+
+
+def _near() -> Iterator[Sample]:
+    """As `singles`, away from the poles of the tangent."""
+    return (Sample((sample.args[0]._replace(low=-1.2, high=1.2),)) for sample in singles())
+
+
+def _above_one() -> Iterator[Sample]:
+    return (Sample((sample.args[0]._replace(low=1.5, high=4.0),)) for sample in singles())
+
+
+# trigonometric functions
+
+
+@floating_function("sin(input)")
+def sin(input: Operand) -> Any:
+    """Sine.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.sin(torch.tensor([0.0, 3.14159265 / 6]))
+        tensor([0.0000, 0.5000])
+    """
+    return np.sin(input)
+
+
+@sin.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * cos(input)
+
+
+@floating_function("cos(input)")
+def cos(input: Operand) -> Any:
+    """Cosine.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.cos(torch.tensor([0.0, 3.14159265 / 3]))
+        tensor([1.0000, 0.5000])
+    """
+    return np.cos(input)
+
+
+@cos.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * -sin(input)
+
+
+@floating_function("tan(input)", _near)
+def tan(input: Operand) -> Any:
+    """Tangent.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.tan(torch.tensor([0.0, 3.14159265 / 4]))
+        tensor([0., 1.])
+    """
+    return np.tan(input)
+
+
+@tan.derivative
+def _(grad: Any, out: Any) -> Any:
+    return grad * (out * out + 1)
+
+
+@floating_function("asin(input)", inner)
+def asin(input: Operand) -> Any:
+    """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1].
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.asin(torch.tensor([0.0, 1.0, 2.0]))
+        tensor([0.0000, 1.5708,    nan])
+    """
+    return np.arcsin(input)
+
+
+@asin.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * rsqrt(1 - input * input)
+
+
+@floating_function("acos(input)", inner)
+def acos(input: Operand) -> Any:
+    """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1].
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.acos(torch.tensor([0.0, 1.0, 2.0]))
+        tensor([1.5708, 0.0000,    nan])
+    """
+    return np.arccos(input)
+
+
+@acos.derivative
+def _(grad: Any, input: Any) -> Any:
+    return -grad * rsqrt(1 - input * input)
+
+
+@floating_function("atan(input)")
+def atan(input: Operand) -> Any:
+    """Inverse of the tangent, in [-pi/2, pi/2].
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.atan(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7854])
+    """
+    return np.arctan(input)
+
+
+@atan.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad / (input * input + 1)
+
+
+# hyperbolic functions
+
+
+@floating_function("sinh(input)")
+def sinh(input: Operand) -> Any:
+    """Hyperbolic sine.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.sinh(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.1752])
+    """
+    return np.sinh(input)
+
+
+@sinh.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * cosh(input)
+
+
+@floating_function("cosh(input)")
+def cosh(input: Operand) -> Any:
+    """Hyperbolic cosine.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.cosh(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 1.5431])
+    """
+    return np.cosh(input)
+
+
+@cosh.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * sinh(input)
+
+
+@floating_function("asinh(input)")
+def asinh(input: Operand) -> Any:
+    """Inverse of the hyperbolic sine.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.asinh(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8814])
+    """
+    return np.arcsinh(input)
+
+
+@asinh.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * rsqrt(input * input + 1)
+
+
+@floating_function("acosh(input)", _above_one)
+def acosh(input: Operand) -> Any:
+    """Inverse of the hyperbolic cosine; NaN below 1.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.acosh(torch.tensor([1.0, 2.0]))
+        tensor([0.0000, 1.3170])
+    """
+    return np.arccosh(input)
+
+
+@acosh.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * rsqrt(input * input - 1)
+
+
+@floating_function("atanh(input)", inner)
+def atanh(input: Operand) -> Any:
+    """Inverse of the hyperbolic tangent; NaN outside [-1, 1].
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.atanh(torch.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.5493,    inf])
+    """
+    return np.arctanh(input)
+
+
+@atanh.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad / (1 - input * input)
+
+
+# angles
+
+
+def _points() -> Iterator[Sample]:
+    """As `pairs`, away from the point (0, 0)."""
+    yield Sample((Array((3, 4)), Array((3, 4), 0.5, 3, seed=1)))
+    yield Sample((Array((3, 1)), Array((4,), -3, -0.5, seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), 0.5, 3, layout="strided", seed=1)))
+    yield Sample((Array((0, 3)), Array((3,), seed=1)))
+    yield Sample((Array(()), Array((), 1, 2)))
+
+
+def _no_points() -> Iterator[ErrorSample]:
+    yield from unbroadcastable()
+    integers = Array((3,), dtype="int64")
+    yield ErrorSample((integers, integers), DtypeError, "operands must be floating point, got int64")
+
+
+@pointwise(
+    dtype=to_float, cuda="atan2(input, other)", samples=_points, errors=unbroadcastable, dtypes=dtypes.ALL, cost=20.0
+)
+def atan2(input: Operand, other: Operand) -> Any:
+    """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.atan2(torch.tensor([1.0, 1.0, -1.0]), torch.tensor([1.0, -1.0, -1.0]))
+        tensor([ 0.7854,  2.3562, -2.3562])
+    """
+    return np.arctan2(input, other)
+
+
+@atan2.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    slope = grad / (input * input + other * other)
+    slope = where((input == 0).logical_and(other == 0), 0, slope)
+    return slope * other if needs[0] else None, slope * -input if needs[1] else None
+
+
+@pointwise(
+    dtype=floating_only, cuda="hypot(input, other)", samples=_points, errors=_no_points, dtypes=dtypes.FLOATING_TYPES,
+    cost=8.0,
+)  # fmt: skip
+def hypot(input: Operand, other: Operand) -> Any:
+    """Square root of `input * input + other * other`, without overflow in between.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))
+        tensor([5.])
+    """
+    return np.hypot(input, other)
+
+
+@hypot.derivative
+def _(grad: Any, out: Any, input: Any, other: Any, needs: Any) -> Any:
+    return grad * (input / out) if needs[0] else None, grad * (other / out) if needs[1] else None
+
+
+@floating_function("input * (decltype(input))57.29577951308232", cost=1.0)
+def rad2deg(input: Operand) -> Any:
+    """An angle in radians converted to degrees; integers give float32.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.rad2deg(torch.tensor([0.0, 3.14159265]))
+        tensor([  0., 180.])
+    """
+    return input * numpy_type(input).type(DEGREES)
+
+
+@rad2deg.derivative
+def _(grad: Any) -> Any:
+    return grad * DEGREES
+
+
+@floating_function("input * (decltype(input))0.017453292519943295", cost=1.0)
+def deg2rad(input: Operand) -> Any:
+    """An angle in degrees converted to radians; integers give float32.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.deg2rad(torch.tensor([0, 180]))
+        tensor([0.0000, 3.1416])
+    """
+    return input * numpy_type(input).type(1 / DEGREES)
+
+
+@deg2rad.derivative
+def _(grad: Any) -> Any:
+    return grad * (1 / DEGREES)
+
+
+@floating_function("sinc_of(input)")
+def sinc(input: Operand) -> Any:
+    """sin(pi x) / (pi x), and 1 at 0; integers give float32.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.sinc(torch.tensor([0.0, 0.5, 1.0]))
+        tensor([ 1.0000e+00,  6.3662e-01, -2.7828e-08])
+    """
+    angle = input * numpy_type(input).type(pi)
+    return np.where(angle == 0, 1, np.sin(angle) / angle)
+
+
+@sinc.derivative
+def _(grad: Any, input: Any, out: Any) -> Any:
+    return where(input == 0, 0, grad * ((cos(input * pi) - out) / input))
+
+
+LARGEST = {
+    dtypes.float16: 65504.0, dtypes.bfloat16: 3.3895313892515355e38, dtypes.float32: 3.4028234663852886e38,
+    dtypes.float64: 1.7976931348623157e308,
+}  # fmt: skip
+
+
+def _tensors() -> Iterator[Sample]:
+    """Two tensors: dense, broadcast, strided, empty, zero-dimensional."""
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
+    yield Sample((Array((3, 1)), Array((4,), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), layout="strided", seed=1)))
+    yield Sample((Array((0, 3)), Array((3,), seed=1)))
+    yield Sample((Array(()), Array((), seed=1)))
+
+
+# signs
+
+
+def _signs() -> Iterator[Sample]:
+    return (sample for sample in pairs() if hasattr(sample.args[0], "shape"))
+
+
+@pointwise(dtype=to_float, cuda="copysign(input, other)", samples=_signs, errors=unbroadcastable, dtypes=dtypes.ALL)
+def copysign(input: Operand, other: Value) -> Any:
+    """The magnitude of `input` with the sign of `other`; integers give float32.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.copysign(torch.tensor([1.0, -2.0]), torch.tensor([-0.0, 3.0]))
+        tensor([-1.,  2.])
+    """
+    return np.copysign(input, other)
+
+
+@copysign.derivative
+def _(grad: Any, out: Any, input: Any, needs: Any) -> Any:
+    by_input = grad * where(input == 0, 0, out / input) if needs[0] else None
+    return by_input, fill(grad, 0) if needs[1] else None
+
+
+@floating_function(
+    "is_nan(input) ? input : input < 0 ? (decltype(input))3.141592653589793 : 0", cost=1.0, inplace=False
+)
+def angle(input: Operand) -> Any:
+    """The angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.angle(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([3.1416, 0.0000, 0.0000])
+    """
+    number = numpy_type(input).type
+    return np.where(np.isnan(input), input, np.where(np.less(input, 0), number(pi), number(0)))
+
+
+angle.derivative(lambda grad: fill(grad, 0))
+angle.inplace = False
+
+
+def _same_type(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    if types[0] is not types[1]:
+        raise DtypeError(
+            f"input and values must have the same type, got {types[0].name} and {types[1].name}",
+            hint=f"convert one, as in values.to(torch.{types[0].name})",
+            operator=name,
+        )
+    return promoted(name, types, common)
+
+
+def _two_types() -> Iterator[ErrorSample]:
+    yield from unbroadcastable()
+    yield ErrorSample((Array((3,)), Array((3,), dtype="int64")), DtypeError, "same type, got float32 and int64")
+
+
+@pointwise(
+    dtype=_same_type, cuda="input == 0 ? values : (decltype(input))(input > 0)", samples=_tensors, errors=_two_types,
+    dtypes=dtypes.ALL, differentiable=False,
+)  # fmt: skip
+def heaviside(input: Operand, values: Operand) -> Any:
+    """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError if the types differ.
+    Example:
+        >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+    return np.where(np.equal(input, 0), values, np.greater(input, 0).astype(numpy_type(input)))
+
+
+# mantissas, exponents, neighbours
+
+
+@pointwise(
+    dtype=floating_only, cuda="mantissa_of(input)", samples=singles, dtypes=dtypes.FLOATING_TYPES, inplace=False,
+    method=False, function=False,
+)  # fmt: skip
+def frexp_mantissa(input: Operand) -> Any:
+    """The mantissa of `frexp`."""
+    return np.frexp(input)[0]
+
+
+@frexp_mantissa.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad / pow_(2.0, frexp_exponent(input))
+
+
+def _to_exponents(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    return floating_only(name, types, common)[0], int32
+
+
+@pointwise(
+    dtype=_to_exponents, cuda="exponent_of(input)", samples=singles, dtypes=dtypes.FLOATING_TYPES, inplace=False,
+    method=False, function=False, differentiable=False,
+)  # fmt: skip
+def frexp_exponent(input: Operand) -> Any:
+    """The exponent of `frexp`."""
+    return np.frexp(input)[1]
+
+
+class MantissaAndExponent(NamedTuple):
+    """The results of `frexp`."""
+
+    mantissa: Any
+    exponent: Any
+
+
+@composite(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES, takes_out=False)
+def frexp(input: Operand) -> Any:
+    """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32.
+
+    Shapes: both as the input's.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.frexp(torch.tensor([0.0, 3.0, -8.0]))
+        MantissaAndExponent(mantissa=tensor([ 0.0000,  0.7500, -0.5000]), exponent=tensor([0, 2, 4], dtype=torch.int32))
+    """
+    return MantissaAndExponent(frexp_mantissa(input), frexp_exponent(input))
+
+
+def _exponents() -> Iterator[Sample]:
+    for sample in _tensors():
+        first, second = sample.args
+        yield Sample((first, second._replace(low=-3, high=4)))
+
+
+@pointwise(dtype=to_float, cuda="input * exp2(other)", samples=_exponents, errors=unbroadcastable, dtypes=dtypes.ALL)
+def ldexp(input: Operand, other: Operand) -> Any:
+    """`input * 2 ** other`; integers give float32.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([4, -1]))
+        tensor([16.0000,  1.5000])
+    """
+    return input * np.exp2(other)
+
+
+@ldexp.derivative(only_for={"other": "input"})
+def _(grad: Any, out: Any, other: Any, needs: Any) -> Any:
+    return grad * exp2(other) if needs[0] else None, grad * out * LOG_2 if needs[1] else None
+
+
+def _of_halves(dtype: dtype) -> Any:
+    """Make the operator that `nextafter` lowers to for a half type."""
+
+    def neighbour(input: Operand, other: Operand) -> Any:
+        """The next number of a half type."""
+        first, second = [np.asarray(each).astype(dtype.numpy) for each in (input, other)]
+        return np.nextafter(first, second)
+
+    return Pointwise(
+        neighbour, lambda *_: ([dtype] * 2, dtype), f"neighbour<{dtype.cuda}>(input, other)", 4.0, samples=tuple,
+        dtypes=(dtype,), method=False, function=False, differentiable=False, name=f"nextafter_{dtype.name}",
+    )  # fmt: skip
+
+
+HALVES = {dtype: _of_halves(dtype) for dtype in (dtypes.float16, dtypes.bfloat16)}
+
+
+class Nextafter(Pointwise):
+    """nextafter, whose meaning depends on the type that is stored, not on the one that is computed in."""
+
+    def lower(self, call: Any, input: Any, other: Any) -> Any:
+        halves = HALVES.get(common_type([input, other]))
+        return super().lower(call, input, other) if halves is None else halves.lower(call, input, other)
+
+
+def _no_neighbours() -> Iterator[ErrorSample]:
+    yield from unbroadcastable()
+    integers = Array((3,), dtype="int64")
+    yield ErrorSample((integers, integers), DtypeError, "operands must be floating point, got int64")
+
+
+def _nextafter(input: Operand, other: Operand) -> Any:
+    """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> x = torch.tensor([1.0])
+        >>> torch.nextafter(x, torch.tensor([2.0])) - x
+        tensor([1.1921e-07])
+    """
+    return np.nextafter(input, other)
+
+
+nextafter = Nextafter(
+    _nextafter, floating_only, "nextafter(input, other)", 4.0, samples=_tensors, errors=_no_neighbours,
+    dtypes=dtypes.FLOATING_TYPES, inplace=True, name="nextafter",
+)  # fmt: skip
+
+
+@nextafter.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    return masked_fill(grad, input == other, 0), fill(grad, 0) if needs[1] else None
+
+
+# divisors
+
+
+def _integers_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    if common is bool_ or common.is_floating_point:
+        raise DtypeError(f"operands must be integers, got {common.name}", hint="call .long()", operator=name)
+    return promoted(name, types, common)
+
+
+def _int_pairs() -> Iterator[Sample]:
+    for sample in _tensors():
+        first, second = sample.args
+        yield Sample((first._replace(low=-12, high=12), second._replace(low=-6, high=9)))
+
+
+def _no_divisors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), Array((3,))), DtypeError, "operands must be integers, got float32")
+
+
+def _of_integers(cuda: str) -> Any:
+    return pointwise(
+        dtype=_integers_only, cuda=cuda, samples=_int_pairs, errors=_no_divisors, dtypes=dtypes.INTEGER_TYPES, cost=50.0
+    )
+
+
+@_of_integers("divisor_of(input, other)")
+def gcd(input: Operand, other: Operand) -> Any:
+    """Greatest common divisor, which is not negative; that of 0 and 0 is 0.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for floating point and bool.
+    Example:
+        >>> torch.gcd(torch.tensor([12, 7, 0]), torch.tensor([18, 14, 5]))
+        tensor([6, 7, 5])
+    """
+    return np.gcd(input, other)
+
+
+@_of_integers("multiple_of(input, other)")
+def lcm(input: Operand, other: Operand) -> Any:
+    """Least common multiple, which is not negative; 0 where an operand is 0.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for floating point and bool.
+    Example:
+        >>> torch.lcm(torch.tensor([4, 7, 0]), torch.tensor([6, 14, 5]))
+        tensor([12, 14,  0])
+    """
+    divisors = np.gcd(input, other)
+    wide = np.promote_types(numpy_type(input), np.int32)  # as C computes with narrower types
+    return np.abs(np.floor_divide(input, np.where(divisors == 0, 1, divisors)).astype(wide) * other)
+
+
+# NaN and infinities
+
+
+class NanToNum(Pointwise):
+    """nan_to_num; infinities become by default the largest numbers of the input's type."""
+
+    def lower(self, call: Any, input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+        if not input.dtype.is_floating_point:
+            return super().lower(call, input, 0.0, 0.0, 0.0)
+        largest = LARGEST[input.dtype]
+        return super().lower(
+            call,
+            input,
+            0.0 if nan is None else float(nan),
+            largest if posinf is None else float(posinf),
+            -largest if neginf is None else float(neginf),
+        )
+
+
+def _as_first(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """Read every input as the first one's type, and return that."""
+    return [types[0]] * len(types), types[0]
+
+
+def _not_finite() -> Iterator[Sample]:
+    yield from singles()
+    yield Sample((Array((3, 4)), 1.5))
+    yield Sample((Array((4, 3), layout="transposed"),), {"posinf": 2.0, "neginf": -3.0})
+
+
+def _wrong_numbers() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), "0"), TypeError, "argument 'nan' must be a number or None")
+
+
+def _nan_to_num(
+    input: Operand, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged.
+
+    nan: 0 if it is None.  posinf, neginf: the largest and the least number of the type if they are None.
+    Shapes: as the input's.
+    Host:   returns at once.
+    Example:
+        >>> torch.nan_to_num(torch.tensor([float("nan"), 2.0, -float("inf")]), neginf=-1.0)
+        tensor([ 0.,  2., -1.])
+    """
+    array: Any = input
+    if array.dtype.kind != "f":
+        return array
+    return np.where(
+        np.isnan(array), nan, np.where(np.isposinf(array), posinf, np.where(np.isneginf(array), neginf, array))
+    )
+
+
+nan_to_num = NanToNum(
+    _nan_to_num, _as_first, "is_nan(input) ? nan : is_infinite(input) ? (input > 0 ? posinf : neginf) : input", 3.0,
+    samples=_not_finite, errors=_wrong_numbers, dtypes=dtypes.ALL, inplace=True, name="nan_to_num",
+)  # fmt: skip
+
+
+@nan_to_num.derivative
+def _(grad: Any, input: Any) -> Any:
+    return where(isfinite(input), grad, 0)

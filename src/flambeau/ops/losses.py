@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from math import prod
 from typing import Any
 
 from .. import callers
-from ..dtypes import FLOATING_TYPES
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, shown
+from ..dtypes import FLOATING_TYPES, int64
+from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, ValueRangeError, shown
 from ..host import np
+from .distances import pairwise_distance, raised
 from .loss_kernels import IGNORED, class_errors, class_loss, class_samples, entropy_each, entropy_total, squeeze_target
-from .operator import Array, ErrorSample, Operand, Sample, Value, composite
+from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
 from .pointwise import floating_only, is_tensor, numpy_type, pointwise, promoted
 from .softmax import log_softmax
 
@@ -471,3 +473,568 @@ def binary_cross_entropy_with_logits(
     _check_same_size("binary_cross_entropy_with_logits", input, target)
     terms: Any = logistic_loss(input, target, 1 if pos_weight is None else pos_weight)
     return reduced(terms if weight is None else terms * weight, reduction)
+
+
+EPSILON = 1e-12  # is added to squared lengths in cosine_embedding_loss
+
+
+def _check_reduction(name: str, reduction: str) -> None:
+    if reduction not in REDUCTIONS:
+        raise ArgumentError(
+            f"{reduction!r} is not a valid value for reduction", hint="use 'none', 'mean' or 'sum'", operator=name
+        )
+
+
+# divergence and likelihoods
+
+
+def _margin_terms() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), low=0.1, high=1.0, seed=1)))
+    yield Sample((Array((2, 3), layout="strided"), Array((3,), low=0.1, high=1.0, seed=1)))
+
+
+@pointwise(
+    dtype=promoted, cuda="target > 0 ? target * (log(target) - input) : target == 0 ? target * -input : target / 0",
+    samples=_margin_terms, dtypes=FLOATING_TYPES, cost=20.0, inplace=False, method=False, function=False,
+)  # fmt: skip
+def divergence(input: Value, target: Value) -> Any:
+    """The terms of `kl_div`: target * (log(target) - input), without the logarithm where the target is 0."""
+    number: Any = target
+    logs = np.log(np.where(number == 0, 1, number))
+    return number * (logs.astype(number.dtype) - input)
+
+
+@divergence.derivative
+def _(grad: Any, input: Any, target: Any, needs: Any) -> Any:
+    return -(grad * target), grad * (target.log() + 1 - input) if needs[1] else None
+
+
+def _divergences() -> Iterator[Sample]:
+    pair = Array((3, 4)), Array((3, 4), low=0.1, high=1.0, seed=1)
+    yield Sample(pair, {"reduction": "batchmean"})
+    yield Sample(pair, {"reduction": "sum", "log_target": True})
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), low=0.1, high=1.0)), {"reduction": "none"})
+
+
+def _bad_reductions() -> Iterator[ErrorSample]:
+    same = Array((2, 3)), Array((2, 3), low=0.5, high=1.0)
+    yield ErrorSample(same, ArgumentError, "'average' is not a valid value", {"reduction": "average"})
+
+
+@composite(samples=_divergences, errors=_bad_reductions, dtypes=FLOATING_TYPES, method=False, function=False)
+def kl_div(
+    input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:  # fmt: skip
+    """target * (log(target) - input), where input has logarithms of probabilities.
+
+    reduction: also "batchmean", the sum over the size of dimension 0.  log_target: the target has logarithms too.
+    Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, ShapeError.
+    Example:
+        >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 0.0]])
+        >>> torch.nn.functional.kl_div(input, target, reduction="batchmean")
+        tensor(0.6931)
+    """
+    is_former = size_average is not None or reduce is not None
+    wanted = reduction
+    if reduction == "mean" and not is_former:
+        callers.warn(
+            "kl_div: reduction='mean' divides by the number of elements; 'batchmean' divides by the batch size, as "
+            "the definition of the divergence does"
+        )
+    reduction = "sum" if reduction == "batchmean" and not is_former else reduction
+    reduction = reduction_of("kl_div", size_average, reduce, reduction)
+    values: Any = target
+    terms = values.exp() * (values - input) if log_target else divergence(input, target)
+    total = reduced(terms, reduction)
+    return total / input.shape[0] if wanted == "batchmean" and input.shape else total
+
+
+def _huber_terms() -> Iterator[Sample]:
+    for sample in _margin_terms():
+        yield Sample((*sample.args, 0.75))
+
+
+@pointwise(
+    dtype=floating_only, samples=_huber_terms, dtypes=FLOATING_TYPES, cost=4.0,
+    cuda="fabs(input - target) <= delta ? (input - target) * (input - target) / 2 "
+    ": delta * (fabs(input - target) - delta / 2)",
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def huber_difference(input: Value, target: Value, delta: Value) -> Any:
+    """The terms of `huber_loss`: quadratic up to `delta`, linear above."""
+    distance = np.abs(input - target)
+    return np.where(distance <= delta, distance * distance / 2, delta * (distance - delta / 2))
+
+
+@huber_difference.derivative
+def _(grad: Any, input: Any, target: Any, delta: float, needs: Any) -> Any:
+    slope = (input - target).clamp(-delta, delta) * grad
+    return slope, -slope if needs[1] else None, None
+
+
+def _hubers() -> Iterator[Sample]:
+    pair = Array((3, 4)), Array((3, 4), seed=1)
+    yield Sample(pair)
+    yield Sample(pair, {"reduction": "sum", "delta": 0.5})
+    yield Sample(pair, {"reduction": "none", "weight": Array((3, 4), low=0.5, high=1.5, seed=2)})
+    yield Sample((Array((0, 3)), Array((0, 3))), {"reduction": "none"})
+
+
+def _bad_hubers() -> Iterator[ErrorSample]:
+    pair = Array((2, 3)), Array((2, 3))
+    yield ErrorSample(pair, ShapeError, "delta must be positive, got 0", {"delta": 0})
+    yield ErrorSample(pair, ArgumentError, r"weight is \[3\], input is \[2, 3\]", {"weight": Array((3,))})
+    yield from _bad_reductions()
+
+
+@composite(samples=_hubers, errors=_bad_hubers, dtypes=FLOATING_TYPES, method=False, function=False)
+def huber_loss(
+    input: Operand, target: Operand, reduction: str = "mean", delta: float = 1.0, weight: Operand | None = None
+) -> Any:
+    """d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2).
+
+    weight: a factor for each term, of the input's shape.
+    Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction or weight, ShapeError (also for delta not above 0), DtypeError.
+    Example:
+        >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 4.0]), torch.tensor([0.0, 0.0]), reduction="none")
+        tensor([0.1250, 3.5000])
+    """
+    _check_reduction("huber_loss", reduction)
+    if delta <= 0:
+        raise ShapeError(
+            f"delta must be positive, got {delta}", hint="it is where the loss becomes linear", operator="huber_loss"
+        )
+    warn_sizes("huber_loss", input, target)
+    terms: Any = huber_difference(input, target, float(delta))
+    if weight is None:
+        return reduced(terms, reduction)
+    if weight.shape != input.shape:
+        raise ArgumentError(
+            f"weight must have the input's shape: weight is {list(weight.shape)}, input is {list(input.shape)}",
+            hint="expand it: weight.expand_as(input)",
+            operator="huber_loss",
+        )
+    return reduced(terms * weight, reduction)
+
+
+def _counts() -> Iterator[Sample]:
+    pair = Array((3, 4), low=0.2, high=2.0), Array((3, 4), low=0.3, high=4.0, seed=1, grad=False)
+    yield Sample(pair)
+    yield Sample(pair, {"log_input": False, "full": True})
+    yield Sample(pair, {"reduction": "none", "full": True})
+
+
+@composite(samples=_counts, errors=_bad_reductions, dtypes=FLOATING_TYPES, method=False, function=False)
+def poisson_nll_loss(
+    input: Operand, target: Operand, log_input: bool = True, full: bool = False, size_average: Any = None,
+    eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Negative log-likelihood of counts: exp(input) - target * input, or of a rate: input - target * log(input + eps).
+
+    log_input: whether the input is the logarithm of the rate.  full: add Stirling's approximation of log(target!).
+    Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, ShapeError.
+    Example:
+        >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]), reduction="none")
+        tensor([1.0000, 0.7183])
+    """
+    reduction = reduction_of("poisson_nll_loss", size_average, reduce, reduction)
+    rate: Any = input
+    count: Any = target
+    loss = rate.exp() - count * rate if log_input else rate - count * (rate + eps).log()
+    if full:
+        stirling = count * count.log() - count + (count * (2 * math.pi)).log() * 0.5
+        loss = loss + stirling.masked_fill(count <= 1, 0)
+    return reduced(loss, reduction)
+
+
+def _gaussians() -> Iterator[Sample]:
+    pair = Array((3, 4)), Array((3, 4), seed=1)
+    yield Sample((*pair, Array((3, 4), low=0.5, high=2.0, seed=2)))
+    yield Sample((*pair, Array((3,), low=0.5, high=2.0, seed=2)), {"full": True, "reduction": "sum"})
+    yield Sample((*pair, 2.0), {"reduction": "none"})
+
+
+def _bad_gaussians() -> Iterator[ErrorSample]:
+    pair = Array((2, 3)), Array((2, 3))
+    yield ErrorSample((*pair, -1.0), ArgumentError, "var has negative entries")
+    yield ErrorSample((*pair, Array((2, 3), low=-2, high=-1)), ArgumentError, "var has negative entries")
+    yield ErrorSample((*pair, Array((3,), low=1, high=2)), ArgumentError, r"var is \[3\], input is \[2, 3\]")
+    yield ErrorSample((*pair, 1.0), ArgumentError, "'average' is not a valid value", {"reduction": "average"})
+
+
+@composite(samples=_gaussians, errors=_bad_gaussians, dtypes=FLOATING_TYPES, method=False, function=False, host="waits")
+def gaussian_nll_loss(
+    input: Operand, target: Operand, var: Value, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """Negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2.
+
+    var: the variances, at least eps; one number for all, one for each element, or one for each row.  full: add the
+    constant log(2 pi) / 2.
+    Shapes: input and target [*]; var [*], or without the last dimension, or with size 1 in one; the result is (), or
+            [*] with reduction "none".
+    Host:   waits, to check the variances.
+    Raises: ArgumentError for negative variances, a bad shape or a bad reduction.
+    Example:
+        >>> input, target = torch.tensor([0.0, 1.0]), torch.tensor([0.0, 3.0])
+        >>> torch.nn.functional.gaussian_nll_loss(input, target, torch.ones(2), reduction="none")
+        tensor([0., 2.])
+    """
+    mean: Any = input
+    if not hasattr(var, "shape"):
+        spread: Any = mean.new_full(mean.shape, var)
+        is_negative = var < 0
+    else:
+        spread = var
+        is_negative = bool((spread < 0).any())
+    if is_negative:
+        raise ArgumentError(
+            "var has negative entries", hint="variances are 0 or more: square deviations", operator="gaussian_nll_loss"
+        )
+    if tuple(spread.shape) != tuple(mean.shape):
+        differ = [have for size, have in zip(mean.shape, spread.shape) if size != have]
+        if tuple(spread.shape) == tuple(mean.shape[:-1]):
+            spread = spread.unsqueeze(-1)
+        elif len(spread.shape) != len(mean.shape) or sum(differ) != 1:
+            raise ArgumentError(
+                f"var is of incorrect size: var is {list(spread.shape)}, input is {list(mean.shape)}",
+                hint="one variance for each element, or for each row",
+                operator="gaussian_nll_loss",
+            )
+    _check_reduction("gaussian_nll_loss", reduction)
+    spread = raised(spread, eps)
+    loss = 0.5 * (spread.log() + (mean - target) ** 2 / spread)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)
+
+
+# margins
+
+
+def _signed() -> Iterator[Sample]:
+    for reduction in REDUCTIONS:
+        yield Sample((Array((3, 4)), Array((3, 4), low=1, high=1, grad=False)), {"reduction": reduction})
+    yield Sample((Array((3, 4)), Array((3, 4), low=-1, high=-1, grad=False)))
+
+
+@composite(samples=_signed, errors=_bad_reductions, dtypes=FLOATING_TYPES, method=False, function=False)
+def hinge_embedding_loss(
+    input: Operand, target: Operand, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """input where the target is 1, and max(0, margin - input) where it is -1.
+
+    Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, ShapeError.
+    Example:
+        >>> input, target = torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0])
+        >>> torch.nn.functional.hinge_embedding_loss(input, target, reduction="none")
+        tensor([0.5000, 0.8000])
+    """
+    reduction = reduction_of("hinge_embedding_loss", size_average, reduce, reduction)
+    distance: Any = input
+    apart = (margin - distance).clamp_min(0)
+    label: Any = target
+    where = REGISTRY["where"]
+    return reduced(where(label != 1, apart, 0) + where(label != -1, distance, 0), reduction)
+
+
+def _ranked() -> Iterator[Sample]:
+    for reduction in REDUCTIONS:
+        pair = Array((3, 4)), Array((3, 4), seed=1)
+        yield Sample((*pair, Array((3, 4), low=1, high=1, grad=False)), {"reduction": reduction, "margin": 0.3})
+
+
+def _bad_ranks() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2,)), Array((2,)), Array((1, 2))), ShapeError, r"\[2\].*\[2\].*\[1, 2\]")
+    same = Array((2,)), Array((2,)), Array((2,))
+    yield ErrorSample(same, ArgumentError, "'average' is not a valid value", {"reduction": "average"})
+
+
+@composite(samples=_ranked, errors=_bad_ranks, dtypes=FLOATING_TYPES, method=False, function=False)
+def margin_ranking_loss(
+    input1: Operand, input2: Operand, target: Operand, margin: float = 0, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2.
+
+    Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, ShapeError for other numbers of dimensions.
+    Example:
+        >>> first, second = torch.tensor([1.0, 1.0]), torch.tensor([0.0, 3.0])
+        >>> torch.nn.functional.margin_ranking_loss(first, second, torch.ones(2), reduction="none")
+        tensor([0., 2.])
+    """
+    reduction = reduction_of("margin_ranking_loss", size_average, reduce, reduction)
+    shapes = [list(each.shape) for each in (input1, input2, target)]
+    if len({len(shape) for shape in shapes}) > 1:
+        raise ShapeError(
+            f"all inputs should have as many dimensions, got shapes {', '.join(map(str, shapes))}",
+            hint="add dimensions with unsqueeze()",
+            operator="margin_ranking_loss",
+        )
+    label: Any = target
+    return reduced((margin - label * (input1 - input2)).clamp_min(0), reduction)
+
+
+def _directed() -> Iterator[Sample]:
+    for reduction in REDUCTIONS:
+        pair = Array((3, 4)), Array((3, 4), seed=1)
+        yield Sample((*pair, Array((3,), low=1, high=1, grad=False)), {"reduction": reduction})
+    yield Sample((Array((4,)), Array((4,), seed=1), Array((), low=-1, high=-1, grad=False)), {"margin": -0.9})
+
+
+def _bad_directions() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), Array((2, 3)), Array(())), ShapeError, r"0D target .* 1D inputs.*\[2, 3\]")
+    yield ErrorSample((Array((3,)), Array((3,)), Array((3,))), ShapeError, r"1D target .* 2D inputs.*\[3\]")
+    yield ErrorSample((Array((3,)), Array((3,)), Array((1, 1))), ShapeError, r"0D or 1D target.*\[1, 1\]")
+
+
+@composite(samples=_directed, errors=_bad_directions, dtypes=FLOATING_TYPES, method=False, function=False)
+def cosine_embedding_loss(
+    input1: Operand, input2: Operand, target: Operand, margin: float = 0, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1.
+
+    Shapes: inputs [n, d] and target [n], or [d] and (); the result is (), or with reduction "none" the target's shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, ShapeError.
+    Example:
+        >>> first, second = torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]])
+        >>> torch.nn.functional.cosine_embedding_loss(first, second, torch.tensor([1, -1]), reduction="none")
+        tensor([0.0000, 0.7071])
+    """
+    reduction = reduction_of("cosine_embedding_loss", size_average, reduce, reduction)
+    ndim = len(target.shape)
+    shapes = [list(each.shape) for each in (input1, input2)]
+    if ndim > 1 or any(len(shape) != ndim + 1 for shape in shapes):
+        wanted = "a 0D or 1D target is expected" if ndim > 1 else f"a {ndim}D target expects {ndim + 1}D inputs"
+        raise ShapeError(
+            f"{wanted}, got inputs {shapes[0]} and {shapes[1]}, target {list(target.shape)}",
+            hint="vectors are rows: inputs [n, d], target [n]",
+            operator="cosine_embedding_loss",
+        )
+    a: Any = input1
+    b: Any = input2
+    label: Any = target
+    lengths = ((a * a).sum(-1) + EPSILON) * ((b * b).sum(-1) + EPSILON)
+    cosine = (a * b).sum(-1) / lengths.sqrt()
+    where = REGISTRY["where"]
+    return reduced(where(label == 1, 1 - cosine, 0) + where(label == -1, (cosine - margin).clamp_min(0), 0), reduction)
+
+
+def _triplets() -> Iterator[Sample]:
+    triplet = Array((3, 4)), Array((3, 4), seed=1), Array((3, 4), seed=2)
+    yield Sample(triplet)
+    yield Sample(triplet, {"margin": 3.0, "swap": True, "reduction": "none"})
+    yield Sample(triplet, {"margin": 2.0, "p": 1.0, "reduction": "sum"})
+
+
+def _bad_triplets() -> Iterator[ErrorSample]:
+    triplet = Array((2, 3)), Array((2, 3)), Array((2, 3))
+    yield ErrorSample(triplet, ArgumentError, "margin must be greater than 0, got 0", {"margin": 0})
+    yield ErrorSample((*triplet[:2], Array((3,))), ShapeError, r"2D, 2D and 1D")
+    yield ErrorSample(triplet, ArgumentError, "'average' is not a valid value", {"reduction": "average"})
+
+
+def check_triplet(name: str, margin: float, anchor: Any, positive: Any, negative: Any) -> None:
+    """Raise ArgumentError for a margin that is not positive, ShapeError for other numbers of dimensions."""
+    if margin <= 0:
+        raise ArgumentError(f"margin must be greater than 0, got {margin}", hint="1.0 is usual", operator=name)
+    ranks = [len(each.shape) for each in (anchor, positive, negative)]
+    if len(set(ranks)) > 1:
+        raise ShapeError(
+            "anchor, positive and negative are expected to have the same number of dimensions, but are "
+            f"{ranks[0]}D, {ranks[1]}D and {ranks[2]}D",
+            hint="add dimensions with unsqueeze()",
+            operator=name,
+        )
+
+
+@composite(samples=_triplets, errors=_bad_triplets, dtypes=FLOATING_TYPES, method=False, function=False)
+def triplet_margin_loss(
+    anchor: Operand, positive: Operand, negative: Operand, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """max(0, margin + distance to the positive - distance to the negative), with the p-norm as distance.
+
+    swap: use the distance of positive and negative if it is smaller than that of anchor and negative.
+    Shapes: [*, d] each; the result is (), or with reduction "none" [*].
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction or margin, ShapeError.
+    Example:
+        >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
+        >>> torch.nn.functional.triplet_margin_loss(anchor, near, far)
+        tensor(0.5000)
+    """
+    reduction = reduction_of("triplet_margin_loss", size_average, reduce, reduction)
+    check_triplet("triplet_margin_loss", margin, anchor, positive, negative)
+    near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
+    if swap:
+        far = REGISTRY["minimum"](far, pairwise_distance(positive, negative, p, eps))
+    return reduced((margin + near - far).clamp_min(0), reduction)
+
+
+def _class_margins() -> Iterator[Sample]:
+    target = Array((3,), low=0, high=3, dtype="int64")
+    yield Sample((Array((3, 4)), target))
+    yield Sample((Array((3, 4)), target, 2, 1.5), {"weight": Array((4,), low=0.5, high=2, grad=False)})
+    yield Sample((Array((4,)), Array((), low=1, high=1, dtype="int64")), {"reduction": "none"})
+
+
+def _bad_class_margins() -> Iterator[ErrorSample]:
+    pair = Array((2, 3)), Array((2,), low=0, high=1, dtype="int64")
+    yield ErrorSample((*pair, 3), ArgumentError, "only p == 1 and p == 2 .* got 3")
+    yield ErrorSample(pair, ArgumentError, r"one-dimensional, got \[1, 3\]", {"weight": Array((1, 3))})
+    yield ErrorSample((pair[0], Array((3,), dtype="int64")), ShapeError, r"target \[3\] .* input \[2, 3\]")
+
+
+def _as_rows(name: str, input: Any, target: Any, has_classes: bool) -> tuple[Any, Any]:
+    """(input as [n, c], target as [n] or [n, c]).  Raises ShapeError."""
+    rows = input if len(input.shape) == 2 else input.reshape((1, -1))
+    labels = target
+    if len(input.shape) < 2 and len(target.shape) < (2 if has_classes else 1):
+        labels = target.reshape((1, -1)) if has_classes else target.reshape((1,))
+    if not has_classes and len(input.shape) < 2 and tuple(target.shape) == (1,):
+        labels = target
+    wanted = tuple(rows.shape) if has_classes else (rows.shape[0],)
+    if len(input.shape) > 2 or tuple(labels.shape) != wanted or not rows.shape[1]:
+        raise ShapeError(
+            f"target {list(target.shape)} does not fit input {list(input.shape)}",
+            hint="a row for each sample: input [n, c], target " + ("[n, c]" if has_classes else "[n]"),
+            operator=name,
+        )
+    if labels.dtype is not int64:
+        raise DtypeError(f"target must be int64, got {labels.dtype.name}", hint="convert with .long()", operator=name)
+    return rows, labels
+
+
+@composite(samples=_class_margins, errors=_bad_class_margins, dtypes=FLOATING_TYPES, method=False, function=False)
+def multi_margin_loss(
+    input: Operand, target: Operand, p: int = 1, margin: float = 1.0, weight: Operand | None = None,
+    size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes.
+
+    weight: a factor for each target class.
+    Shapes: input [n, c] and target [n], or [c] and (); the result is (), or with reduction "none" the target's shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, p or weight; ShapeError, DtypeError.
+    Example:
+        >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+        tensor(0.3250)
+    """
+    reduction = reduction_of("multi_margin_loss", size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ArgumentError(f"only p == 1 and p == 2 exist, got {p}", hint="use 1 or 2", operator="multi_margin_loss")
+    if weight is not None and len(weight.shape) != 1:
+        raise ArgumentError(
+            f"weight must be one-dimensional, got {list(weight.shape)}",
+            hint="one number for each class",
+            operator="multi_margin_loss",
+        )
+    rows, labels = _as_rows("multi_margin_loss", input, target, False)
+    index = labels.unsqueeze(1)
+    terms = (margin - rows.gather(1, index) + rows).clamp_min(0)
+    terms = terms * terms if p == 2 else terms
+    if weight is not None:
+        terms = terms * weight.index_select(0, labels).unsqueeze(1)  # type: ignore[attr-defined]
+    losses = terms.scatter(1, index, 0).sum(1) / rows.shape[1]
+    if reduction == "none":
+        return losses if len(input.shape) == 2 or len(target.shape) == 1 else losses.reshape(())
+    return reduced(losses, reduction)
+
+
+def _label_sets() -> Iterator[Sample]:
+    target = Array((2, 4), low=-1, high=4, dtype="int64", seed=2)
+    for reduction in REDUCTIONS:
+        yield Sample((Array((2, 4)), target), {"reduction": reduction})
+    yield Sample((Array((4,)), Array((4,), low=0, high=4, dtype="int64", seed=3)))
+
+
+def _bad_label_sets() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), Array((2,), dtype="int64")), ShapeError, r"target \[2\] .* input \[2, 3\]")
+
+
+@composite(samples=_label_sets, errors=_bad_label_sets, dtypes=FLOATING_TYPES, method=False, function=False)
+def multilabel_margin_loss(
+    input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """Sum of max(0, 1 - input[label] + input[other]) over the labels of a sample and its other classes, over c.
+
+    target: the labels of each sample, which end at the first -1.
+    Shapes: input and target [n, c] or [c]; the result is (), or with reduction "none" [n].
+    Host:   returns at once.
+    Memory: c * c numbers for each sample.
+    Raises: ArgumentError for a bad reduction, ShapeError, DtypeError.
+    Example:
+        >>> input, target = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]])
+        >>> torch.nn.functional.multilabel_margin_loss(input, target)
+        tensor(0.8500)
+    """
+    reduction = reduction_of("multilabel_margin_loss", size_average, reduce, reduction)
+    rows, labels = _as_rows("multilabel_margin_loss", input, target, True)
+    counts = (labels < 0).cumsum(1) == 0  # the labels before the first -1
+    index = labels.clamp_min(0)
+    is_label = counts.new_zeros(counts.shape, dtype=int64).scatter_add(1, index, counts.to(int64)) > 0
+    terms = (1 - rows.gather(1, index).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
+    left_out = (~counts).unsqueeze(2) | is_label.unsqueeze(1)
+    losses = terms.masked_fill(left_out, 0).sum((1, 2)) / rows.shape[1]
+    if reduction == "none":
+        return losses if len(input.shape) == 2 else losses.reshape(())
+    return reduced(losses, reduction)
+
+
+def _soft_labels() -> Iterator[Sample]:
+    pair = Array((3, 4)), Array((3, 4), low=0.0, high=1.0, seed=1)
+    for reduction in REDUCTIONS:
+        yield Sample(pair, {"reduction": reduction})
+    yield Sample(pair, {"weight": Array((4,), low=0.5, high=2.0, seed=2)})
+
+
+@composite(samples=_soft_labels, errors=_bad_reductions, dtypes=FLOATING_TYPES, method=False, function=False)
+def multilabel_soft_margin_loss(
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Mean over the classes of the binary cross entropy of sigmoid(input), times weight.
+
+    Shapes: input and target [*, c]; the result is (), or with reduction "none" [*].
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, ShapeError.
+    Example:
+        >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]))
+        tensor(0.6931)
+    """
+    reduction = reduction_of("multilabel_soft_margin_loss", size_average, reduce, reduction)
+    terms: Any = logistic_loss(input, target, 1)
+    terms = terms if weight is None else terms * weight
+    return reduced(terms.sum(-1) / input.shape[-1], reduction)
+
+
+@composite(samples=_signed, errors=_bad_reductions, dtypes=FLOATING_TYPES, method=False, function=False)
+def soft_margin_loss(
+    input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """log(1 + exp(-target * input)), with targets of 1 and -1.
+
+    Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, ShapeError.
+    Example:
+        >>> torch.nn.functional.soft_margin_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, -1.0]), reduction="none")
+        tensor([0.6931, 1.3133])
+    """
+    reduction = reduction_of("soft_margin_loss", size_average, reduce, reduction)
+    label: Any = target
+    return reduced((-label * input).exp().log1p(), reduction)

@@ -12,23 +12,29 @@ from math import prod
 from typing import Any
 
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, dtype
+from ..dtypes import FLOATING_TYPES, dtype, promote
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
-from ..kernel import Grid, Kernel, Pointer, Scalar
-from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, composite, operator
-from .pointwise import THREADS, source_text
+from ..kernel import MAX_DIMS, Grid, Kernel, Pointer, Scalar, Strided
+from .operator import REGISTRY, Array, Call, ErrorSample, Number, Operand, Operands, Sample, Value, composite, operator
+from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, pointwise, source_text
 from .reduction_kernels import (
+    PIECE_BLOCKS,
+    REDUCE_SOURCE,
     ROW_ARGUMENTS,
     ROW_BOUNDS,
     ROW_PARAMETERS,
     ROW_SOURCE,
     SUM,
+    WARP,
     WIDEST_ACCESS,
+    checked_plan,
     even_variant,
     plan_rows,
+    reduced_count,
     run_fold,
 )
+from .reductions import variance_kernel
 
 LAYER_NORM_SOURCE = ROW_SOURCE + source_text("layer_norm.cu")
 COLUMN_LANES = 32  # at most, of those that share a block for the parameter gradients
@@ -603,3 +609,515 @@ def _shifted(values: Any, shift: int) -> Any:
     none = values.new_zeros((values.shape[0], count, *values.shape[2:]))
     kept = values.narrow(1, count if shift > 0 else 0, channels - count)
     return REGISTRY["cat"]([kept, none] if shift > 0 else [none, kept], 1)
+
+
+SOURCE = REDUCE_SOURCE + source_text("channel_norms.cu")
+WARPS = THREADS // WARP
+VALUES_PER_LANE = 16  # at least, of each lane of a piece
+ACROSS_LANES = 8  # of a result whose neighbours lie next to it in memory
+
+
+@cache
+def _pieces_kernel(dtype: dtype, across: bool) -> Kernel:
+    """The kernel of variance under another name: its reference reads the input where it is, without a copy."""
+    base = variance_kernel(dtype, across)
+    entry, wide = base.entry.replace("variance", "moments"), dtype.wide.numpy
+
+    def reference(
+        out: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int, count: int, parts: int,
+        chunk: int, kept: int, *_: int,
+    ) -> None:  # fmt: skip
+        axes = tuple(range(kept, input.ndim))
+        values = input.astype(wide, copy=False)
+        center = values.mean(axis=axes, keepdims=True) if axes else values
+        apart = values - center
+        np.square(apart, out=apart)
+        means[...], squares[...] = center.reshape(outputs), 0  # all in the first piece: the host has no use for pieces
+        squares[0] = apart.sum(axis=axes).reshape(outputs)
+
+    return Kernel(entry, base.source.replace(base.entry, entry), base.params, reference, base.operations)
+
+
+@cache
+def _moments_kernel(wide: dtype) -> Kernel:
+    """The kernel that joins pieces of statistics."""
+    entry, c = f"join_moments_{wide.name}", wide.cuda
+    names = ("parts", "outputs", "chunk", "count")
+    code = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* mean, {c}* variance, {c}* rstd, const {c}* means,
+    const {c}* squares, {", ".join(f"long long {name}" for name in names)}, double eps) {{
+  join_moments(mean, variance, rstd, means, squares, parts, outputs, chunk, count, ({c})eps);
+}}
+"""
+
+    def reference(
+        mean: Any, variance: Any, rstd: Any, means: Any, squares: Any, parts: int, outputs: int, chunk: int, count: int,
+        eps: float,
+    ) -> None:  # fmt: skip
+        number = wide.numpy.type
+        held = np.array([min(chunk, count - part * chunk) for part in range(parts)], wide.numpy)[:, None]
+        mean[...] = (means * held).sum(axis=0) / number(count)
+        apart = (np.square(means - mean) * held).sum(axis=0)
+        variance[...] = (squares.sum(axis=0) + apart) / number(count)
+        rstd[...] = 1 / np.sqrt(variance + number(eps))
+
+    params = [
+        *[Pointer(name, wide, "w", ("outputs",)) for name in ("mean", "variance", "rstd")],
+        *[Pointer(name, wide, "r", ("parts", "outputs")) for name in ("means", "squares")],
+        *[Scalar(name, "int64") for name in names],
+        Scalar("eps", "float64"),
+    ]
+    return Kernel(entry, code, params, reference, 8.0)
+
+
+@cache
+def _sums_kernel(dtype: dtype) -> Kernel:
+    """The kernel of the sums of gradients, and of their products with the normalised input."""
+    entry, t, c = f"normal_sums_{dtype.name}", dtype.cuda, dtype.wide.cuda
+    names = ("outputs", "count", "parts", "chunk", "kept", "lanes", "across")
+    code = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* sums, {c}* products, const {t}* grad,
+    const {t}* input, const {c}* mean, const {c}* rstd, const __grid_constant__ Layout<4> layout,
+    {", ".join(f"long long {name}" for name in names)}) {{
+  normal_sums(sums, products, grad, input, mean, rstd, layout, outputs, count, parts, chunk, kept, (int)lanes,
+              across != 0);
+}}
+"""
+    wide = dtype.wide.numpy
+
+    def reference(
+        sums: Any, products: Any, grad: Any, input: Any, mean: Any, rstd: Any, outputs: int, count: int, parts: int,
+        chunk: int, kept: int, lanes: int, across: int,
+    ) -> None:  # fmt: skip
+        axes = tuple(range(kept, input.ndim))
+        slope = grad.astype(wide, copy=False)
+        product = input.astype(wide, copy=False) - mean
+        product *= rstd
+        product *= slope
+        sums[...], products[...] = 0, 0  # all in the first piece: the host has no use for pieces
+        sums[0], products[0] = slope.sum(axis=axes).reshape(-1), product.sum(axis=axes).reshape(-1)
+
+    params = [
+        *[Pointer(name, dtype.wide, "w", ("parts", "outputs")) for name in ("sums", "products")],
+        *[Pointer(name, dtype, "r", "layout") for name in ("grad", "input")],
+        *[Pointer(name, dtype.wide, "r", "layout") for name in ("mean", "rstd")],
+        Strided("layout", ("grad", "input", "mean", "rstd")),
+        *[Scalar(name, "int64") for name in names],
+    ]
+    return Kernel(entry, code, params, reference, 6.0)
+
+
+@cache
+def _update_kernel(dtype: dtype, wide: dtype) -> Kernel:
+    """The kernel that updates running statistics."""
+    entry, t, c = f"update_statistics_{dtype.name}_{wide.name}", dtype.cuda, wide.cuda
+    code = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* running_mean, {t}* running_var, const {c}* mean,
+    const {c}* variance, long long count, double factor, double unbiased) {{
+  update_statistics(running_mean, running_var, mean, variance, count, factor, unbiased);
+}}
+"""
+
+    def reference(
+        running_mean: Any, running_var: Any, mean: Any, variance: Any, count: int, factor: float, unbiased: float
+    ) -> None:
+        number = wide.numpy.type
+        for running, batch in ((running_mean, mean), (running_var, variance * number(unbiased))):
+            running[...] = number(1 - factor) * running.astype(wide.numpy) + number(factor) * batch
+
+    params = [
+        *[Pointer(name, dtype, "rw", ("count",)) for name in ("running_mean", "running_var")],
+        *[Pointer(name, wide, "r", ("count",)) for name in ("mean", "variance")],
+        Scalar("count", "int64"),
+        *[Scalar(name, "float64") for name in ("factor", "unbiased")],
+    ]
+    return Kernel(entry, code, params, reference)
+
+
+def _in_wide(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[dtype], dtype]:
+    """Compute in the widest type, and return the first operand's own."""
+    wide = types[0].wide
+    for other in types[1:]:
+        wide = promote(wide, other)
+    return [wide] * len(types), types[0]
+
+
+def _affine_samples() -> Iterator[Sample]:
+    statistics = Array((1, 3, 1), seed=1), Array((1, 3, 1), low=0.5, high=1.5, seed=2)
+    affine = Array((1, 3, 1), seed=3), Array((1, 3, 1), seed=4)
+    yield Sample((Array((2, 3, 4)), *statistics, *affine))
+    yield Sample((Array((2, 3, 4), layout="transposed"), *statistics, 1.0, 0.0))
+    yield Sample((Array((0, 3, 4)), *statistics, *affine))
+
+
+@pointwise(
+    dtype=_in_wide, cuda="(input - mean) * (rstd * weight) + bias", samples=_affine_samples, dtypes=FLOATING_TYPES,
+    cost=4.0, inplace=False, method=False, function=False,
+)  # fmt: skip
+def normalize_by(input: Value, mean: Value, rstd: Value, weight: Value, bias: Value) -> Any:
+    """(input - mean) * rstd * weight + bias, all broadcast to the input."""
+    out: Any = input - mean
+    out *= rstd * weight
+    out += bias
+    return out
+
+
+@normalize_by.derivative
+def _(grad: Any, input: Any, mean: Any, rstd: Any, weight: Any, needs: Any) -> Any:
+    slope: Any = grad * (rstd * weight) if needs[0] or needs[1] else None
+    of_mean = -slope if needs[1] else None
+    apart = grad * (input - mean) if needs[2] or needs[3] else None
+    return slope, of_mean, apart * weight if needs[2] else None, apart * rstd if needs[3] else None, grad
+
+
+def _slope_samples() -> Iterator[Sample]:
+    statistics = Array((1, 3, 1), seed=1), Array((1, 3, 1), low=0.5, high=1.5, seed=2)
+    rest = Array((1, 3, 1), seed=3), Array((1, 3, 1), seed=4), Array((1, 3, 1), seed=5)
+    yield Sample((Array((2, 3, 4)), Array((2, 3, 4), seed=6), *statistics, *rest))
+    yield Sample((Array((0, 3, 4)), Array((0, 3, 4)), *statistics, *rest))
+
+
+@pointwise(
+    dtype=_in_wide, cuda="rstd * (slope * weight - of_sum - (input - mean) * rstd * of_product)",
+    samples=_slope_samples, dtypes=FLOATING_TYPES, cost=8.0, inplace=False, method=False, function=False,
+)  # fmt: skip
+def normal_slope(
+    slope: Value, input: Value, mean: Value, rstd: Value, weight: Value, of_sum: Value, of_product: Value
+) -> Any:
+    """The gradient of the input of `native_norm`.
+
+    of_sum, of_product: the means of slope * weight and of its product with the normalised input.
+    """
+    normal: Any = input - mean
+    normal *= rstd * of_product
+    out: Any = slope * weight
+    out -= of_sum
+    out -= normal
+    out *= rstd
+    return out
+
+
+@normal_slope.derivative
+def _(
+    grad: Any, slope: Any, input: Any, mean: Any, rstd: Any, weight: Any, of_sum: Any, of_product: Any, needs: Any
+) -> Any:
+    scaled, normal = grad * rstd, (input - mean) * rstd
+    through = scaled * of_product * rstd if needs[1] or needs[2] else None
+    of_rstd = grad * (slope * weight - of_sum - normal * of_product * 2) if needs[3] else None
+    return (
+        scaled * weight,
+        None if through is None else -through,
+        through,
+        of_rstd,
+        scaled * slope if needs[4] else None,
+        -scaled,
+        -scaled * normal,
+    )
+
+
+def _spread(outputs: int, count: int, is_across: bool) -> tuple[int, int, int]:
+    """(lanes, parts, values of each part) for sums of `count` values each."""
+    if is_across:
+        lanes = ACROSS_LANES
+    else:
+        lanes = THREADS if count > THREADS * VALUES_PER_LANE // 4 else min(1 << (count - 1).bit_length(), WARP)
+    blocks = -(-outputs * lanes // THREADS)
+    parts = max(1, min(count // (lanes * VALUES_PER_LANE), PIECE_BLOCKS // max(blocks, 1)))
+    chunk = -(-count // parts)
+    return lanes, -(-count // chunk), chunk
+
+
+def _sums_samples() -> Iterator[Sample]:
+    statistics = Array((1, 3, 1), seed=1), Array((1, 3, 1), low=0.5, high=1.5, seed=2)
+    for layout in ("dense", "transposed"):
+        yield Sample((Array((2, 3, 4), layout=layout), Array((2, 3, 4), seed=6), *statistics, (0, 2)))
+    yield Sample((Array((2, 3, 4)), Array((2, 3, 4), seed=6, layout="strided"), *statistics, (2,)))
+    rows = Array((3, 1), seed=1), Array((3, 1), low=0.5, high=1.5, seed=2)
+    yield Sample((Array((3, 1500), grad=False), Array((3, 1500), seed=6, grad=False), *rows, (1,)))
+    yield Sample((Array((0, 3, 4)), Array((0, 3, 4)), *statistics, (0, 2)))
+
+
+@operator(samples=_sums_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
+def normal_sums(call: Call, slope: Operand, input: Operand, mean: Operand, rstd: Operand, dims: Any) -> Any:
+    """Sums of slope, and of slope * (input - mean) * rstd, over `dims`: two results of the wide type.
+
+    Shapes: the results have size 1 in `dims`, in which mean and rstd are constant.
+    """
+    shape, wide = input.shape, input.dtype.wide
+    kept = [dim for dim in range(len(shape)) if dim not in dims]
+    small = [1 if dim in dims else size for dim, size in enumerate(shape)]
+    results = call.output(small, wide), call.output(small, wide)
+    outputs, count = prod(small), reduced_count(shape, dims)
+    if not outputs:
+        return results
+    if not count:
+        for out in results:
+            run_fold(call, SUM, call.scratch((0, outputs), wide), (0,), out, wide)
+        return results
+    slope, mean, rstd = (slope if slope.dtype is input.dtype else call.contiguous(slope, input.dtype)), mean, rstd
+    operands = [slope, input, *(each if each.dtype is wide else call.contiguous(each, wide) for each in (mean, rstd))]
+    steps = [st.expand(each.shape, each.strides, shape) for each in operands]
+    outer, outer_steps = st.collapse([shape[dim] for dim in kept], [[row[dim] for dim in kept] for row in steps])
+    inner, inner_steps = st.collapse([shape[dim] for dim in dims], [[row[dim] for dim in dims] for row in steps])
+    if len(outer) + len(inner) > MAX_DIMS:
+        raise ShapeError(
+            f"{len(outer) + len(inner)} dimensions do not collapse to {MAX_DIMS} or fewer: shape {list(shape)}",
+            hint="make the input contiguous first",
+            operator=call.name,
+        )
+    is_across = bool(outer) and bool(inner) and outer_steps[1][-1] < min(inner_steps[1])
+    lanes, parts, chunk = _spread(outputs, count, is_across)
+    pieces = call.scratch((parts, outputs), wide), call.scratch((parts, outputs), wide)
+    layout = (*outer, *inner), [(*one, *other) for one, other in zip(outer_steps, inner_steps)]
+    grid = Grid((min(-(-outputs * lanes // THREADS) * parts, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+    numbers = outputs, count, parts, chunk, len(outer), lanes, int(is_across)
+    targets = results if parts == 1 else pieces
+    call.launch(_sums_kernel(input.dtype), grid, *targets, *operands, layout, *numbers)
+    if parts > 1:
+        for piece, out in zip(pieces, results):
+            run_fold(call, SUM, piece, (0,), out, wide)
+    return results
+
+
+@normal_sums.derivative
+def _(grads: Any, slope: Any, input: Any, mean: Any, rstd: Any) -> Any:
+    of_sum, of_product = grads
+    normal = (input - mean) * rstd
+    if of_product is None:
+        return of_sum.expand(input.shape), None, None, None
+    of_slope = of_product * normal if of_sum is None else of_product * normal + of_sum
+    through = of_product * slope
+    of_input = through * rstd
+    return of_slope, of_input, -of_input, through * (input - mean)
+
+
+def _native_samples() -> Iterator[Sample]:
+    affine = Array((1, 3, 1), seed=3), Array((1, 3, 1), seed=4)
+    yield Sample((Array((2, 3, 4)), (0, 2), *affine))
+    yield Sample((Array((2, 3, 4), layout="transposed"), (0, 2), None, affine[1]))
+    yield Sample((Array((4, 3, 3), layout="strided"), (1, 2), None, None, 1e-3))
+    yield Sample((Array((2, 3, 2, 2)), (2, 3), Array((1, 3, 1, 1), seed=1), Array((1, 3, 1, 1), seed=2)))
+    yield Sample((Array((2, 3, 1500), grad=False), (0, 2)))
+    yield Sample((Array((0, 3, 4)), (2,)))
+
+
+@operator(samples=_native_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def native_norm(
+    call: Call, input: Operand, dims: Any, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5
+) -> Any:
+    """The operator of batch, group and instance norm: (result, means, 1 / deviations, variances) over `dims`.
+
+    Shapes: weight and bias broadcast to the input; the statistics, of the wide type, have size 1 in `dims`.
+    """
+    shape, wide = input.shape, input.dtype.wide
+    small = [1 if dim in dims else size for dim, size in enumerate(shape)]
+    before, call.given = call.given, None
+    mean, rstd, variance = (call.output(small, wide) for _ in range(3))
+    if input.numel():
+        plan = checked_plan(call, input, dims)
+        pair = plan.work.parts, plan.outputs
+        pieces = call.scratch(pair, wide), call.scratch(pair, wide)
+        kernel = _pieces_kernel(input.dtype, plan.work.across)
+        grid = plan.work.grid(plan.outputs)
+        call.launch(kernel, grid, None, *pieces, input, 1.0, 0, plan.layout, *plan.numbers())
+        grid = Grid((min(-(-plan.outputs // WARPS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+        numbers = *pair, plan.work.chunk, plan.length, float(eps)
+        call.launch(_moments_kernel(wide), grid, mean, variance, rstd, *pieces, *numbers)
+    operands = input, mean, rstd, 1.0 if weight is None else weight, 0.0 if bias is None else bias
+    out = normalize_by.lower(call, *operands)
+    call.given = before
+    return out, mean, rstd, variance
+
+
+@native_norm.derivative
+def _(grads: Any, out1: Any, out2: Any, input: Any, dims: Any, weight: Any, bias_shape: Any, needs: Any) -> Any:
+    grad, of_mean, of_rstd, of_variance = grads
+    mean, rstd, count = out1, out2, reduced_count(input.shape, dims)
+    of_input = None
+    if needs[0]:
+        of_input = _channel_gradient(of_mean, of_rstd, of_variance, input, mean, rstd, count)
+    if grad is None:
+        return of_input, None, None
+    shapes = [shape for shape in (None if weight is None else weight.shape, bias_shape) if shape is not None]
+    alike = [dim for dim in dims if all(shape[dim] == 1 for shape in shapes)]
+    sums, products = normal_sums(grad, input, mean, rstd, tuple(alike))
+    if needs[0]:
+        factor = 1 if weight is None else weight.to(mean.dtype)
+        rest = [dim for dim in dims if dim not in alike]
+        of_sum, of_product = sums * factor / count, products * factor / count
+        if rest:
+            of_sum, of_product = of_sum.sum(rest, True), of_product.sum(rest, True)
+        through = normal_slope(grad, input, mean, rstd, 1.0 if weight is None else weight, of_sum, of_product)
+        of_input = through if of_input is None else of_input + through
+    of_weight = products.sum_to_size(weight.shape) if needs[1] else None
+    return of_input, of_weight, sums.sum_to_size(bias_shape) if needs[2] else None
+
+
+def _channel_gradient(
+    of_mean: Any, of_rstd: Any, of_variance: Any, input: Any, mean: Any, rstd: Any, count: int
+) -> Any:
+    """The gradient of the input from those of its statistics; None without any."""
+    parts = [] if of_mean is None else [(of_mean / count).expand(input.shape)]
+    factor = None if of_rstd is None else -of_rstd * rstd**3 / count
+    if of_variance is not None:
+        factor = of_variance * (2 / count) if factor is None else factor + of_variance * (2 / count)
+    if factor is not None:
+        parts.append(factor * (input - mean))
+    return None if not parts else parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+def _update_samples() -> Iterator[Sample]:
+    running = [Array((3,)), Array((3,), low=0.5, high=1.5, seed=1)]
+    batch = Array((3,), dtype="float64", seed=2), Array((3,), low=0.5, dtype="float64", seed=3)
+    yield Sample((running, *batch, 0.1, 1.5))
+
+
+@operator(
+    samples=_update_samples, dtypes=FLOATING_TYPES, method=False, function=False, differentiable=False,
+    mutates=("running",),
+)  # fmt: skip
+def update_statistics(
+    call: Call, running: Operands, mean: Operand, variance: Operand, momentum: Number, unbiased: Number
+) -> Any:
+    """Move a running mean and variance by the share `momentum` to a batch's, whose variance is scaled by `unbiased`."""
+    wide, own = mean.dtype, running[0].dtype
+    count = running[0].numel()
+    if count:
+        targets = [call.contiguous(each, own) for each in running]
+        operands = call.contiguous(mean), call.contiguous(variance)
+        numbers = count, momentum, unbiased
+        call.launch(_update_kernel(own, wide), grid_over(count), *targets, *operands, *numbers)
+        for target, each in zip(targets, running):
+            if target is not each:
+                call.assign(each, target)
+    return tuple(running)
+
+
+# the public names
+
+
+def require_floats(name: str, input: Any) -> None:
+    """Raise DtypeError unless the input is floating point."""
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator=name
+        )
+
+
+def require_channels(name: str, input: Any, **operands: Any) -> None:
+    """Raise ShapeError unless each operand that is not None has one number for each channel, dimension 1."""
+    if len(input.shape) < 2:
+        raise ShapeError(
+            f"input must have at least 2 dimensions, got shape {list(input.shape)}",
+            hint="the channels are dimension 1: [n, c, *]",
+            operator=name,
+        )
+    for called, operand in operands.items():
+        if operand is not None and tuple(operand.shape) != (input.shape[1],):
+            raise ShapeError(
+                f"{called} should contain {input.shape[1]} elements, got shape {list(operand.shape)}",
+                hint=f"one number for each of the {input.shape[1]} channels of input {list(input.shape)}",
+                operator=name,
+            )
+
+
+def along_channels(operand: Any, ndim: int) -> Any:
+    """One number per channel, as an operand that broadcasts to [n, c, *]; None stays None."""
+    return None if operand is None else operand.reshape((1, -1, *[1] * (ndim - 2)))
+
+
+def _batch_samples() -> Iterator[Sample]:
+    affine = Array((3,), seed=1), Array((3,), seed=2)
+    yield Sample((Array((4, 3)), *affine))
+    yield Sample((Array((2, 3, 4), layout="transposed"), None, None))
+    yield Sample((Array((2, 3, 2, 2)), affine[0], None, 1e-2))
+
+
+@composite(samples=_batch_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def batch_norm_of_batch(
+    input: Operand, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5
+) -> Any:
+    """Batch norm with the statistics of the batch: (result, means, 1 / deviations, variances)."""
+    ndim = len(input.shape)
+    dims = (0, *range(2, ndim))
+    return native_norm(input, dims, along_channels(weight, ndim), along_channels(bias, ndim), eps)
+
+
+def _running_samples() -> Iterator[Sample]:
+    statistics = Array((3,), seed=3), Array((3,), low=0.5, high=1.5, seed=4)
+    for sample in _batch_samples():
+        yield Sample((sample.args[0], *statistics, *sample.args[1:]))
+
+
+@composite(samples=_running_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def batch_norm_of_running(
+    input: Operand, running_mean: Operand, running_var: Operand, weight: Operand | None = None,
+    bias: Operand | None = None, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """Batch norm with given statistics."""
+    ndim, wide = len(input.shape), input.dtype.wide
+    rstd = (running_var.to(wide) + eps).rsqrt()
+    mean, rstd, weight, bias = (along_channels(each, ndim) for each in (running_mean, rstd, weight, bias))
+    return normalize_by(input, mean, rstd, 1.0 if weight is None else weight, 0.0 if bias is None else bias)
+
+
+@composite(samples=_batch_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def instance_norm_of_input(
+    input: Operand, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5
+) -> Any:
+    """Instance norm with the statistics of each instance: (result, means, 1 / deviations, variances)."""
+    ndim = len(input.shape)
+    dims = tuple(range(2, ndim))
+    return native_norm(input, dims, along_channels(weight, ndim), along_channels(bias, ndim), eps)
+
+
+def _group_samples() -> Iterator[Sample]:
+    affine = Array((4,), seed=1), Array((4,), seed=2)
+    yield Sample((Array((2, 4, 3)), 2))
+    yield Sample((Array((2, 4, 2, 2)), 2, *affine))
+    yield Sample((Array((2, 4, 3), layout="transposed"), 4, *affine, 1e-3))
+    yield Sample((Array((3, 4)), 1, affine[0]))
+    yield Sample((Array((0, 4, 3)), 2))
+
+
+def _group_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 4, 3)), 3), ShapeError, "4 channels are not divisible into 3 groups")
+    yield ErrorSample((Array((2, 4, 3)), 0), ShapeError, "num_groups must be positive, got 0")
+    yield ErrorSample((Array((2, 4, 3)), 2, Array((3,))), ShapeError, r"weight should contain 4 elements, got .*\[3\]")
+    yield ErrorSample((Array((4,)), 2), ShapeError, r"at least 2 dimensions, got shape \[4\]")
+    yield ErrorSample((Array((2, 4), dtype="int64"), 2), DtypeError, "must be floating point, got int64")
+
+
+@composite(samples=_group_samples, errors=_group_errors, dtypes=FLOATING_TYPES, method=False)
+def group_norm(
+    input: Operand, num_groups: int, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:  # fmt: skip
+    """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias.
+
+    cudnn_enabled: has no effect.
+    Shapes: input [n, c, *], with c a multiple of num_groups; weight and bias [c]; the result as the input.
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError for integers.
+    Example:
+        >>> torch.group_norm(torch.tensor([[1.0, 3.0, 0.0, 8.0]]), 2)
+        tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    require_floats("group_norm", input)
+    if num_groups <= 0:
+        raise ShapeError(
+            f"num_groups must be positive, got {num_groups}", hint="1 is all channels", operator="group_norm"
+        )
+    require_channels("group_norm", input, weight=weight, bias=bias)
+    n, channels, *rest = input.shape
+    if channels % num_groups:
+        raise ShapeError(
+            f"{channels} channels are not divisible into {num_groups} groups",
+            hint="num_groups must divide dimension 1 of the input",
+            operator="group_norm",
+        )
+    per_group = channels // num_groups
+    grouped = input.reshape((n, num_groups, per_group, *rest))
+    shape = (1, num_groups, per_group, *[1] * len(rest))
+    affine = [None if each is None else each.reshape(shape) for each in (weight, bias)]
+    return native_norm(grouped, tuple(range(2, len(shape))), *affine, eps)[0].reshape(input.shape)

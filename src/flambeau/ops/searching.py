@@ -27,11 +27,10 @@ from .indexing import nonzero
 from .indexing_kernels import indexing_kernel, scalars
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
 from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over
-from .radix import DIGIT_BITS
 from .reductions import aminmax, any_
 from .samples import bad_dims, index_array
 from .scans import running_sum
-from .sorting import LONG_ROW, sort_rows, sort_values
+from .sorting import DIGIT_BITS, LONG_ROW, sort_rows, sort_values
 from .views import movedim, reshape
 
 # unique elements

@@ -1,14 +1,7 @@
 """Tensor, and functions that make, print, index and exchange tensors."""
 
 from ..ops.diagonals import block_diag
-from ..ops.grids import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_shapes,
-    cartesian_prod,
-    meshgrid,
-)
+from ..ops.join import atleast_1d, atleast_2d, atleast_3d, broadcast_shapes, cartesian_prod, meshgrid
 from ..ops.views import broadcast_tensors
 from .factories import (
     arange,
@@ -25,8 +18,7 @@ from .factories import (
 )
 from .factories import tensor as _tensor
 from .format import set_printoptions
-from .host_memory import from_file, frombuffer
-from .interop import from_dlpack, to_dlpack
+from .interop import from_dlpack, from_file, frombuffer, to_dlpack
 from .legacy import (
     BFloat16Tensor,
     BoolTensor,
@@ -39,7 +31,26 @@ from .legacy import (
     LongTensor,
     ShortTensor,
 )
-from .like_factories import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
+from .like_factories import (
+    bartlett_window,
+    blackman_window,
+    empty_like,
+    empty_permuted,
+    full_like,
+    hamming_window,
+    hann_window,
+    kaiser_window,
+    logspace,
+    ones_like,
+    rand_like,
+    randint_like,
+    randn_like,
+    scalar_tensor,
+    tril_indices,
+    triu_indices,
+    zeros_like,
+)
+from .like_factories import range_ as _range
 from .queries import (
     allclose,
     equal,
@@ -59,8 +70,6 @@ from .queries import (
 )
 from .random import get_rng_state, normal, rand, randint, randn, randperm, set_rng_state
 from .reals import conj, conj_physical, imag, positive, real, resolve_conj, resolve_neg
-from .sequences import empty_permuted, logspace, scalar_tensor, tril_indices, triu_indices
-from .sequences import range_ as _range
 from .storages import (
     BFloat16Storage,
     BoolStorage,
@@ -88,7 +97,6 @@ from .types import (
     set_default_tensor_type,
     typename,
 )
-from .windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
 
 range = _range
 tensor = _tensor  # the function; the submodule of that name is reached through sys.modules

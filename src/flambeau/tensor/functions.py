@@ -14,14 +14,14 @@ from .. import (
 from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ShapeError, shown
 from ..memory_formats import contiguous_format
-from ..ops.channel_norms import require_channels, require_floats
+from ..ops.activation import random_slope
 from ..ops.einsum import LETTERS
-from ..ops.grid_sampling import MODES, PADDINGS
 from ..ops.indexing import index_put_
+from ..ops.interpolation import GRID_MODES, PADDINGS
 from ..ops.linalg import check_ndim
 from ..ops.losses import REDUCTIONS
+from ..ops.normalization import require_channels, require_floats
 from ..ops.operator import REGISTRY
-from ..ops.rectifiers import random_slope
 from . import checks
 from .operators import ALIASES, inplace_function
 from .tensor import Tensor
@@ -327,14 +327,14 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
         tensor([[[[2.]]]])
     """
     for what, value, known in (
-        ("interpolation_mode", interpolation_mode, MODES),
+        ("interpolation_mode", interpolation_mode, GRID_MODES),
         ("padding_mode", padding_mode, PADDINGS),
     ):
         if type(value) is not int or not 0 <= value < len(known):
             raise ArgumentError(
                 f"{what} must be 0, 1 or 2, got {shown(value)}", hint=f"they are {known}", operator="grid_sampler"
             )
-    return REGISTRY["grid_sample"](input, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
+    return REGISTRY["grid_sample"](input, grid, GRID_MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
 
 
 def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
