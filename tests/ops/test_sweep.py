@@ -32,7 +32,8 @@ TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-1
 @pytest.fixture(autouse=True)
 def gpu() -> Iterator[None]:
     if ON_HARDWARE:
-        yield
+        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+            yield
         return
     with machine(devices=1):
         yield

@@ -208,7 +208,7 @@ convolution_input.node_name = convolution.node_name
 def _weight_samples() -> Iterator[Sample]:
     x, y = _small(2, 2, 4, 3), _small(2, 3, 3, 2, seed=1)
     yield Sample((y, x, (1, 1), (0, 0), (1, 1), 1, (2, 2), False))
-    yield Sample((y, x, (2, 1), (1, 0), (1, 2), 1, (2, 1), True))
+    yield Sample((y, x, (2, 1), (1, 0), (1, 1), 1, (2, 2), True))
     yield Sample((_small(1, 4, 3, seed=1), _small(1, 2, 5, layout="strided"), (2,), (1,), (1,), 2, (3,), False))
     yield Sample((_small(0, 3, 3, 2), _small(0, 2, 4, 3), (1, 1), (0, 0), (1, 1), 1, (2, 2), False))
 

@@ -7,8 +7,8 @@ high half of the counter.  A draw takes the counters from `first` on, as many as
 - Elements of 32-bit draws: element i has word (i // T) % 4 of counter first + i // (4 T) of sequence i % T.
 - Elements of 64-bit draws (float64, integers of many values): two words of counter first + i // (2 T), likewise.
 - Probabilities in a tensor: element i has word i % 4 of counter `first` of sequence i // 4.
-- Dropout: as 32-bit draws, but if VECTOR or fewer neighbours (a power of two that divides the number of elements) are
-  loaded at once, they take neighbouring words of one sequence.
+- Dropout: as 32-bit draws, but neighbours that are loaded at once, 16 bytes or a smaller power of two that divides the
+  number of elements, take neighbouring words of one sequence.
 
 References compute logarithms, sines and tangents in NumPy, so values of a virtual GPU differ from hardware's in the
 last bits.  Integers, masks and uniform values are equal.
@@ -30,7 +30,7 @@ from .philox import CHANCE_HINT, COUNTED_FROM, DRAWN, PHILOX, WORD, counted_from
 from .pointwise import MAX_GRID_BLOCKS, source_text
 
 THREADS = 256  # of a block
-VECTOR = 8  # elements that dropout loads at once at most
+VECTOR_BYTES = 16  # that dropout loads at once at most
 CHANCE_COUNTERS = 3  # that a draw by a tensor of probabilities takes
 CHOICE_THREADS, CHOICE_ROWS = 128, 65535  # of a block, and of a grid, in multinomial
 SOURCE = PHILOX + source_text("grid_random.cu")
@@ -319,9 +319,9 @@ def chances_kernel(dtype: dtype, wide: dtype) -> Kernel:
     return _plain_kernel(f"chances_{dtype.name}_{wide.name}", [out], [p], body, reference)
 
 
-def vector_of(numel: int, is_aligned: bool) -> int:
+def vector_of(numel: int, itemsize: int, is_aligned: bool) -> int:
     """The number of elements that PyTorch's dropout loads at once."""
-    vector = VECTOR if is_aligned else 1
+    vector = VECTOR_BYTES // itemsize if is_aligned else 1
     while numel % vector:
         vector //= 2
     return vector

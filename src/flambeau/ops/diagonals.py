@@ -9,7 +9,7 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import dtype
-from ..errors import IndexRangeError, ShapeError
+from ..errors import ArgumentTypeError, IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import Kernel, Pointer, Scalar
 from .join import cat, check_tensors
@@ -110,7 +110,11 @@ def _diagflat_samples() -> Iterator[Sample]:
     yield Sample((Array(()), 1))
 
 
-@composite(samples=_diagflat_samples, dtypes=dtypes.ALL, takes_out=False)
+def _no_offset() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), "1"), ArgumentTypeError, "offset")
+
+
+@composite(samples=_diagflat_samples, errors=_no_offset, dtypes=dtypes.ALL, takes_out=False)
 def diagflat(input: Operand, offset: int = 0) -> Any:
     """A matrix with all elements of the input, in row-major order, as a diagonal.
 

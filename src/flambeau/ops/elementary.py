@@ -920,7 +920,7 @@ def _of_halves(dtype: dtype) -> Any:
         return np.nextafter(first, second)
 
     return Pointwise(
-        neighbour, lambda *_: ([dtype] * 2, dtype), f"neighbour<{dtype.cuda}>(input, other)", 4.0, samples=tuple,
+        neighbour, lambda *_: ([dtype] * 2, dtype), f"neighbour<{dtype.cuda}>(input, other)", 4.0, samples=_tensors,
         dtypes=(dtype,), method=False, function=False, differentiable=False, name=f"nextafter_{dtype.name}",
     )  # fmt: skip
 

@@ -797,7 +797,8 @@ def fused_dropout(call: Call, input: Operand, p: float) -> Any:
     elif numel:
         blocks = cuda_random.blocks_of(call.device, numel)
         state, seed, first = call.random(cuda_random.counters_of(numel, blocks, 4), None)
-        kernel = cuda_random.dropout_kernel(input.dtype, cuda_random.vector_of(numel, source.is_aligned()))
+        vector = cuda_random.vector_of(numel, input.dtype.itemsize, source.is_aligned())
+        kernel = cuda_random.dropout_kernel(input.dtype, vector)
         grid = Grid((blocks, 1, 1), cuda_random.THREADS)
         call.launch(kernel, grid, memory.drawn, drawn, source, 1 - p, scale, blocks, state, seed, first, numel)
     return mask, memory.done(call)

@@ -6,7 +6,7 @@ struct Sequence {
     long long states, blank, classes;
     long long of(long long state) const {
         const long long label = state % 2 ? labels[state / 2] : blank;
-        if (label < 0 || label >= classes) __trap();
+        device_assert(label >= 0 && label < classes);
         return label;
     }
     bool may_skip(long long state) const { return state > 1 && state % 2 && of(state) != of(state - 2); }

@@ -187,7 +187,7 @@ inline void fill_by_chances(T* out, const P* p, unsigned long long seed, unsigne
             const long long at = 4 * t + k;
             if (at >= numel) break;
             const P chance = p[at];
-            if (!(chance >= (P)0 && chance <= (P)1)) __trap();
+            device_assert(chance >= (P)0 && chance <= (P)1);
             out[at] = store<T>(open_fraction(words.at[k]) <= chance);
         }
     }
