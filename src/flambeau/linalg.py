@@ -36,12 +36,15 @@ from .ops.factorizations import linalg_tensorinv as tensorinv
 from .ops.factorizations import linalg_tensorsolve as tensorsolve
 from .ops.factorizations import linalg_vander as vander
 from .ops.linalg import matmul
+from .ops.norms import linalg_matrix_norm as matrix_norm
+from .ops.norms import linalg_norm as norm
+from .ops.norms import linalg_vector_norm as vector_norm
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
     "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
-    "matrix_power", "matrix_rank", "multi_dot", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd",
-    "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
+    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd",
+    "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from . import (  # noqa: F401
     margin_losses,
     multi_tensor,
     normalization,
+    norms,
     number_parts,
     optimizer_steps,
     padding,
