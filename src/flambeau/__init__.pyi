@@ -617,6 +617,8 @@ def gcd_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> 
     """In-place version of `gcd`: overwrites this tensor with the result, and returns it."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input >= other, as bool."""
+def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """(a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 def get_default_dtype() -> _dtype:
@@ -935,6 +937,8 @@ def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | 
     """A tensor of ones."""
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """As `ones`, with the shape, type and device of `input` unless others are named."""
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`linalg.householder_product`."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:

@@ -299,4 +299,5 @@ def norm_except_dim(v: Operand, pow: int = 2, dim: int = 0) -> Any:
         )
     kept = st.wrap_dim(dim, len(v.shape), "norm_except_dim")
     others = [at for at in range(len(v.shape)) if at != kept]
-    return norm(v, pow, others, True) if others else v.abs()
+    values: Any = v
+    return norm(values, pow, others, True) if others else values.abs()
