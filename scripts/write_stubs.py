@@ -16,7 +16,7 @@ from typing import Any
 
 import flambeau
 from flambeau import optim
-from flambeau.nn import functional
+from flambeau.nn import functional, modules
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
 from flambeau.tensor.queries import KINDS
@@ -385,6 +385,19 @@ def alias_stubs() -> dict[str, str]:
         for name in package._MODULES:
             target = getattr(package, name).__name__.removeprefix("flambeau.")
             found[f"{folder}/{name}.pyi"] = f"{HEADER}from {up}{target} import *\n"
+    return found | module_stubs()
+
+
+def module_stubs() -> dict[str, str]:
+    """The stubs of the modules of nn.modules, which import classes from elsewhere."""
+    found = {}
+    for path, names in modules._MODULES.items():
+        module = getattr(modules, path)
+        lines = []
+        for name in sorted(names.split()):
+            made = getattr(module, name)
+            lines.append(f"from {made.__module__.replace('flambeau.nn.', '..')} import {made.__name__} as {name}")
+        found[f"nn/modules/{path}.pyi"] = "\n".join((HEADER.rstrip("\n"), *sorted(lines), ""))
     return found
 
 

@@ -595,6 +595,8 @@ def frac_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """In-place version of `frac`: overwrites this tensor with the result, and returns it."""
 def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32."""
+def frobenius_norm(input: Tensor, dim: Sizes | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Root of the sum of squares over one or two dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Device = ..., copy: _bool | None = ...) -> Tensor:
     """A CPU tensor over the memory of any object with `__dlpack__`."""
 def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -615,6 +617,8 @@ def gcd_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> 
     """In-place version of `gcd`: overwrites this tensor with the result, and returns it."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input >= other, as bool."""
+def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """(a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 def get_default_dtype() -> _dtype:
@@ -919,16 +923,22 @@ def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Te
     """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """The method `Tensor.norm`, with out=."""
+def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Norm over all dimensions except one, which are kept with size 1.  dim: -1 is none: the norm of all elements."""
 def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Random numbers of normal distributions: of each mean and standard deviation, which are tensors, or of one."""
 def not_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input != other, as bool; True for NaN."""
+def nuclear_norm(input: Tensor, dim: Sizes | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Sum of the singular values of matrices: `linalg.matrix_norm` with ord "nuc".  dim: the matrices' dimensions."""
 def numel(input: Tensor) -> _int:
     """Return the number of elements of a tensor."""
 def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor of ones."""
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """As `ones`, with the shape, type and device of `input` unless others are named."""
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """`linalg.householder_product`."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:

@@ -14,6 +14,7 @@ from .ops.factorizations import linalg_eig as eig
 from .ops.factorizations import linalg_eigh as eigh
 from .ops.factorizations import linalg_eigvals as eigvals
 from .ops.factorizations import linalg_eigvalsh as eigvalsh
+from .ops.factorizations import linalg_householder_product as householder_product
 from .ops.factorizations import linalg_inv as inv
 from .ops.factorizations import linalg_inv_ex as inv_ex
 from .ops.factorizations import linalg_lstsq as lstsq
@@ -36,12 +37,15 @@ from .ops.factorizations import linalg_tensorinv as tensorinv
 from .ops.factorizations import linalg_tensorsolve as tensorsolve
 from .ops.factorizations import linalg_vander as vander
 from .ops.linalg import matmul
+from .ops.norms import linalg_matrix_norm as matrix_norm
+from .ops.norms import linalg_norm as norm
+from .ops.norms import linalg_vector_norm as vector_norm
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
-    "matrix_power", "matrix_rank", "multi_dot", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd",
-    "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
+    "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul",
+    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
+    "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

@@ -89,3 +89,78 @@ def test_what_cannot_be_filled():
         init.eye_(weight(3))
     with pytest.warns(UserWarning, match="zero-element tensors is a no-op"):
         init.kaiming_uniform_(weight(0, 3))
+
+
+RECORDED = {  # with seed 5 in PyTorch: the values, and the next random number
+    "trunc": ([-0.486781, -0.083812, 0.631213, 0.667524, -0.197415, 0.690719], 0.532176),
+    "rejected": ([2.524111, 2.218603, 2.111045, 2.315133, 2.266117, 2.371704], 0.651188),
+    "wide": ([-1.018876, -1.263853, -1.168146, -0.02593, -1.346082, 1.478984], 0.072412),
+    "tall": ([-1.270272, -0.960627, -1.456372, 0.22237, -0.515162, 1.740042], 0.072412),
+    "sparse": ([-0.004868, 0.0, 0.0, 0.0, -0.001974, 0.019428], 0.579328),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "fill"),
+    [
+        ("trunc", (2, 3), lambda w: init.trunc_normal_(w, 0.0, 1.0, -0.5, 0.9)),
+        ("rejected", (2, 3), lambda w: init.trunc_normal_(w, 0.0, 1.0, 2.0, 3.0)),
+        ("wide", (2, 3), lambda w: init.orthogonal_(w, 2.0)),
+        ("tall", (3, 2), lambda w: init.orthogonal_(w, 2.0)),
+        ("sparse", (2, 3), lambda w: init.sparse_(w, 0.5)),
+    ],
+)
+def test_values_are_those_of_pytorch(name, shape, fill):
+    w = weight(*shape)
+    torch.manual_seed(5)
+    assert fill(w) is w and w.requires_grad and w.is_leaf
+    assert w.flatten().tolist() == pytest.approx(RECORDED[name][0], abs=1e-6)
+    assert torch.rand(1).item() == pytest.approx(RECORDED[name][1], abs=1e-6)
+
+
+def test_fills_of_a_gpu_that_choose(gpus):
+    torch.manual_seed(5)
+    w = nn.Parameter(torch.zeros(40, 30, device="cuda"))
+    assert init.trunc_normal_(w, 0.0, 1.0, -0.5, 0.9) is w
+    assert -0.5 <= w.min().item() < -0.45 and 0.85 < w.max().item() <= 0.9
+    assert init.trunc_normal_(w, 0.0, 1.0, 2.0, 3.0).min().item() >= 2.0
+    assert torch.allclose(init.orthogonal_(w, 2.0).T @ w, 4 * torch.eye(30, device="cuda"), atol=1e-4)
+    assert (init.sparse_(w, 0.5) == 0).sum(0).tolist() == [20] * 30
+    assert init.dirac_(nn.Parameter(torch.zeros(2, 2, 1, device="cuda"))).tolist() == [[[1.0], [0.0]], [[0.0], [1.0]]]
+
+
+def test_identity_of_convolutions():
+    w = init.dirac_(weight(4, 3, 2, 3), groups=2)
+    assert w.nonzero().tolist() == [[0, 0, 1, 1], [1, 1, 1, 1], [2, 0, 1, 1], [3, 1, 1, 1]] and w.sum().item() == 4
+    x = torch.rand(1, 3, 5, dtype=torch.float64)
+    assert nn.functional.conv1d(x, init.dirac_(weight(3, 3, 3)), padding=1).equal(x)
+
+
+FORMER = (
+    "uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse"
+)
+
+
+@pytest.mark.parametrize("name", FORMER.split())
+def test_names_without_the_underscore_warn(name):
+    more = {"constant": (2.0,), "sparse": (0.5,)}.get(name, ())
+    shape = (3, 3, 3) if name == "dirac" else (3, 3)
+    torch.manual_seed(3)
+    wanted = getattr(init, f"{name}_")(weight(*shape), *more)
+    torch.manual_seed(3)
+    with pytest.warns(FutureWarning, match=f"nn.init.{name}.* deprecated in favor of .*nn.init.{name}_"):
+        found = getattr(init, name)(weight(*shape), *more)
+    assert found.equal(wanted)
+
+
+def test_what_the_fills_with_structure_refuse():
+    with pytest.raises(ArgumentError, match="3, 4, or 5 dimensions are supported, this has 2"):
+        init.dirac_(weight())
+    with pytest.raises(ArgumentError, match="divisible by groups, got size 3 and groups=2"):
+        init.dirac_(weight(3, 1, 1), 2)
+    with pytest.raises(ArgumentError, match="2 dimensions are supported, this has 1"):
+        init.sparse_(weight(3), 0.5)
+    with pytest.raises(ArgumentError, match="2 or more dimensions are supported, this has 1"):
+        init.orthogonal_(weight(3))
+    with pytest.warns(UserWarning, match="mean 5.0 is more than 2 std"):
+        init.trunc_normal_(weight(3), 5.0)

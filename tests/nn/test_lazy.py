@@ -110,3 +110,35 @@ def test_a_lazy_module_of_ones_own():
     assert module(torch.ones(2, 3)).tolist() == [[1, 1, 1]] * 2 and type(module) is Scale
     with pytest.raises(ModeError, match="Scale has not been fully initialized"):
         Scale(forgets=True)(torch.ones(2, 3))
+
+
+NORMS = [
+    (getattr(nn, f"Lazy{kind}Norm{spatial}d"), getattr(nn, f"{kind}Norm{spatial}d"), (2, 3, 4, 5, 6)[: 2 + spatial])
+    for kind in ("Batch", "Instance")
+    for spatial in (1, 2, 3)
+]
+
+
+@pytest.mark.parametrize(("kind", "becomes", "shape"), NORMS, ids=lambda each: getattr(each, "__name__", ""))
+def test_norms_find_their_channels(kind, becomes, shape):
+    layer, eager = kind(1e-4, 0.2), becomes(3, 1e-4, 0.2, True, True)
+    assert list(layer.state_dict()) == list(eager.state_dict()) and isinstance(layer, becomes)
+    assert repr(layer).startswith(f"{kind.__name__}(0, eps=0.0001, momentum=0.2, affine=True, bias=True")
+    x = torch.rand(shape)
+    assert layer(x).equal(eager(x)) and type(layer) is becomes and repr(layer) == repr(eager)
+    assert all(one.equal(other) for one, other in zip(layer.state_dict().values(), eager.state_dict().values()))
+    loaded = kind()
+    loaded.load_state_dict(eager.state_dict())
+    assert loaded.running_mean.equal(eager.running_mean) and loaded.eval()(x).shape == x.shape
+    with pytest.raises(ArgumentError, match=f"{kind.__name__}: expected .* input"):
+        kind()(torch.ones(3))
+
+
+def test_norms_without_parameters():
+    layer = nn.LazyBatchNorm1d(affine=False, track_running_stats=False)
+    assert not layer.has_uninitialized_params() and not layer.state_dict()
+    assert repr(nn.LazyBatchNorm1d(bias=False)).count("bias=False") == 1
+    x = torch.tensor([[1.0], [3.0]])
+    assert layer(x).flatten().tolist() == pytest.approx([-1.0, 1.0], abs=1e-4) and layer.num_features == 1
+    single = nn.LazyInstanceNorm1d()
+    assert single(torch.rand(4, 7)).shape == (4, 7) and single.weight.shape == (4,)

@@ -216,3 +216,26 @@ def test_errors():
     with pytest.raises(NotSupportedError, match="linalg.qr: .*complete.* 3 and 2"):
         linalg.qr(torch.ones(3, 2, requires_grad=True), mode="complete").R.sum().backward()
     assert not linalg.qr(x, mode="r").R.requires_grad
+
+
+def test_products_of_reflections():
+    """Recorded from PyTorch."""
+    a = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=torch.float64, requires_grad=True)
+    packed, tau = torch.geqrf(a.detach())
+    assert packed.flatten().tolist() == pytest.approx(PACKED, abs=1e-6)
+    assert tau.tolist() == pytest.approx(FACTORS, abs=1e-6)
+    q, r = torch.linalg.qr(a.detach())
+    assert torch.allclose(torch.orgqr(packed, tau), q) and torch.allclose(packed[:2].triu(), r)
+    assert packed.orgqr(tau).equal(torch.linalg.householder_product(packed, tau))
+    factors = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
+    found = torch.linalg.householder_product(a, factors)
+    assert found.flatten().tolist() == pytest.approx(PRODUCT, abs=1e-6)
+    found.pow(2).sum().backward()
+    assert a.grad.flatten().tolist() == pytest.approx(OF_A) and factors.grad.tolist() == pytest.approx(OF_FACTORS)
+
+
+PACKED = [-5.9160798, -7.4373574, 0.4337717, 0.8280787, 0.7229529, 0.8926238]
+FACTORS = [1.1690309, 1.113104]
+PRODUCT = [0.5, 23.25, -1.5, 69.25, -2.5, 107.25]
+OF_A = [0.0, 0.0, 3605.25, 0.0, 11894.875, 5432.625]
+OF_FACTORS = [71387.25, 23893.75]

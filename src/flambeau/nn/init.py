@@ -6,16 +6,21 @@ fan_in and fan_out: in * prod(kernel) and out * prod(kernel) of a layer's weight
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .. import callers
 from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ValueRangeError, naming, shown
 from ..errors import no_attribute as _no_attribute
+from ..ops.operator import REGISTRY
 from ..tensor import checks
+from ..tensor.like_factories import empty_like
+from ..tensor.random import randperm
 
 LINEAR = ("linear", "sigmoid", *(f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)))
 LEAKY_SLOPE = 0.01
+REDRAWN_SHARE = 0.3  # of the distribution within the bounds, above which `trunc_normal_` redraws what is outside
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -55,6 +60,55 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
         return tensor.normal_(mean, std, generator=generator)
 
 
+def trunc_normal_(
+    tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Any:
+    """Fill with values of the normal distribution that lie in [a, b]: others are drawn again.
+
+    Host: waits for a GPU.
+    Example:
+        >>> w = torch.nn.init.trunc_normal_(torch.empty(100), std=0.02, a=-0.04, b=0.04)
+        >>> bool((w.abs() <= 0.04).all())
+        True
+    """
+    checks.tensor("trunc_normal_", "tensor", tensor)
+    for name, value in (("mean", mean), ("std", std), ("a", a), ("b", b)):
+        checks.number("trunc_normal_", name, value)
+    if mean < a - 2 * std or mean > b + 2 * std:
+        callers.warn(
+            f"mean {mean} is more than 2 std ({std}) from [{a}, {b}] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect."
+        )
+    low, high = (math.erf((bound - mean) / std / math.sqrt(2.0)) for bound in (a, b))
+    with GradMode(False), naming("trunc_normal_"):
+        if (high - low) / 2 > REDRAWN_SHARE:
+            return _redrawn(tensor, mean, std, a, b, generator)
+        return _rejected(tensor, mean, std, a, b, generator)
+
+
+def _redrawn(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
+    """Draw normal values; draw those outside the bounds again."""
+    low, high = tensor.new_tensor(a, device="cpu").item(), tensor.new_tensor(b, device="cpu").item()
+    found = tensor.normal_(mean, std, generator=generator)
+    while (is_outside := (found < low) | (found > high)).any():
+        again = empty_like(found).normal_(mean, std, generator=generator)
+        found = REGISTRY["where"](is_outside, again, found)
+    return tensor if found is tensor else tensor.copy_(found)
+
+
+def _rejected(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
+    """Draw uniform values; accept each with the density's share of its peak within the bounds."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    found, is_pending = tensor, None
+    while is_pending is None or is_pending.any():
+        values = empty_like(tensor).uniform_(a, b, generator=generator)
+        found = values if is_pending is None else REGISTRY["where"](is_pending, values, found)
+        density = values.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        is_above = empty_like(tensor).uniform_(generator=generator).log_() > density
+        is_pending = is_above if is_pending is None else is_pending & is_above
+    return tensor.copy_(found)
+
+
 def constant_(tensor: Any, val: float) -> Any:
     """Fill with one value."""
     checks.tensor("constant_", "tensor", tensor)
@@ -91,6 +145,94 @@ def eye_(tensor: Any) -> Any:
         if count:
             tensor.as_strided((count,), (step,), tensor.storage_offset()).fill_(1)
     return tensor
+
+
+def dirac_(tensor: Any, groups: int = 1) -> Any:
+    """Fill the weight of a convolution with the identity: 1 in the middle of the kernel from a channel to itself.
+
+    groups: the number of groups of output channels, each of which is an identity.
+    Shapes: [out, in, *kernel] with one to three dimensions of the kernel.
+    Raises: ArgumentError for another number of dimensions, or groups that do not divide `out`.
+    Example:
+        >>> torch.nn.init.dirac_(torch.empty(1, 2, 3))
+        tensor([[[0., 1., 0.],
+                 [0., 0., 0.]]])
+    """
+    checks.tensor("dirac_", "tensor", tensor)
+    checks.integer("dirac_", "groups", groups)
+    if tensor.ndim not in (3, 4, 5):
+        raise ArgumentError(
+            f"Only tensors with 3, 4, or 5 dimensions are supported, this has {tensor.ndim}: {tensor.describe()}",
+            hint="give the weight of a convolution",
+            operator="dirac_",
+        )
+    if groups < 1 or tensor.shape[0] % groups:
+        raise ArgumentError(
+            f"dim 0 must be divisible by groups, got size {tensor.shape[0]} and groups={groups}",
+            hint=f"choose groups among the divisors of {tensor.shape[0]}",
+            operator="dirac_",
+        )
+    with GradMode(False):
+        tensor.zero_()
+        if tensor.numel():
+            middle = tensor[(..., *(size // 2 for size in tensor.shape[2:]))]
+            middle.unflatten(0, (groups, -1)).diagonal(0, 1, 2).fill_(1)
+    return tensor
+
+
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
+    """Fill a matrix with normal values, then zero that share of each column (J. Martens, 2010).
+
+    The rows that are zeroed are drawn from the default generator of the CPU.
+    Raises: ArgumentError if the tensor is no matrix.
+    Example:
+        >>> (torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum(0)
+        tensor([2, 2, 2])
+    """
+    checks.tensor("sparse_", "tensor", tensor)
+    checks.number("sparse_", "sparsity", sparsity)
+    if tensor.ndim != 2:
+        raise ArgumentError(
+            f"Only tensors with 2 dimensions are supported, this has {tensor.ndim}: {tensor.describe()}",
+            hint="give a matrix",
+            operator="sparse_",
+        )
+    rows, columns = tensor.shape
+    with GradMode(False), naming("sparse_"):
+        tensor.normal_(0, std, generator=generator)
+        zeroed = [randperm(rows)[: math.ceil(sparsity * rows)] for _ in range(columns)]
+        if zeroed:
+            tensor.scatter_(0, REGISTRY["stack"](zeroed, 1).to(tensor.device), 0)
+    return tensor
+
+
+def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+    """Fill with a matrix whose rows or columns, the fewer of them, are orthonormal, times gain (A. Saxe et al., 2013).
+
+    Dimensions after the first are one dimension.
+    Host:   waits for a GPU.
+    Raises: ArgumentError below two dimensions.
+    Example:
+        >>> w = torch.nn.init.orthogonal_(torch.empty(2, 3))
+        >>> torch.allclose(w @ w.T, torch.eye(2), atol=1e-6)
+        True
+    """
+    checks.tensor("orthogonal_", "tensor", tensor)
+    if tensor.ndim < 2:
+        raise ArgumentError(
+            f"Only tensors with 2 or more dimensions are supported, this has {tensor.ndim}: {tensor.describe()}",
+            hint="give a weight [out, in, *kernel]",
+            operator="orthogonal_",
+        )
+    if not tensor.numel():
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    with GradMode(False), naming("orthogonal_"):
+        drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+        q, r = REGISTRY["linalg_qr"](drawn.t() if rows < columns else drawn)
+        q = q * r.diagonal().sign()  # makes the distribution uniform over orthogonal matrices (F. Mezzadri, 2007)
+        return tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape)).mul_(gain)
 
 
 def fans(tensor: Any) -> tuple[int, int]:
@@ -164,6 +306,32 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
         raise ArgumentError(f"Mode {mode} not supported", hint="use 'fan_in' or 'fan_out'", operator="kaiming")
     fan = fans(tensor)[mode == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def _former(fill: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the form of a function without the underscore, which warns."""
+    name = fill.__name__[:-1]
+
+    def former(*args: Any, **kwargs: Any) -> Any:
+        callers.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning)
+        return fill(*args, **kwargs)
+
+    former.__name__ = former.__qualname__ = name
+    former.__doc__ = f"Deprecated name of `{name}_`."
+    return former
+
+
+uniform = _former(uniform_)
+normal = _former(normal_)
+constant = _former(constant_)
+eye = _former(eye_)
+dirac = _former(dirac_)
+xavier_uniform = _former(xavier_uniform_)
+xavier_normal = _former(xavier_normal_)
+kaiming_uniform = _former(kaiming_uniform_)
+kaiming_normal = _former(kaiming_normal_)
+orthogonal = _former(orthogonal_)
+sparse = _former(sparse_)
 
 
 def __getattr__(name: str) -> object:

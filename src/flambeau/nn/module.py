@@ -552,3 +552,26 @@ class Layer(Module):
     if TYPE_CHECKING:
 
         def __call__(self, input: Tensor) -> Tensor: ...
+
+
+FACTORY_KEYWORDS = ("device", "dtype", "memory_format")
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The keywords device, dtype and memory_format of a module's constructor, for the factories of its tensors.
+
+    A keyword factory_kwargs has further ones.
+    Raises: ArgumentTypeError for another keyword, or one that is given twice.
+    Example:
+        >>> torch.nn.factory_kwargs({"device": "cpu", "factory_kwargs": {"dtype": torch.float64}})
+        {'dtype': torch.float64, 'device': 'cpu'}
+    """
+    if kwargs is None:
+        return {}
+    unknown = sorted(kwargs.keys() - {*FACTORY_KEYWORDS, "factory_kwargs"})
+    made = dict(kwargs.get("factory_kwargs", {}))
+    twice = [name for name in FACTORY_KEYWORDS if name in kwargs and name in made]
+    if unknown or twice:
+        fact = f"unexpected kwargs {unknown}" if unknown else f"{twice[0]} specified twice, also in factory_kwargs"
+        raise ArgumentTypeError(fact, hint=f"use {', '.join(FACTORY_KEYWORDS)}", operator="factory_kwargs")
+    return made | {name: kwargs[name] for name in FACTORY_KEYWORDS if name in kwargs}

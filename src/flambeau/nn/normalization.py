@@ -12,8 +12,9 @@ from ..tensor.tensor import Tensor
 from . import functional as F
 from . import init
 from .layers import normalized_sizes
+from .lazy import LazyModuleMixin
 from .module import Layer, Module
-from .parameter import Parameter
+from .parameter import Parameter, UninitializedBuffer, UninitializedParameter
 
 
 def _set_affine(module: Any, shape: Any, wanted: dict[str, bool], device: Any, dtype: Any) -> None:
@@ -294,6 +295,122 @@ class InstanceNorm3d(_InstanceNorm):
     """
 
     _ranks = (4, 5)
+
+
+class _LazyNorm(LazyModuleMixin, _ChannelNorm):
+    """Base of layers whose parameters and running statistics are made at the first call."""
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = factories.tensor(0, device=device, dtype=int64)
+
+    def reset_parameters(self) -> None:
+        if self.num_features and not self.has_uninitialized_params():
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Make the parameters for the channels of an input.  Raises ArgumentError."""
+        self._check_input_dim(input)
+        is_single = isinstance(self, _InstanceNorm) and input.ndim == self._ranks[0]
+        self.num_features = input.shape[0 if is_single else 1]
+        if not self.has_uninitialized_params():
+            return
+        made: Any = (self.weight, self.bias, self.running_mean, self.running_var)
+        for each in made:
+            if each is not None:
+                each.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+    """A `BatchNorm1d` whose num_features are the channels of its first input; it then becomes one.
+
+    Example:
+        >>> layer = torch.nn.LazyBatchNorm1d(affine=False)
+        >>> layer(torch.ones(2, 3, 4)).shape, layer.num_features, type(layer).__name__
+        (torch.Size([2, 3, 4]), 3, 'BatchNorm1d')
+    """
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+    """A `BatchNorm2d` whose num_features are the channels of its first input; it then becomes one.
+
+    Example:
+        >>> layer = torch.nn.LazyBatchNorm2d(affine=False)
+        >>> layer(torch.ones(2, 3, 4, 5)).shape, layer.num_features, type(layer).__name__
+        (torch.Size([2, 3, 4, 5]), 3, 'BatchNorm2d')
+    """
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+    """A `BatchNorm3d` whose num_features are the channels of its first input; it then becomes one.
+
+    Example:
+        >>> layer = torch.nn.LazyBatchNorm3d(affine=False)
+        >>> layer(torch.ones(2, 3, 4, 5, 6)).shape, layer.num_features, type(layer).__name__
+        (torch.Size([2, 3, 4, 5, 6]), 3, 'BatchNorm3d')
+    """
+
+    cls_to_become = BatchNorm3d
+
+
+class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+    """An `InstanceNorm1d` whose num_features are the channels of its first input; it then becomes one.
+
+    Example:
+        >>> layer = torch.nn.LazyInstanceNorm1d(affine=False)
+        >>> layer(torch.ones(2, 3, 4)).shape, layer.num_features, type(layer).__name__
+        (torch.Size([2, 3, 4]), 3, 'InstanceNorm1d')
+    """
+
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+    """An `InstanceNorm2d` whose num_features are the channels of its first input; it then becomes one.
+
+    Example:
+        >>> layer = torch.nn.LazyInstanceNorm2d(affine=False)
+        >>> layer(torch.ones(2, 3, 4, 5)).shape, layer.num_features, type(layer).__name__
+        (torch.Size([2, 3, 4, 5]), 3, 'InstanceNorm2d')
+    """
+
+    cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+    """An `InstanceNorm3d` whose num_features are the channels of its first input; it then becomes one.
+
+    Example:
+        >>> layer = torch.nn.LazyInstanceNorm3d(affine=False)
+        >>> layer(torch.ones(2, 3, 4, 5, 6)).shape, layer.num_features, type(layer).__name__
+        (torch.Size([2, 3, 4, 5, 6]), 3, 'InstanceNorm3d')
+    """
+
+    cls_to_become = InstanceNorm3d
 
 
 class GroupNorm(Layer):

@@ -24,6 +24,7 @@ from . import (  # noqa: F401
     losses,
     multi_tensor,
     normalization,
+    norms,
     optimizer_steps,
     padding,
     pooling,

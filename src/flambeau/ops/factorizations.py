@@ -887,6 +887,119 @@ class EighResult(NamedTuple):
     eigenvectors: Any
 
 
+def _reflectors() -> Iterator[Sample]:
+    yield Sample((_matrix((3, 2)), Array((2,), 0.2, 1.0, seed=1)))
+    yield Sample((_matrix((2, 3, 3), layout="transposed"), Array((2, 2), 0.2, 1.0, seed=1)))
+
+
+def _bad_reflectors() -> Iterator[ErrorSample]:
+    yield ErrorSample((_matrix((3,)), Array((1,))), ShapeError, r"at least 2 dimensions, got shape \[3\]")
+    yield ErrorSample((_matrix((2, 3)), Array((2,))), ShapeError, r"A \[2, 3\] and tau \[2\] do not fit")
+    yield ErrorSample((_matrix((3, 2)), Array((3,))), ShapeError, r"A \[3, 2\] and tau \[3\] do not fit")
+
+
+def _reflector(A: Any, at: int) -> Any:
+    """The vector of a reflection as a column: 0 above the diagonal, 1 on it, a column of A below."""
+    column = narrow(A, -1, at, 1)
+    below = tril(column, -at - 1)
+    below_of_one = below.new_zeros(below.shape[-2:])
+    below_of_one[at] = 1
+    return below + below_of_one
+
+
+def _product(name: str, A: Any, tau: Any) -> Any:
+    check_matrix(name, "A", A)
+    *batch, m, n = A.shape
+    if m < n or list(tau.shape[:-1]) != batch or not tau.shape or tau.shape[-1] > n:
+        raise ShapeError(
+            f"A {list(A.shape)} and tau {list(tau.shape)} do not fit",
+            hint="A [*, m, n] with m >= n, and tau [*, k] with k <= n",
+            operator=name,
+        )
+    check_types(name, A=A, tau=tau)
+    a, factors = to_host(name, A), to_host(name, tau)
+    result = expand(_identity(a, m, n), (*batch, m, n))
+    for at in range(tau.shape[-1] - 1, -1, -1):
+        vector = _reflector(a, at)
+        factor = narrow(factors, -1, at, 1).unsqueeze(-1)
+        result = result - factor * matmul(vector, matmul(mt(vector), result))
+    return back(result.clone() if not tau.shape[-1] else result, A)
+
+
+def _identity(like: Any, rows: int, columns: int) -> Any:
+    out = like.new_zeros((rows, columns))
+    diagonal(out, 0, -2, -1).fill_(1)
+    return out
+
+
+@public(samples=_reflectors, errors=_bad_reflectors, called="linalg.householder_product", other_names={"input": "A"})
+def linalg_householder_product(A: Operand, tau: Operand) -> Any:
+    """The first columns of a product of reflections, as `torch.geqrf` returns them: the Q of a QR decomposition.
+
+    Reflection i is I - tau[i] * v @ v^T, where v is 0 above row i, 1 there, and column i of A below.
+    Shapes: [*, m, n] with m >= n, and [*, k] with k <= n, give [*, m, n].
+    Host:   waits, if the operands are on a GPU.
+    Raises: ShapeError unless the shapes fit; DtypeError.
+    Example:
+        >>> q = torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
+        >>> q
+        tensor([[-0.6000],
+                [-0.8000]])
+    """
+    return _product("linalg.householder_product", A, tau)
+
+
+@composite(samples=_reflectors, errors=_bad_reflectors, dtypes=TYPES, host="waits", other_names={"tau": "input2"})
+def orgqr(input: Operand, input2: Operand) -> Any:
+    """`linalg.householder_product`.
+
+    Host:   waits, if the operands are on a GPU.
+    Raises: ShapeError unless the shapes fit; DtypeError.
+    Example:
+        >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
+        tensor([[-0.6000],
+                [-0.8000]])
+    """
+    return _product("orgqr", input, input2)
+
+
+class GeqrfResult(NamedTuple):
+    a: Any
+    tau: Any
+
+
+@routine
+def geqrf_of(a: Any) -> Any:
+    packed, tau = np.linalg.qr(a, "raw")
+    return np.swapaxes(packed, -2, -1), tau
+
+
+@on_host()
+def host_geqrf(call: Any, input: Operand) -> Any:
+    """(R and the vectors of the reflections below it, their factors) of matrices."""
+    *batch, m, n = input.shape
+    return run(call, "geqrf_of", [(input.shape, input.dtype), ((*batch, min(m, n)), input.dtype)], input)
+
+
+@composite(
+    samples=lambda: [Sample((_matrix((3, 2), grad=False),)), Sample((_matrix((2, 2, 3), grad=False),))],
+    errors=lambda: [ErrorSample((_matrix((3,)),), ShapeError, r"at least 2 dimensions, got shape \[3\]")],
+    dtypes=TYPES, host="waits", differentiable=False,
+)  # fmt: skip
+def geqrf(input: Operand) -> Any:
+    """(a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q.
+
+    Shapes: [*, m, n] gives [*, m, n] and [*, k].
+    Host:   waits, if the operand is on a GPU.
+    Raises: ShapeError below two dimensions; DtypeError; AutogradError for an operand that requires a gradient.
+    Example:
+        >>> torch.geqrf(torch.tensor([[3.0], [4.0]])).a[0]
+        tensor([-5.])
+    """
+    check_matrix("geqrf", "input", input)
+    return back(GeqrfResult(*host_geqrf(to_host("geqrf", input))), input)
+
+
 @routine
 def eigh_of(a: Any, uplo: str) -> Any:
     return tuple(np.linalg.eigh(a, uplo))

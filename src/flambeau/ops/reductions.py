@@ -657,9 +657,9 @@ def _norm_errors() -> Iterator[ErrorSample]:
 def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements.
 
-    A p of None is 2.  Its gradient is 0 where the norm is 0.
+    A p of None or "fro" is 2; "nuc" is the sum of a matrix's singular values.  Its gradient is 0 where the norm is 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
-    Host:   returns at once.
+    Host:   returns at once; for "nuc" waits, if the operand is on a GPU.
     Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
     Example:
         >>> torch.norm(torch.tensor([3.0, 4.0]))
@@ -668,6 +668,8 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
         tensor([7., 2.])
     """
     values: Any = input if dtype is None else input.to(dtype)
+    if p == "nuc":
+        return REGISTRY["nuclear_norm"](values, range(len(values.shape)) if dim is None else dim, keepdim)
     p = 2.0 if p is None or p == "fro" else float(p)
     _require_floats(values)
     if abs(p) != inf and p != 0:

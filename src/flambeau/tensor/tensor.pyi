@@ -516,6 +516,8 @@ class Tensor:
         """input >= other, as bool."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """A tensor like `input` with the number of trials, each with success probability p, up to the first success."""
+    def geqrf(self, *, out: Tensor | None = ...) -> Tensor:
+        """(a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     def get_device(self) -> _int:
@@ -955,6 +957,8 @@ class Tensor:
         """The number of elements."""
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
         """A NumPy array over the same memory."""
+    def orgqr(self, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """`linalg.householder_product`."""
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     @property

@@ -1,0 +1,85 @@
+"""torch.nn.attention: the choice of a kernel for scaled_dot_product_attention, which is recorded and has no effect."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+from ..errors import ArgumentTypeError, shown
+from ..errors import no_attribute as _no_attribute
+
+
+class SDPBackend(IntEnum):
+    """Kernels of `nn.functional.scaled_dot_product_attention`.
+
+    Example:
+        >>> torch.nn.attention.SDPBackend.FLASH_ATTENTION.name
+        'FLASH_ATTENTION'
+    """
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+ALL = (
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+    SDPBackend.CUDNN_ATTENTION,
+)
+
+
+class _Chosen(threading.local):
+    """backends: those that this thread has chosen."""
+
+    backends: tuple[SDPBackend, ...] = ALL
+
+
+_chosen = _Chosen()
+
+
+@contextmanager
+def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[Any, Any]]:
+    """Record the kernels that attention may use within the context.
+
+    flambeau chooses its kernel by the operands, so neither the choice nor set_priority has an effect.
+    Raises: ArgumentTypeError for anything but an SDPBackend or a list of them.
+    Example:
+        >>> from flambeau.nn.attention import SDPBackend, sdpa_kernel
+        >>> q = torch.ones(1, 2, 4)
+        >>> with sdpa_kernel(SDPBackend.MATH):
+        ...     torch.nn.functional.scaled_dot_product_attention(q, q, q).shape
+        torch.Size([1, 2, 4])
+    """
+    listed = [backends] if isinstance(backends, SDPBackend) else backends
+    if not isinstance(listed, list) or not all(isinstance(each, SDPBackend) for each in listed):
+        raise ArgumentTypeError(
+            f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {shown(backends)}",
+            hint="such as SDPBackend.MATH",
+            operator="sdpa_kernel",
+        )
+    before = _chosen.backends
+    _chosen.backends = tuple(dict.fromkeys(listed))
+    try:
+        yield {}
+    finally:
+        _chosen.backends = before
+
+
+def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
+    """The kernels that this thread has chosen with `sdpa_kernel`; all of them outside."""
+    return list(_chosen.backends)
+
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

@@ -1,0 +1,3 @@
+# Written by scripts/stubs, not by hand.
+from ..layers import Flatten as Flatten
+from ..layers import Unflatten as Unflatten

@@ -1,0 +1,3 @@
+# Written by scripts/stubs, not by hand.
+from ..module import Module as Module
+from ..state_dict import IncompatibleKeys as _IncompatibleKeys

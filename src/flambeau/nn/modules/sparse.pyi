@@ -1,0 +1,3 @@
+# Written by scripts/stubs, not by hand.
+from ..layers import Embedding as Embedding
+from ..layers import EmbeddingBag as EmbeddingBag
