@@ -185,9 +185,9 @@ def page() -> str:
         sections.append("\n".join(parts))
     head = [
         "# Names of PyTorch\n",
-        "Written by `scripts/coverage` from the names alone: a name is *done* if flambeau has it and it does more than raise",
-        "NotSupportedError, *out of scope* if it belongs to something that flambeau leaves out, and *planned* otherwise. The",
-        "names are those of PyTorch 2.13.",
+        "Written by `scripts/coverage` from the names alone: a name is *done* if flambeau has it and it does more than",
+        "raise NotSupportedError, *out of scope* if it belongs to something that flambeau leaves out, and *planned*",
+        "otherwise. The names are those of PyTorch 2.13.",
         "[What differs](../differences.md) lists differences in behaviour.\n",
         "| module | done | planned | out of scope |", "| --- | --- | --- | --- |",
     ]  # fmt: skip
