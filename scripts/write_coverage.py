@@ -1,7 +1,7 @@
 """Writer of docs/reference/coverage.md: each public name of PyTorch is done, planned or out of scope.
 
-Run `scripts/coverage`.  The names are recorded in tests/oracle/pytorch_names.json.  A name is done if flambeau has it,
-else RULES says by its text whether it is out of scope.  Nothing is called.
+Run `scripts/coverage`.  The names are recorded in tests/oracle/pytorch_names.json.  A name is done if flambeau has it
+and it is not in REFUSED, else RULES says by its text whether it is out of scope.  Nothing is called.
 """
 
 from __future__ import annotations
@@ -34,21 +34,23 @@ RULES = (  # reason, pattern of the whole name, and the modules that it is for, 
     ),
     (
         "quantized tensors",
-        r".*([qQ]uantiz|QU?Int|fbgemm).*|q(u?int\d.*|scheme|_.*)|per_(tensor|channel)_.*|int_repr|"
+        r".*([qQ]uantiz|QU?Int|fbgemm|qparams).*|q(u?int\d.*|scheme|_.*)|per_(tensor|channel)_.*|int_repr|"
         r"fused_moving_avg_obs_fake_quant",
         OF_TORCH,
     ),
     (
         "complex numbers",
-        r".*[cC]omplex.*|polar|view_as_real.*|conj.*|angle|imag|real|stft|istft|isreal|cdouble|cfloat|chalf|resolve_(conj|neg)",
-        OF_TORCH,
+        r".*[cC]omplex(?!Type).*|polar|view_as_real.*|conj.*|angle|imag|real|stft|istft|isreal|cdouble|cfloat|chalf|resolve_(conj|neg)",
+        (*OF_TORCH, "cuda"),
     ),
+    ("complex numbers", r"i?[hr]?fft[2n]?|eig(vals)?", ("fft", "linalg")),
     ("nested tensors", r".*nested.*|jagged|to_padded_tensor", OF_TORCH),
     ("named tensors", r"(refine_)?names|rename|align_(as|to|tensors)|has_names", OF_TORCH),
     ("types below 8 bits", r"u?int[1-7]|bits\d.*|float4_.*|bit", OF_TORCH),
+    ("8-bit floating point", r"scaled_(grouped_)?mm|ScalingType|SwizzleType", ("nn.functional",)),
     (
         "other hardware and libraries",
-        r".*(mkldnn|miopen|mps|xpu|mtia|xla|vulkan|ipu|maia|hpu|openmp).*|has_(mkl|lapack|spectral)|cudnn_.*|"
+        r".*(mkldnn|miopen|mps|xpu|mtia|xla|vulkan|ipu|maia|(?<!g)hpu|openmp).*|has_(mkl|lapack|spectral)|cudnn_.*|"
         r".*cudagraph_cupti.*",
         (),
     ),
@@ -59,27 +61,38 @@ RULES = (  # reason, pattern of the whole name, and the modules that it is for, 
         r"Execution.*|IODescriptor|StaticModule|ThroughputBenchmark|Benchmark.*|TracingState|Sym.*|sym_.*|Future|"
         r"NoopLogger|LockingLogger|LoggerBase|OperatorInfo|FatalError|PyTorchFile.*|DeepCopyMemoTable|"
         r"(Des|S)erializationStorageContext|BufferDict|ModuleDict|ParameterDict|DispatchKey.*|ExcludeDispatchKeyGuard|"
-        r"Disable\w+|parse_.*|import_ir.*|merge_type_.*|unify_type_list|compil.*|cond|while_loop|fork|wait|"
+        r"Disable\w+|parse_.*|import_ir.*|merge_type_.*|unify_type_list|compile|cond|while_loop|fork|wait|"
         r"classproperty|AVG|SUM|AggregationType|PRIVATE_OPS|USE_.*|TYPE_CHECKING",
-        OF_TORCH,
+        (*OF_TORCH, "testing"),
     ),
+    ("device code of a program, which virtual GPUs cannot run", r"jiterator", ("cuda",)),
+    ("TorchScript, tracing and symbolic shapes", r"functionalize", ("func",)),
+    ("DataPipes", r".*[dD]ata[pP]ipes?.*|DataChunk|(argument|runtime)_validation.*|non_deterministic", ("utils.data",)),
     (
         "removed or deprecated in PyTorch",
         r"volatile|reinforce|resize(_as)?|symeig|eig|lstsq|matrix_rank|solve|qr|legacy_contiguous_format|nuclear_norm|"
         r"frobenius_norm|chain_matmul|index|[gs]et_autocast_(cpu|gpu|ipu|xla)_.*|is_autocast_(cpu|ipu|xla)_.*",
         OF_TORCH,
     ),
+    ("removed or deprecated in PyTorch", r".*[^_]", ("nn.init",)),
+    (
+        "removed or deprecated in PyTorch",
+        r"Container|clip_grad_norm|stateless|NestedIOFunction|variable|assert_allclose|has_(half|magma)|\w+Storage",
+        ("nn", "nn.utils", "autograd", "cuda", "testing"),
+    ),
     (
         "internals",
         r"native_.*|batch_norm_(backward|elemt|gather|stats|update).*|.*_cell|thread_safe_generator|get_file_path|"
-        r"prepare_multiprocessing_environment|init_num_threads|conv_tbc|slice_inverse|hash_tensor|grad_dtype|"
-        r"const_data_ptr|get_device_module|norm_except_dim|.*_backward|common_notes|(has|handle)_torch_function.*|"
+        r"prepare_multiprocessing_environment|init_num_threads|conv_tbc|slice_inverse|compiled_with_cxx11_abi|"
+        r"const_data_ptr|debug_unwrap|norm_except_dim|.*_backward|common_notes|(has|handle)_torch_function.*|"
         r"BroadcastingList\d|assert_int_or_pair|boolean_dispatch|GRID_SAMPLE_.*|factory_kwargs|StorageBase|Optional|"
-        r"[a-z0-9_]+_notes|ScalingType|SwizzleType|TYPE_CHECKING",
+        r"[a-z0-9_]+_notes|TYPE_CHECKING",
         (),
     ),
-    ("process groups and distributed training", r".*([dD]istributed|DDP|RPC|RRef).*", ()),
+    ("internals", r"Tensor", ("fft",)),
+    ("process groups and distributed training", r".*([dD]istributed|DDP|RPC|RRef|nccl).*", ()),
 )
+REFUSED = {"func": ("vmap", "functionalize"), "linalg": ("eig", "eigvals")}  # names that always raise NotSupportedError
 NAMES_ONLY = "names of types and layouts that tensors cannot have"
 
 
@@ -126,9 +139,8 @@ def is_public(torch: Any, module: str, name: str, value: Any) -> bool:
 
 def reason_of(module: str, name: str) -> str:
     """Why a name is out of scope, "" if it is planned."""
-    plain = name.removesuffix("_")
     for reason, pattern, modules in RULES:
-        if (not modules or module in modules) and re.fullmatch(pattern, plain):
+        if (not modules or module in modules) and re.fullmatch(pattern, name):
             return reason
     return ""
 
@@ -155,7 +167,7 @@ def page() -> str:
         done: list[str] = []
         others: dict[str, list[str]] = {}
         for name in names:
-            if not hasattr(ours, name):
+            if not hasattr(ours, name) or name in REFUSED.get(module, ()):
                 others.setdefault(reason_of(module, name), []).append(name)
             elif is_only_a_name(getattr(ours, name)):
                 others.setdefault(NAMES_ONLY, []).append(name)
@@ -173,8 +185,9 @@ def page() -> str:
         sections.append("\n".join(parts))
     head = [
         "# Names of PyTorch\n",
-        "Written by `scripts/coverage` from the names alone: a name is *done* if flambeau has it, *out of scope* if it",
-        "belongs to something that flambeau leaves out, and *planned* otherwise. The names are those of PyTorch 2.13.",
+        "Written by `scripts/coverage` from the names alone: a name is *done* if flambeau has it and it does more than",
+        "raise NotSupportedError, *out of scope* if it belongs to something that flambeau leaves out, and *planned*",
+        "otherwise. The names are those of PyTorch 2.13.",
         "[What differs](../differences.md) lists differences in behaviour.\n",
         "| module | done | planned | out of scope |", "| --- | --- | --- | --- |",
     ]  # fmt: skip

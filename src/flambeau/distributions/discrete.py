@@ -398,7 +398,7 @@ class _OfCategorical(Distribution):
         return self._categorical.param_shape
 
     def _check_parameters(self) -> None:
-        """The categorical distribution has checked them."""
+        """Check nothing: the categorical distribution has checked the parameters."""
 
 
 class OneHotCategorical(_OfCategorical):
@@ -597,7 +597,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         super().__init__(base, ExpTransform(), validate_args)
 
     def _check_parameters(self) -> None:
-        """The base has checked them."""
+        """Check nothing: the base distribution has checked the parameters."""
 
     @property
     def temperature(self) -> Any:

@@ -73,19 +73,19 @@ def as_floating(value: Any) -> Any:
 
 
 def clamp_probs(probs: Any) -> Any:
-    """Probabilities moved away from 0 and 1 by the type's epsilon."""
+    """Probabilities, clamped to [eps, 1 - eps] for the epsilon of their type."""
     eps = epsilon(probs.dtype)
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
-    """Log-odds of probabilities, or their logarithms for several classes."""
+    """The log-odds of probabilities if is_binary, else their logarithms."""
     clamped = clamp_probs(probs)
     return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
-    """Probabilities of log-odds, or of logarithms of several classes."""
+    """The probabilities of log-odds if is_binary, else the softmax over the last dimension."""
     return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)
 
 

@@ -615,7 +615,7 @@ class CorrCholeskyTransform(Transform):
         return (torch.log1p(t) - torch.log1p(-t)) / 2
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
-        """As for every transform.  intermediates: without effect."""
+        """The logarithm of the absolute determinant of the derivative at x.  intermediates: without effect."""
         left = tril_matrix_to_vec(1 - (y * y).cumsum(-1), -2)
         inner = 0.5 * left.log().sum(-1)
         return inner + (-2 * (x + softplus(-2 * x) - math.log(2.0))).sum(-1)
