@@ -187,7 +187,7 @@ def _not_square() -> Iterator[ErrorSample]:
 
 def _eye(like: Any) -> Any:
     """Identity matrices of a batch's shape."""
-    out = like.detach() * 0
+    out = like.new_zeros(like.shape)
     diagonal(out, 0, -2, -1).fill_(1)
     return out
 
@@ -1707,7 +1707,7 @@ def linalg_matrix_power(A: Operand, n: int) -> Any:
     check_square("linalg.matrix_power", "A", A)
     matrix: Any = A
     if n == 0:
-        return _eye(matrix)
+        return matrix.clone().copy_(_eye(matrix))  # whose gradient is zeros
     if n < 0:
         matrix, n = linalg_inv(matrix), -n
     result = None
@@ -1758,8 +1758,9 @@ def linalg_vander(x: Operand, *, N: int | None = None) -> Any:
     count = x.shape[-1] if N is None else N
     if N is not None and N <= 1:
         raise ArgumentError(f"N must be greater than 1, got {N}", hint="leave it out", operator="linalg.vander")
-    column: Any = x.reshape((*x.shape, 1))
-    powers = [column * 0 + 1]
+    kind = x.dtype if x.dtype.is_floating_point else dtypes.int64
+    column: Any = x.reshape((*x.shape, 1)).to(kind)
+    powers = [column.new_ones(column.shape)]
     for _ in range(count - 1):
         powers.append(powers[-1] * column)
     return cat(powers, -1)

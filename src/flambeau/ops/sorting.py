@@ -299,7 +299,7 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
     if not input.shape:
         return results.topk(*sort(input, at, largest))
     source: Any = input
-    long = HOST_SELECT_ROW if source.layout.device.index < 0 else SELECT_ROW
+    long = HOST_SELECT_ROW if source.device_index < 0 else SELECT_ROW
     if size >= long and 0 < k <= size // SELECT_SHARE:
         indices = transpose(_first_places(transpose(input.detach(), at, -1), k, largest), at, -1).contiguous()
     else:
