@@ -528,12 +528,16 @@ def _(grad: Any, A: Any) -> Any:
 
 @routine
 def cofactors_of(a: Any) -> Any:
-    """The matrix of cofactors, from a singular value decomposition: it exists for singular matrices too."""
-    u, s, v = np.linalg.svd(a)
+    """The matrix of cofactors, from a singular value decomposition: it exists for singular matrices too.
+
+    Those of a matrix that is not finite are NaN.
+    """
+    is_finite = np.isfinite(a).all((-2, -1), keepdims=True)
+    u, s, v = np.linalg.svd(np.where(is_finite, a, a.dtype.type(0)))
     size = s.shape[-1]
     others = np.where(np.eye(size, dtype=bool), a.dtype.type(1), s[..., None, :]).prod(-1)
     sign = np.linalg.det(u) * np.linalg.det(v)
-    return (sign[..., None, None] * (u * others[..., None, :])) @ v
+    return np.where(is_finite, (sign[..., None, None] * (u * others[..., None, :])) @ v, a.dtype.type(np.nan))
 
 
 @on_host()

@@ -311,7 +311,7 @@ def special_xlog1py(input: Value, other: Value) -> Any:
 def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     by_input = None
     if needs[0]:
-        tensor = other if hasattr(other, "shape") else input * 0 + other
+        tensor = other if hasattr(other, "shape") else input.new_full(input.shape, other)
         by_input = grad * masked_fill(log1p(tensor), logical_and(input == 0, le(tensor, -1)), 0)
     return by_input, grad * input / (other + 1) if needs[1] else None
 
