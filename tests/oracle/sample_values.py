@@ -28,6 +28,7 @@ from flambeau.testing.samples import cases, made, values
 RECORDED = Path(__file__).parent / "sample_values.json.xz"
 DATA_TYPES = ("float64", "float32", "bfloat16", "int64", "uint8", "bool")
 MOST = 48  # values of one result that are recorded; of a larger one, evenly spaced ones
+EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 1e30, -1e30, 1e-30])
 MODULES = ("", "nn.functional", "special", "linalg", "Tensor")
 PREFIXES = {"special": "special_", "linalg": "linalg_"}
 
@@ -66,6 +67,10 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
     ),
     "the slope of hardsigmoid is 1 / 6": ("hardsigmoid gradients[0]",),
     "the last bag ends with the indices": ("embedding_bag-6 results[0]",),
+    "gelu of an infinity is no NaN": ("gelu-edges-float32 results[0]",),
+    "slopes of activations at NaN are those of the last piece": (
+        "hardshrink-edges gradients[0]", "hardtanh-edges gradients[0]", "softshrink-edges gradients[0]",
+    ),
     "trigamma has all digits": ("digamma gradients[0]", "polygamma gradients[0]", "polygamma-float64 results[0]"),
 }  # fmt: skip
 
@@ -100,12 +105,20 @@ class Result(NamedTuple):
 
 @cache
 def all_cases() -> dict[str, Case]:
-    """The cases of every public operator, by name."""
-    return {
-        name: Case(name, operator, data_type, sample)
-        for name, operator, data_type, _, sample in cases()
-        if data_type.name in DATA_TYPES and is_public(operator) and operator.name not in SKIPPED
-    }
+    """The cases of every public operator; of elementwise ones also those of EDGES, such as `exp-edges-float32`."""
+    found = {}
+    for name, operator, data_type, number, sample in cases():
+        if data_type.name not in DATA_TYPES or not is_public(operator) or operator.name in SKIPPED:
+            continue
+        found[name] = Case(name, operator, data_type, sample)
+        if number == 0 and has_edges(operator) and data_type.name in ("float32", "float64"):
+            name = f"{operator.name}-edges-{data_type.name}"
+            found[name] = Case(name, operator, data_type, sample)
+    return found
+
+
+def has_edges(operator: Operator) -> bool:
+    return operator.kind == POINTWISE and not operator.name.startswith(SPECIAL)
 
 
 def is_public(operator: Operator) -> bool:
@@ -143,6 +156,9 @@ def inputs(case: Case, make: Callable[[Any], Any], convert: Callable[[Any], Any]
     wanted = []
 
     def made_of(dense: np.ndarray, array: Array) -> Any:
+        if "-edges-" in case.name and dense.dtype.kind == "f":
+            places = np.arange(dense.size).reshape(dense.shape) * (array.seed + 1) + array.seed
+            dense = EDGES[places % len(EDGES)].astype(dense.dtype)
         tensor = make(dense)
         if dense.dtype == np.float64 and (array.grad or every) and case.operator.differentiable:
             wanted.append(tensor.requires_grad_())

@@ -380,7 +380,8 @@ logit = Logit(
 def _(grad: Any, input: Any, eps: Any) -> Any:
     low = 0.0 if eps is None or eps < 0 else eps
     inside = logical_and(input >= low, input <= 1 - low)
-    return where(inside, grad / (input * (1 - input)), float("nan") if eps is None or eps < 0 else 0.0)
+    product = input.abs() * (1 - input)  # of positive numbers inside, and for negative zero
+    return where(inside, grad / product, float("nan") if eps is None or eps < 0 else 0.0)
 
 
 # the normal distribution
