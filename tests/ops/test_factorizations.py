@@ -239,3 +239,26 @@ FACTORS = [1.1690309, 1.113104]
 PRODUCT = [0.5, 23.25, -1.5, 69.25, -2.5, 107.25]
 OF_A = [0.0, 0.0, 3605.25, 0.0, 11894.875, 5432.625]
 OF_FACTORS = [71387.25, 23893.75]
+
+
+def test_the_zeroth_power_is_the_identity_with_a_gradient_of_zeros():
+    x = torch.tensor([[1.0, np.nan], [np.inf, 2.0]], requires_grad=True)
+    power = linalg.matrix_power(x, 0)
+    power.sum().backward()
+    assert power.tolist() == [[1, 0], [0, 1]] and x.grad.tolist() == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.uint8, torch.int64])
+def test_vandermonde_matrices_of_integers_are_int64(dtype):
+    found = linalg.vander(torch.tensor([2, 20], dtype=dtype), N=3)
+    assert found.dtype is torch.int64 and found.tolist() == [[1, 2, 4], [1, 20, 400]]
+
+
+def test_vandermonde_matrices_begin_with_ones_beside_infinities():
+    assert linalg.vander(torch.tensor([np.inf, np.nan]), N=2)[:, 0].tolist() == [1, 1]
+
+
+def test_determinants_of_matrices_that_are_not_finite_have_gradients_of_nan():
+    x = torch.tensor([[[1.0, np.nan], [0.0, 1.0]], [[2.0, 0.0], [0.0, 3.0]]], requires_grad=True)
+    linalg.det(x).sum().backward()
+    assert x.grad[0].isnan().all() and x.grad[1].tolist() == [[3, 0], [0, 2]]

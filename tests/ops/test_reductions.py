@@ -216,3 +216,10 @@ def test_products_have_two_derivatives_at_zeros():
         assert gradcheck(lambda each, dim=dim: each.prod(dim), [x])
         assert gradgradcheck(lambda each, dim=dim: each.prod(dim), [x])
     assert "LogsumexpBackward0" in repr(x.logsumexp(0))
+
+
+@pytest.mark.parametrize("name", ["logsumexp", "logcumsumexp"])
+def test_slopes_of_logarithms_of_sums_beside_infinity(name):
+    x = torch.tensor([float("inf"), 1.0], dtype=torch.float64, requires_grad=True)
+    getattr(torch, name)(x, 0).sum().backward()
+    assert x.grad[0].isnan() and x.grad[1].item() == 0

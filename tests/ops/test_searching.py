@@ -97,3 +97,9 @@ def test_histograms_are_numpys(device):
     wanted = np.histogram(values, [-1, 0, 2], weights=np.abs(values), density=True)[0]
     np.testing.assert_allclose(found.cpu().numpy(), wanted, rtol=1e-12)
     assert torch.histc(torch.full((3,), 2.0, device=device), 4).tolist() == [0, 0, 3, 0]
+
+
+def test_whole_numbers_are_sought_in_bools_as_integers():
+    bools = torch.tensor([False, True, True])
+    assert [torch.searchsorted(bools, number).item() for number in (0, 1, 2, 0.5)] == [0, 1, 3, 1]
+    assert torch.bucketize(2, bools).item() == 3

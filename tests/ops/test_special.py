@@ -137,3 +137,9 @@ def test_gradients_of_mvlgamma_in_place():
     y = x * 1
     y.mvlgamma_(2).backward()
     near(x.grad, special.psi(wide(3.0)).item() + special.psi(wide(2.5)).item())
+
+
+def test_the_slope_of_xlog1py_beside_a_number_does_not_depend_on_the_input():
+    x = torch.tensor([NAN, INF, 0.0, 2.0], dtype=torch.float64, requires_grad=True)
+    special.xlog1py(x, 2.0).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), math.log(3), rtol=1e-15)

@@ -619,13 +619,13 @@ def _curves() -> Iterator[Sample]:
 
 
 @backward(
-    "input > 0 ? upstream * scale : upstream * (input_scale * alpha * scale * exp(input * input_scale))",
+    "input <= 0 ? upstream * (input_scale * alpha * scale * exp(input * input_scale)) : upstream * scale",
     samples=_curves,
 )
 def elu_backward(upstream: Operand, input: Operand, alpha: float, scale: float, input_scale: float) -> Any:
     """The gradient of elu."""
     bend = input_scale * alpha * scale * np.exp(np.minimum(input, 0) * input_scale)
-    return upstream * np.where(np.greater(input, 0), scale, bend)
+    return upstream * np.where(np.less_equal(input, 0), bend, scale)
 
 
 @elu_backward.derivative
@@ -726,10 +726,10 @@ def _bounded_slopes() -> Iterator[Sample]:
         yield Sample((*sample.args, -1.0, 0.75))
 
 
-@backward("input > min_val && input < max_val ? upstream : 0", samples=_bounded_slopes)
+@backward("input <= min_val || input >= max_val ? 0 : upstream", samples=_bounded_slopes)
 def hardtanh_backward(upstream: Operand, input: Operand, min_val: float, max_val: float) -> Any:
-    """The gradient of hardtanh: 0 at the bounds and beyond."""
-    return np.where(np.greater(input, min_val) & np.less(input, max_val), upstream, 0)
+    """The gradient of hardtanh: 0 at the bounds and beyond.  That of a NaN passes."""
+    return np.where(np.less_equal(input, min_val) | np.greater_equal(input, max_val), 0, upstream)
 
 
 @hardtanh_backward.derivative
@@ -825,14 +825,15 @@ def hardsigmoid(input: Operand) -> Any:
 
 @hardsigmoid.derivative
 def _(grad: Any, input: Any) -> Any:
-    return hardtanh_backward(grad * (1 / 6), input, -3.0, 3.0)
+    slope = hardtanh_backward(grad * (1 / 6), input, -3.0, 3.0)
+    return slope.masked_fill(input != input, 0)
 
 
-@backward("input >= 3 ? upstream : input <= -3 ? 0 : upstream * (input / 3 + (decltype(input))0.5)")
+@backward("input <= -3 ? 0 : input < 3 ? upstream * (input / 3 + (decltype(input))0.5) : upstream")
 def hardswish_backward(upstream: Operand, input: Operand) -> Any:
     """The gradient of hardswish."""
     array: Any = input
-    slope = np.where(array >= 3, 1, array / 3 + numpy_type(array).type(0.5))
+    slope = np.where(array < 3, array / 3 + numpy_type(array).type(0.5), 1)
     return upstream * np.where(array <= -3, 0, slope)
 
 
@@ -866,10 +867,10 @@ def _outer_slopes() -> Iterator[Sample]:
         yield Sample((*sample.args, 0.5))
 
 
-@backward("input < -lambd || input > lambd ? upstream : 0", samples=_outer_slopes)
+@backward("input >= -lambd && input <= lambd ? 0 : upstream", samples=_outer_slopes)
 def shrink_backward(upstream: Operand, input: Operand, lambd: float) -> Any:
     """The gradient of hardshrink and softshrink: 0 from -lambd to lambd."""
-    return np.where(np.greater(np.abs(input), lambd), upstream, 0)
+    return np.where(np.less_equal(np.abs(input), lambd), 0, upstream)
 
 
 @shrink_backward.derivative

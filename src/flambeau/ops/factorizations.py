@@ -187,7 +187,7 @@ def _not_square() -> Iterator[ErrorSample]:
 
 def _eye(like: Any) -> Any:
     """Identity matrices of a batch's shape."""
-    out = like.detach() * 0
+    out = like.new_zeros(like.shape)
     diagonal(out, 0, -2, -1).fill_(1)
     return out
 
@@ -528,12 +528,16 @@ def _(grad: Any, A: Any) -> Any:
 
 @routine
 def cofactors_of(a: Any) -> Any:
-    """The matrix of cofactors, from a singular value decomposition: it exists for singular matrices too."""
-    u, s, v = np.linalg.svd(a)
+    """The matrix of cofactors, from a singular value decomposition: it exists for singular matrices too.
+
+    Those of a matrix that is not finite are NaN.
+    """
+    is_finite = np.isfinite(a).all((-2, -1), keepdims=True)
+    u, s, v = np.linalg.svd(np.where(is_finite, a, a.dtype.type(0)))
     size = s.shape[-1]
     others = np.where(np.eye(size, dtype=bool), a.dtype.type(1), s[..., None, :]).prod(-1)
     sign = np.linalg.det(u) * np.linalg.det(v)
-    return (sign[..., None, None] * (u * others[..., None, :])) @ v
+    return np.where(is_finite, (sign[..., None, None] * (u * others[..., None, :])) @ v, a.dtype.type(np.nan))
 
 
 @on_host()
@@ -1820,7 +1824,7 @@ def linalg_matrix_power(A: Operand, n: int) -> Any:
     check_square("linalg.matrix_power", "A", A)
     matrix: Any = A
     if n == 0:
-        return _eye(matrix)
+        return matrix.clone().copy_(_eye(matrix))  # whose gradient is zeros
     if n < 0:
         matrix, n = linalg_inv(matrix), -n
     result = None
@@ -1871,8 +1875,9 @@ def linalg_vander(x: Operand, *, N: int | None = None) -> Any:
     count = x.shape[-1] if N is None else N
     if N is not None and N <= 1:
         raise ArgumentError(f"N must be greater than 1, got {N}", hint="leave it out", operator="linalg.vander")
-    column: Any = x.reshape((*x.shape, 1))
-    powers = [column * 0 + 1]
+    kind = x.dtype if x.dtype.is_floating_point else dtypes.int64
+    column: Any = x.reshape((*x.shape, 1)).to(kind)
+    powers = [column.new_ones(column.shape)]
     for _ in range(count - 1):
         powers.append(powers[-1] * column)
     return cat(powers, -1)

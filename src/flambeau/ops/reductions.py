@@ -519,7 +519,7 @@ log_sum_exp.node_name = "LogsumexpBackward0"
 @log_sum_exp.derivative
 def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
     total = restore_dims(out, input.shape, dim, keepdim)
-    share = (input - total.masked_fill(REGISTRY["isinf"](total), 0)).exp()
+    share = (input - total.masked_fill(total == -inf, 0)).exp()
     return restore_dims(grad, input.shape, dim, keepdim) * share
 
 

@@ -254,7 +254,7 @@ running_log_sum.node_name = "LogcumsumexpBackward0"
 
 @running_log_sum.derivative
 def _(grad: Any, out: Any, input: Any, dim: int, reverse: bool) -> Any:
-    finite, where = out.masked_fill(REGISTRY["isinf"](out), 0), REGISTRY["where"]
+    finite, where = out.masked_fill(out == -float("inf"), 0), REGISTRY["where"]
 
     def share(part: Any) -> Any:  # of the positive elements of `part`, whose logarithm is finite
         is_more = part > 0

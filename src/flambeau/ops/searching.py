@@ -304,7 +304,11 @@ def _search(name: str, sequence: Any, values: Any, sorter: Any, right: bool, sid
             operator=name,
         )
     if not hasattr(values, "strides"):
-        kind = float64 if isinstance(values, float) and not sequence.dtype.is_floating_point else sequence.dtype
+        kind = sequence.dtype
+        if not kind.is_floating_point and isinstance(values, float):
+            kind = float64
+        elif kind is dtypes.bool_ and type(values) is int:  # which is above True where it is 2
+            kind = int64
         sequence, values = sequence.to(kind), sequence.new_full((), values, dtype=kind)
     if not sequence.shape:
         raise ShapeError(

@@ -312,7 +312,7 @@ def special_xlog1py(input: Value, other: Value) -> Any:
 def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     by_input = None
     if needs[0]:
-        tensor = other if hasattr(other, "shape") else input * 0 + other
+        tensor = other if hasattr(other, "shape") else input.new_full(input.shape, other)
         by_input = grad * masked_fill(log1p(tensor), logical_and(input == 0, le(tensor, -1)), 0)
     return by_input, grad * input / (other + 1) if needs[1] else None
 
@@ -381,7 +381,8 @@ logit = Logit(
 def _(grad: Any, input: Any, eps: Any) -> Any:
     low = 0.0 if eps is None or eps < 0 else eps
     inside = logical_and(input >= low, input <= 1 - low)
-    return where(inside, grad / (input * (1 - input)), float("nan") if eps is None or eps < 0 else 0.0)
+    product = input.abs() * (1 - input)  # of positive numbers inside, and for negative zero
+    return where(inside, grad / product, float("nan") if eps is None or eps < 0 else 0.0)
 
 
 # the normal distribution

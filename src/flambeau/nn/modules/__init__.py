@@ -6,10 +6,8 @@ from types import ModuleType as _ModuleType
 
 from ...errors import no_attribute as _no_attribute
 from .. import activation as _activation
-from .. import adaptive as _adaptive
 from .. import containers as _containers
 from .. import convolution as _convolution
-from .. import distance as _distance
 from .. import layers as _layers
 from .. import lazy as _lazy
 from .. import loss as _loss
@@ -18,15 +16,13 @@ from .. import normalization as _normalization
 from .. import padding as _padding
 from .. import pooling as _pooling
 from .. import recurrent as _recurrent
-from .. import shuffles as _shuffles
 from .. import state_dict as _state_dict
 from .. import transformer as _transformer
-from .. import upsampling as _upsampling
 from . import utils
 
 _SOURCES = (
-    _activation, _adaptive, _containers, _convolution, _distance, _layers, _lazy, _loss, _module, _normalization,
-    _padding, _pooling, _recurrent, _shuffles, _state_dict, _transformer, _upsampling,
+    _activation, _containers, _convolution, _layers, _lazy, _loss, _module, _normalization,
+    _padding, _pooling, _recurrent, _state_dict, _transformer,
 )  # fmt: skip
 _RENAMED = {  # names of PyTorch's whose object has another name here
     "_ConstantPadNd": "_ConstantPad", "_DropoutNd": "_Dropout", "_IncompatibleKeys": "IncompatibleKeys",
