@@ -1,3 +1,3 @@
 # Written by scripts/stubs, not by hand.
-from ..adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
-from ..adaptive import _ASMoutput as _ASMoutput
+from ..loss import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
+from ..loss import _ASMoutput as _ASMoutput

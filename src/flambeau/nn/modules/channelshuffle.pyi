@@ -1,2 +1,2 @@
 # Written by scripts/stubs, not by hand.
-from ..shuffles import ChannelShuffle as ChannelShuffle
+from ..layers import ChannelShuffle as ChannelShuffle

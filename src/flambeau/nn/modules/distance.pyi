@@ -1,3 +1,3 @@
 # Written by scripts/stubs, not by hand.
-from ..distance import CosineSimilarity as CosineSimilarity
-from ..distance import PairwiseDistance as PairwiseDistance
+from ..loss import CosineSimilarity as CosineSimilarity
+from ..loss import PairwiseDistance as PairwiseDistance

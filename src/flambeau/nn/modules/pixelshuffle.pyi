@@ -1,3 +1,3 @@
 # Written by scripts/stubs, not by hand.
-from ..shuffles import PixelShuffle as PixelShuffle
-from ..shuffles import PixelUnshuffle as PixelUnshuffle
+from ..layers import PixelShuffle as PixelShuffle
+from ..layers import PixelUnshuffle as PixelUnshuffle
