@@ -233,6 +233,8 @@ def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..
     """Return whether all elements are close (see isclose)."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1."""
+def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`torch.alpha_dropout` in place."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -509,6 +511,8 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inner product of two vectors."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input."""
+def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`torch.dropout` in place."""
 def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
@@ -557,8 +561,12 @@ def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype
     """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """`alpha_dropout` of whole channels."""
+def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`torch.feature_alpha_dropout` in place."""
 def feature_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Set each channel of each instance to 0 with probability p, and scale the others by 1 / (1 - p)."""
+def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`torch.feature_dropout` in place."""
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """A tensor like the input, filled with a number or with the value of a 0-dim tensor."""
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
@@ -635,6 +643,10 @@ def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor
     """input >= other, as bool."""
 def grid_sampler(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """`nn.functional.grid_sample` with numbers for its modes, in the order of its documentation, from 0."""
+def grid_sampler_2d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """`torch.grid_sampler` of images."""
+def grid_sampler_3d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """`torch.grid_sampler` of volumes."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -901,6 +913,12 @@ def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor |
     """A view of `length` indexes of a dimension from `start` on."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `narrow`, but the result is a contiguous copy."""
+def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """`torch.channel_shuffle`."""
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Any, Any, Any]:
+    """(`group_norm`, mean, 1 / standard deviation) of each group of channels.  N, C, HxW: the input's sizes."""
+def native_layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Any, Any, Any]:
+    """(`layer_norm`, mean, 1 / standard deviation) of the last dimensions."""
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input != other, as bool; True for NaN."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

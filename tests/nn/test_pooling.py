@@ -83,3 +83,16 @@ def test_the_samples_of_fractional_windows_are_a_buffer():
 def test_wrong_arguments(options, match):
     with pytest.raises(ArgumentError, match=match):
         nn.FractionalMaxPool2d(2, **options)
+
+
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_functions_that_always_return_places(spatial):
+    x = torch.rand(2, 3, *(6,) * spatial)
+    for name, arguments in (("max_pool", (2,)), ("adaptive_max_pool", (3,)), ("fractional_max_pool", (2, 3))):
+        if name == "fractional_max_pool" and spatial == 1:
+            continue
+        results = []
+        for form, named in (("", {"return_indices": True}), ("_with_indices", {})):
+            torch.manual_seed(1)
+            results.append(getattr(torch.nn.functional, f"{name}{spatial}d{form}")(x, *arguments, **named))
+        assert all(one.equal(other) for one, other in zip(*results, strict=True)) and len(results[1]) == 2

@@ -51,3 +51,14 @@ def test_layers():
             layer(1.5)
         x = torch.ones(2, 3, 4, 5)
         assert layer().eval()(x if layer is not nn.Dropout1d else x[0]).sum().item() in (120, 60)
+
+
+@pytest.mark.parametrize("name", ["dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"])
+def test_forms_in_place_draw_the_same(name):
+    x = torch.rand(4, 3, 2)
+    torch.manual_seed(2)
+    wanted = getattr(torch, name)(x, 0.5, True)
+    torch.manual_seed(2)
+    written = x.clone()
+    assert getattr(torch, f"{name}_")(written, 0.5, True) is written and written.equal(wanted)
+    assert getattr(torch, f"{name}_")(x, 0.5, False) is x

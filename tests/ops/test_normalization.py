@@ -151,3 +151,15 @@ def test_a_virtual_gpu_gives_the_same_bits():
     on_cpu = run("cpu")
     with machine(devices=1):
         assert run("cuda") == on_cpu
+
+
+def test_norms_with_their_statistics():
+    x = torch.arange(24.0).reshape(1, 4, 2, 3)
+    out, mean, scale = torch.native_layer_norm(x, [2, 3], None, None, 1e-5)
+    assert out.equal(torch.nn.functional.layer_norm(x, [2, 3])) and mean.flatten().tolist() == [2.5, 8.5, 14.5, 20.5]
+    assert scale.shape == (1, 4, 1, 1) and scale.flatten().tolist() == pytest.approx([0.5855390] * 4)
+    out, mean, scale = torch.native_group_norm(x, None, None, 1, 4, 6, 2, 1e-5)
+    assert out.equal(torch.nn.functional.group_norm(x, 2)) and mean.tolist() == [[5.5, 17.5]]
+    assert scale.tolist() == [pytest.approx([0.2896826] * 2)]
+    with pytest.raises(ShapeError, match=r"native_group_norm.*C=3.*\[1, 4, 2, 3\]"):
+        torch.native_group_norm(x, None, None, 1, 3, 6, 2, 1e-5)

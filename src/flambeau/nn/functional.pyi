@@ -24,10 +24,16 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any, *, out: Tensor | None =
     """As `adaptive_avg_pool1d`, for volumes.  output_size: an int or three; None keeps a size."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """Largest element of each of `output_size` windows that cover sequences; with return_indices, also its place."""
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
+    """`adaptive_max_pool1d` with return_indices=True: (maxima, their places)."""
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """As `adaptive_max_pool1d`, for images.  output_size: an int or two; None keeps a size."""
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
+    """`adaptive_max_pool2d` with return_indices=True: (maxima, their places)."""
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """As `adaptive_max_pool1d`, for volumes.  output_size: an int or three; None keeps a size."""
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
+    """`adaptive_max_pool3d` with return_indices=True: (maxima, their places)."""
 def affine_grid(theta: Any, size: Sizes, align_corners: Any = ...) -> Tensor:
     """The points of an image under affine maps: a grid for `grid_sample`."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
@@ -96,8 +102,12 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = ...,
     """Images whose elements are the sums of the columns' elements that `unfold` reads there."""
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """Largest element of windows of images at random places (B. Graham, "Fractional max-pooling", 2014)."""
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
+    """`fractional_max_pool2d` with return_indices=True: (maxima, their places)."""
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
     """As `fractional_max_pool2d`, for volumes, with _random_samples [n, c, 3]."""
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = ..., output_ratio: Any = ..., return_indices: _bool = ...) -> Tensor:
+    """`fractional_max_pool3d` with return_indices=True: (maxima, their places)."""
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | Number, full: _bool = ..., eps: _float = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2."""
 def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -156,10 +166,16 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     """max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Largest element of each window of sequences; with return_indices, also its place.  See `torch.max_pool1d`."""
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
+    """`max_pool1d` with return_indices=True: (maxima, their places)."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Largest element of each window of images; with return_indices, also its place.  See `torch.max_pool2d`."""
+def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
+    """`max_pool2d` with return_indices=True: (maxima, their places)."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Largest element of each window of volumes; with return_indices, also its place.  See `torch.max_pool3d`."""
+def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
+    """`max_pool3d` with return_indices=True: (maxima, their places)."""
 def max_unpool1d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
     """Sequences of zeros with `input` at the places that `max_pool1d` returned."""
 def max_unpool2d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
 from math import prod
 from typing import Any
 
@@ -213,6 +215,43 @@ def fractional_max_pool3d(
         torch.Size([1, 1, 4, 3, 2])
     """
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+# maxima with their places
+
+
+def _with_indices(function: Callable[..., Any], spatial: int, example: str = "2") -> Callable[..., Any]:
+    """Make the form of a pooling function that always returns the places of the maxima too.
+
+    example: arguments of its example, which make two windows of each dimension.
+    """
+    described = signature(function)
+
+    @wraps(function)
+    def with_indices(*args: Any, **kwargs: Any) -> Any:
+        bound = described.bind(*args, **kwargs)
+        bound.arguments["return_indices"] = True
+        return function(*bound.args, **bound.kwargs)
+
+    name = f"{function.__name__}_with_indices"
+    with_indices.__name__ = with_indices.__qualname__ = name
+    with_indices.__doc__ = f"""`{function.__name__}` with return_indices=True: (maxima, their places).
+
+    Example:
+        >>> torch.nn.functional.{name}(torch.ones(1{", 4" * spatial}), {example})[1].shape
+        torch.Size([1{", 2" * spatial}])
+    """
+    return with_indices
+
+
+max_pool1d_with_indices = _with_indices(max_pool1d, 1)
+max_pool2d_with_indices = _with_indices(max_pool2d, 2)
+max_pool3d_with_indices = _with_indices(max_pool3d, 3)
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d, 1)
+adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d, 2)
+adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d, 3)
+fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d, 2, "2, 2")
+fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d, 3, "2, 2")
 
 
 # the inverse of maxima

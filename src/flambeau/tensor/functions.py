@@ -23,6 +23,7 @@ from ..ops.losses import REDUCTIONS
 from ..ops.normalization import require_channels, require_floats
 from ..ops.operator import REGISTRY
 from . import checks
+from .like_factories import empty_like
 from .operators import ALIASES, inplace_function
 from .tensor import Tensor
 
@@ -541,9 +542,142 @@ def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> A
     return input.resize_as_(the_template, memory_format=memory_format)
 
 
+def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """`torch.grid_sampler` of images.
+
+    Host: returns at once.
+    Example:
+        >>> torch.grid_sampler_2d(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 1, 2), 0, 0, True)
+        tensor([[[[2.]]]])
+    """
+    check_ndim("grid_sampler_2d", input=(input, 4), grid=(grid, 4))
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def grid_sampler_3d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """`torch.grid_sampler` of volumes.
+
+    Host: returns at once.
+    Example:
+        >>> torch.grid_sampler_3d(torch.ones(1, 2, 3, 3, 3), torch.zeros(1, 1, 1, 1, 3), 0, 0, True).flatten()
+        tensor([1., 1.])
+    """
+    check_ndim("grid_sampler_3d", input=(input, 5), grid=(grid, 5))
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def native_channel_shuffle(input: Any, groups: int) -> Any:
+    """`torch.channel_shuffle`.
+
+    Host: returns at once.
+    Example:
+        >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+        tensor([0, 2, 1, 3])
+    """
+    return REGISTRY["channel_shuffle"].called_as("native_channel_shuffle")(input, groups)
+
+
+def _statistics(input: Any, dims: Any, eps: float) -> tuple[Any, Any]:
+    """The mean and the reciprocal of the standard deviation over some dimensions, which are kept."""
+    variance = input.var(dims, correction=0, keepdim=True)
+    return input.mean(dims, keepdim=True), (variance + eps).rsqrt()
+
+
+def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+    """(`layer_norm`, mean, 1 / standard deviation) of the last dimensions.
+
+    Host: returns at once.
+    Example:
+        >>> torch.native_layer_norm(torch.tensor([[1.0, 2.0, 3.0]]), (3,), None, None, 1e-5)
+        (tensor([[-1.2247,  0.0000,  1.2247]]), tensor([[2.]]), tensor([[1.2247]]))
+    """
+    out = REGISTRY["layer_norm"].called_as("native_layer_norm")(input, normalized_shape, weight, bias, eps)
+    return out, *_statistics(input, tuple(range(-len(normalized_shape), 0)), eps)
+
+
+def native_group_norm(
+    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Any, Any, Any]:
+    """(`group_norm`, mean, 1 / standard deviation) of each group of channels.  N, C, HxW: the input's sizes.
+
+    Shapes: [n, c, *] gives [n, c, *], [n, group] and [n, group].
+    Host:   returns at once.
+    Example:
+        >>> torch.native_group_norm(torch.tensor([[[1.0, 2.0, 3.0]]]), None, None, 1, 1, 3, 1, 1e-5)
+        (tensor([[[-1.2247,  0.0000,  1.2247]]]), tensor([[2.]]), tensor([[1.2247]]))
+    """
+    checks.tensor("native_group_norm", "input", input)
+    if input.numel() != N * C * HxW:
+        raise ShapeError(
+            f"N={N}, C={C} and HxW={HxW} have {N * C * HxW} elements, the input has shape {list(input.shape)}",
+            hint="N and C are its first sizes, HxW is the product of the others",
+            operator="native_group_norm",
+        )
+    out = REGISTRY["group_norm"].called_as("native_group_norm")(input, group, weight, bias, eps)
+    mean, scale = _statistics(input.reshape(N, group, -1), -1, eps)
+    return out, mean.squeeze(-1), scale.squeeze(-1)
+
+
+def _drop(name: str, input: Any, p: float, train: bool) -> Any:
+    """Write the result of a dropout operator into its input."""
+    checks.tensor(name, "input", input)
+    checks.flag(name, "train", train)
+    result = REGISTRY[name[:-1]].called_as(name)(input, p, train)
+    return input if result is input else input.copy_(result)
+
+
+def dropout_(input: Any, p: float, train: bool) -> Any:
+    """`torch.dropout` in place.
+
+    Host: returns at once.
+    Example:
+        >>> torch.dropout_(torch.ones(2), 1.0, True)
+        tensor([0., 0.])
+    """
+    is_drawn = isinstance(input, Tensor) and input.is_cuda and train is True and 0 < p < 1
+    if is_drawn and input.dtype.is_floating_point:
+        return input.mul_(empty_like(input).bernoulli_(1 - p).div_(1 - p))  # in place, PyTorch draws so
+    return _drop("dropout_", input, p, train)
+
+
+def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+    """`torch.alpha_dropout` in place.
+
+    Host: returns at once.
+    Example:
+        >>> torch.alpha_dropout_(torch.ones(2), 0.5, False)
+        tensor([1., 1.])
+    """
+    return _drop("alpha_dropout_", input, p, train)
+
+
+def feature_dropout_(input: Any, p: float, train: bool) -> Any:
+    """`torch.feature_dropout` in place.
+
+    Host: returns at once.
+    Example:
+        >>> torch.feature_dropout_(torch.ones(1, 2), 1.0, True)
+        tensor([[0., 0.]])
+    """
+    return _drop("feature_dropout_", input, p, train)
+
+
+def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+    """`torch.feature_alpha_dropout` in place.
+
+    Host: returns at once.
+    Example:
+        >>> torch.feature_alpha_dropout_(torch.ones(1, 2), 0.5, False)
+        tensor([[1., 1.]])
+    """
+    return _drop("feature_alpha_dropout_", input, p, train)
+
+
 __all__ = [
-    "affine_grid_generator", "as_strided_", "batch_norm", "chain_matmul", "clone", "convolution",
-    "cosine_embedding_loss", "detach", "detach_", "detach_copy", "einsum", "fill", "fill_", "grid_sampler",
-    "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "poisson_nll_loss", "polygamma",
-    "resize_as_", "rrelu_", "tensordot", "triplet_margin_loss", "zero_", *_FUNCTIONS,
+    "affine_grid_generator", "alpha_dropout_", "as_strided_", "batch_norm", "chain_matmul", "clone", "convolution",
+    "cosine_embedding_loss", "detach", "detach_", "detach_copy", "dropout_", "einsum", "feature_alpha_dropout_",
+    "feature_dropout_", "fill", "fill_", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "hinge_embedding_loss",
+    "instance_norm", "kl_div", "margin_ranking_loss", "native_channel_shuffle", "native_group_norm",
+    "native_layer_norm", "poisson_nll_loss", "polygamma", "resize_as_", "rrelu_", "tensordot", "triplet_margin_loss",
+    "zero_", *_FUNCTIONS,
 ]  # fmt: skip
