@@ -409,7 +409,7 @@ def test_graphed_callables(gpus, call, error, begins):
         ("autograd", "forward_ad"),
         ("multiprocessing", "foo"),
         ("nn.functional", "linear_cross_entropy"),
-        ("nn.init", "orthogonal_"),
+        ("nn.init", "foo"),
         ("nn.parallel", "DistributedDataParallel"),
         ("nn.utils", "prune"),
         ("optim", "SparseAdam"),

@@ -421,6 +421,7 @@ MEANT = (
     Rule("bfloat16 is a NumPy type", r"numpy\(", "ScalarType BFloat16"),
     Rule("PyTorch fails inside", theirs="INTERNAL ASSERT"),
     Rule("out= has any type that the result is cast to", "out=", OTHER_TYPE),
+    Rule("products of half types have wider derivatives", r"prod\(.*float16", holds=_has_gradients),
     Rule("out= does not choose the type of a sum", r"(sum|prod)\(.*out=", holds=_is_not_cast),
     Rule("an impossible cast is a DtypeError", "out=", "input types can't be cast", "can't be cast"),
     Rule("integers join no graph", theirs="Autograd not support dtype"),

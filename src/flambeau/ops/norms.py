@@ -233,7 +233,15 @@ def _former_samples() -> Iterator[Sample]:
     yield Sample((Array((4, 3), layout="transposed"), (1, 0), True))
 
 
-@composite(samples=_former_samples, dtypes=TYPES, host="waits", method=False)
+def _no_matrix() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)),), ShapeError, r"a tensor with at least 2, got \(-2, -1\) and shape \[3\]")
+
+
+def _no_dimension() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 3)), 5), IndexRangeError, r"range of \[-2, 1\], but got 5")
+
+
+@composite(samples=_former_samples, errors=_no_matrix, dtypes=TYPES, host="waits", method=False)
 def nuclear_norm(input: Operand, dim: Any = LAST, keepdim: bool = False) -> Any:
     """Sum of the singular values of matrices: `linalg.matrix_norm` with ord "nuc".  dim: the matrices' dimensions.
 
@@ -253,7 +261,7 @@ def _frobenius_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 3)), 1))
 
 
-@composite(samples=_frobenius_samples, dtypes=FLOATING_TYPES, method=False)
+@composite(samples=_frobenius_samples, errors=_no_dimension, dtypes=FLOATING_TYPES, method=False)
 def frobenius_norm(input: Operand, dim: Any, keepdim: bool = False) -> Any:
     """Root of the sum of squares over one or two dimensions.
 
