@@ -1,4 +1,4 @@
-"""Layers: linear maps, reshaping, normalization, dropout and embedding."""
+"""Layers: linear maps, reshaping, shuffles, upsampling, normalization, dropout and embedding."""
 
 from __future__ import annotations
 

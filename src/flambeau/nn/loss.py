@@ -1,4 +1,7 @@
-"""Loss modules.  reduction: "mean", "sum" or "none"; size_average and reduce are deprecated forms of it."""
+"""Loss modules, distances and adaptive softmax.
+
+reduction: "mean", "sum" or "none"; size_average and reduce are deprecated forms of it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementary functions: exponentials, logarithms, the error function, rounding."""
+"""Elementary functions: exponentials, logarithms, trigonometry, rounding, parts of numbers, common divisors."""
 
 from __future__ import annotations
 

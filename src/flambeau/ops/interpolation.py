@@ -1,7 +1,7 @@
-"""Resampling of images: interpolate and its modes (kernels/interpolation.cu).
+"""Resampling of images: interpolate (kernels/interpolation.cu), and at points: grid_sample and affine_grid.
 
-All modes are separable: one dimension after another is resampled, as weighted sums of neighbours.  Between two
-dimensions values are kept in the wide type.  Gradients are gathered in a fixed order, so they repeat exactly.
+All modes of interpolate are separable: one dimension after another is resampled, as weighted sums of neighbours.
+Between two dimensions values are kept in the wide type.  Gradients are gathered in a fixed order, so they repeat.
 """
 
 from __future__ import annotations

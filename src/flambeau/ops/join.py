@@ -1,4 +1,4 @@
-"""Joining and repeating: cat, stack, repeat, flip, roll."""
+"""Joining, repeating and rearranging: cat, stack, repeat, flip, roll, meshgrid, rot90, pixel shuffles."""
 
 from __future__ import annotations
 

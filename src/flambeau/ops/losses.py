@@ -1,4 +1,4 @@
-"""Losses: of differences (mse, l1, smooth l1), of classes (nll_loss, cross_entropy) and of binary targets."""
+"""Losses: of differences, of classes and of binary targets, divergences, likelihoods and margins."""
 
 from __future__ import annotations
 

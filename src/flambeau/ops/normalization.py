@@ -1,4 +1,4 @@
-"""Layer norm, RMS norm and their gradients (kernels/layer_norm.cu), and local response norm.
+"""Layer, RMS, batch, group, instance and local response norm, and their gradients (kernels/{layer,channel}_norm*.cu).
 
 - Half types are computed in float32, and each result is rounded once.
 - Operands are made contiguous first.  A row is the normalised dimensions.

@@ -1,4 +1,4 @@
-"""Reductions over dimensions: sums, products, means, variances, norms, truth, and largest and smallest values."""
+"""Reductions over dimensions: sums, products, means, variances, norms, truth, extremes and order statistics."""
 
 from __future__ import annotations
 

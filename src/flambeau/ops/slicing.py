@@ -1,4 +1,6 @@
-"""Views of a part of a tensor: select, slice, narrow, split, chunk, unbind, diagonal, unfold and as_strided.
+"""Views of a part of a tensor: select, slice, narrow, split and its kin, unbind, diagonal, unfold and as_strided.
+
+Also views as copies, such as view_copy.
 
 The gradient of each is zeros with the gradient of the part at its position (`embed`).
 """

@@ -158,7 +158,7 @@ def _gamma_pairs() -> Iterator[Sample]:
     yield Sample((Array((3, 1), 0.5, 4.0, grad=False), Array((4,), 0.5, 4.0, seed=1)))
     shape = Array((4, 3), 0.5, 4.0, grad=False, layout="transposed")
     yield Sample((shape, Array((4, 3), 0.5, 4.0, seed=1, layout="strided")))
-    yield Sample((Array((0, 3)), Array((3,), 0.5, 4.0, seed=1)))
+    yield Sample((Array((0, 3), grad=False), Array((3,), 0.5, 4.0, seed=1)))
 
 
 def _no_gammas() -> Iterator[ErrorSample]:

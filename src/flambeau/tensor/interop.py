@@ -1,4 +1,4 @@
-"""Exchange with other libraries: NumPy's protocols, DLPack for host memory, the CUDA array interface."""
+"""Exchange with other libraries: NumPy's protocols, DLPack, the CUDA array interface, buffers and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factories that keep the device and type of a tensor: `zeros_like(x)`, and the methods `x.new_zeros(2, 3)`."""
+"""Further factories: like a tensor (`zeros_like(x)`, `x.new_zeros(2, 3)`), sequences, triangles and windows."""
 
 from __future__ import annotations
 
