@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 
@@ -18,30 +19,20 @@ def numpy() -> Any:
     return numpy
 
 
-class _Numpy:
-    """NumPy's functions as attributes, `np.exp`; the first use loads the module."""
+class _Lazy:
+    """A module whose functions are attributes, such as `np.exp`; the first use imports it."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        function = getattr(numpy(), name)
+        function = getattr(import_module(self._module), name)
         setattr(self, name, function)
         return function
 
 
-np = _Numpy()
-
-
-class _Special:
-    """SciPy's special functions as attributes, `special.erf`; the first use loads the module."""
-
-    def __getattr__(self, name: str) -> Any:
-        import scipy.special
-
-        function = getattr(scipy.special, name)
-        setattr(self, name, function)
-        return function
-
-
-special = _Special()
+np = _Lazy("numpy")
+special = _Lazy("scipy.special")
 
 
 @cache
@@ -62,7 +53,7 @@ def has_opt_einsum() -> bool:
 
 def contraction_path(equation: str, shapes: Sequence[tuple[int, ...]]) -> Any:
     """Return opt_einsum's order of contractions: groups of indexes into the operands, to whose end results go."""
-    import opt_einsum  # type: ignore[import-not-found]
+    import opt_einsum
 
     return opt_einsum.contract_path(equation, *shapes, shapes=True)[0]
 

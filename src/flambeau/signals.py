@@ -14,7 +14,7 @@ import time
 import weakref
 
 # signal.getsignal wraps _signal's in an enum conversion, which costs ten times as much; _signal has no stub
-from _signal import SIGALRM, SIGINT, getsignal  # type: ignore[import-not-found]
+from _signal import SIGALRM, SIGINT, getsignal
 from _thread import start_new_thread
 from pathlib import Path
 from types import FrameType

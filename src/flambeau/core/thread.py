@@ -58,7 +58,7 @@ class Device:
         self.layouts = {}
         self.dense = {}
         # the machine sets these three when it starts; their types have no None, since work on a device starts it
-        self.allocator = self.default_stream = self.generator = None  # type: ignore[assignment]
+        self.allocator = self.default_stream = self.generator = None  # type: ignore[assignment]  # as just said
         self.public = None
 
     def __str__(self) -> str:

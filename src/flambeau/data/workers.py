@@ -349,7 +349,7 @@ class WorkerIterator(BatchIterator):
                 each.pipe.flush()
             connection.wait(files, LOOK_SECONDS if seconds is None else min(seconds, LOOK_SECONDS))
             return
-        self._collect()  # what it sent before it ended
+        self._collect()  # results that it sent before it ended
         if self._next_number() is None and not (self._pinning is not None and self._pinning.in_flight):
             failure = next(each for each in wanted if each not in alive).failure()
             self.close()

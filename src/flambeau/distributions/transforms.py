@@ -146,6 +146,7 @@ class _InverseTransform(Transform):
     def __init__(self, transform: Transform) -> None:
         super().__init__(transform._cache_size)
         self._inv: Any = transform
+        self.bijective = transform.bijective
 
     @property
     def domain(self) -> Any:
@@ -154,10 +155,6 @@ class _InverseTransform(Transform):
     @property
     def codomain(self) -> Any:
         return self._inv.domain
-
-    @property
-    def bijective(self) -> Any:  # type: ignore[override]
-        return self._inv.bijective
 
     @property
     def sign(self) -> Any:
@@ -200,6 +197,7 @@ class ComposeTransform(Transform):
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
+        self.bijective = all(part.bijective for part in self.parts)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
@@ -225,10 +223,6 @@ class ComposeTransform(Transform):
             event_dim = max(event_dim + part.codomain.event_dim - part.domain.event_dim, part.codomain.event_dim)
         more = event_dim - result.event_dim
         return constraints.independent(result, more) if more > 0 else result
-
-    @property
-    def bijective(self) -> Any:  # type: ignore[override]
-        return all(part.bijective for part in self.parts)
 
     @property
     def sign(self) -> Any:
@@ -292,6 +286,7 @@ class IndependentTransform(Transform):
         super().__init__(cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        self.bijective = self.base_transform.bijective
 
     def with_cache(self, cache_size: int = 1) -> Any:
         if self._cache_size == cache_size:
@@ -305,10 +300,6 @@ class IndependentTransform(Transform):
     @property
     def codomain(self) -> Any:
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
-
-    @property
-    def bijective(self) -> Any:  # type: ignore[override]
-        return self.base_transform.bijective
 
     @property
     def sign(self) -> Any:
@@ -744,10 +735,7 @@ class _Parts(Transform):
         super().__init__(cache_size)
         self.transforms = [each.with_cache(cache_size) if cache_size else each for each in tseq]
         self.dim = dim
-
-    @property
-    def bijective(self) -> Any:  # type: ignore[override]
-        return all(each.bijective for each in self.transforms)
+        self.bijective = all(each.bijective for each in self.transforms)
 
     def _split(self, value: Any) -> list[Any]:
         raise NotSupportedError("_split is not defined", hint="define it", operator=type(self).__name__)

@@ -675,7 +675,8 @@ def _lengths(name: str, values: Any) -> list[int]:
     """Lengths as numbers.  Host: waits for those on a GPU."""
     if not isinstance(values, TensorBase):
         return [int(each) for each in checks.listed("ctc_loss", name, "ints", values)]
-    listed = values.tolist()  # type: ignore[attr-defined]
+    lengths: Any = values
+    listed = lengths.tolist()
     return listed if isinstance(listed, list) else [listed]
 
 

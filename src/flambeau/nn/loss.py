@@ -27,7 +27,7 @@ class _Loss(Module):
 
     if TYPE_CHECKING:
 
-        def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
+        def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
 
 
 class _WeightedLoss(_Loss):
@@ -264,10 +264,6 @@ class GaussianNLLLoss(_Loss):
         self.full = full
         self.eps = eps
 
-    if TYPE_CHECKING:
-
-        def __call__(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor: ...  # type: ignore[override]
-
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
@@ -369,10 +365,6 @@ class MultiMarginLoss(_WeightedLoss):
 class _PairLoss(_Loss):
     """Base of losses of three tensors, with a margin."""
 
-    if TYPE_CHECKING:
-
-        def __call__(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor: ...  # type: ignore[override]
-
     def __init__(
         self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
     ) -> None:
@@ -420,10 +412,6 @@ class TripletMarginLoss(_Loss):
         tensor(0.5000)
     """
 
-    if TYPE_CHECKING:
-
-        def __call__(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor: ...  # type: ignore[override]
-
     def __init__(
         self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, size_average: Any = None,
         reduce: Any = None, reduction: str = "mean",
@@ -457,10 +445,6 @@ class TripletMarginWithDistanceLoss(_Loss):
         >>> torch.nn.TripletMarginWithDistanceLoss()(anchor, near, far)
         tensor(0.5000)
     """
-
-    if TYPE_CHECKING:
-
-        def __call__(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor: ...  # type: ignore[override]
 
     def __init__(
         self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
@@ -496,12 +480,6 @@ class CTCLoss(_Loss):
         super().__init__(reduction=reduction)
         self.blank = blank
         self.zero_infinity = zero_infinity
-
-    if TYPE_CHECKING:
-
-        def __call__(  # type: ignore[override]
-            self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
-        ) -> Tensor: ...
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
         return F.ctc_loss(
@@ -615,40 +593,3 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             found = self._all_of(input.index_select(0, rare), logs.index_select(0, rare)).argmax(1)
             best = best.index_copy(0, rare, found)
         return best
-
-
-class CosineSimilarity(Module):
-    """Cosine of the angle between vectors along `dim`; lengths below eps count as eps.
-
-    Shapes: the inputs broadcast together; the result is without `dim`.
-    Example:
-        >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
-        tensor([0.7071])
-    """
-
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
-
-
-class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 + eps over the last dimension.
-
-    Shapes: the inputs broadcast together; the result is without the last dimension, or with size 1 there if keepdim.
-    Example:
-        >>> torch.nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
-        tensor([5.0000])
-    """
-
-    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
-        super().__init__()
-        self.norm = p
-        self.eps = eps
-        self.keepdim = keepdim
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

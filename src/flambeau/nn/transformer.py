@@ -86,10 +86,8 @@ class MultiheadAttention(Module):
             self.register_parameter("in_proj_weight", None)
         self.register_parameter("in_proj_bias", made(3 * embed_dim) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
-        if add_bias_kv:
-            self.bias_k, self.bias_v = made(1, 1, embed_dim), made(1, 1, embed_dim)
-        else:
-            self.bias_k = self.bias_v = None  # type: ignore[assignment]
+        self.bias_k: Parameter | None = made(1, 1, embed_dim) if add_bias_kv else None
+        self.bias_v: Parameter | None = made(1, 1, embed_dim) if add_bias_kv else None
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 

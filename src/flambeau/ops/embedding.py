@@ -355,8 +355,9 @@ def embedding_bag(
     indexes: Any = input
     _padding(padding_idx, weight.shape[0])
     rows: Any = embedding(input, weight, padding_idx)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(-1)  # type: ignore[attr-defined]
+    factors: Any = per_sample_weights
+    if factors is not None:
+        rows = rows * factors.unsqueeze(-1)
     is_left_out: Any = None
     if padding_idx is not None:
         is_left_out = indexes == _padding(padding_idx, weight.shape[0])

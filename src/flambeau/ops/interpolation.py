@@ -324,7 +324,7 @@ def interpolate(
         for dim, (have, wanted, factor) in enumerate(zip(images, sizes, factors), first)
         if have != wanted or factor not in (None, 1.0)
     ]
-    changed.sort(key=lambda each: each[2] / each[1])  # what shrinks comes first
+    changed.sort(key=lambda each: each[2] / each[1])  # dimensions that shrink most come first
     for number, (dim, have, wanted, factor) in enumerate(changed, 1):
         distance = _distance(have, wanted, factor, align, real)
         result = own if number == len(changed) and own.is_floating_point else wide

@@ -947,8 +947,9 @@ def multi_margin_loss(
     index = labels.unsqueeze(1)
     terms = (margin - rows.gather(1, index) + rows).clamp_min(0)
     terms = terms * terms if p == 2 else terms
-    if weight is not None:
-        terms = terms * weight.index_select(0, labels).unsqueeze(1)  # type: ignore[attr-defined]
+    factors: Any = weight
+    if factors is not None:
+        terms = terms * factors.index_select(0, labels).unsqueeze(1)
     losses = terms.scatter(1, index, 0).sum(1) / rows.shape[1]
     if reduction == "none":
         return losses if len(input.shape) == 2 or len(target.shape) == 1 else losses.reshape(())

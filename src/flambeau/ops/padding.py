@@ -278,7 +278,7 @@ def pad(input: Operand, pad: Any, mode: str = "constant", value: Any = None) -> 
     if value:
         raise ShapeError(f"mode {mode!r} takes no value, got {value}", hint="mode 'constant' takes one", operator="pad")
     _check_border(mode, input, pads, len(pad))
-    if mode == "circular" and min(map(min, pads)) < 0:  # what is cut off is not continued
+    if mode == "circular" and min(map(min, pads)) < 0:  # elements that are cut off do not wrap around
         _check_cut("pad", input.shape, pads)
         cut = [(min(before, 0), min(after, 0)) for before, after in pads]
         input = _in_format(input, cut, "constant", 0)

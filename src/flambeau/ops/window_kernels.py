@@ -169,7 +169,7 @@ def _along(array: Any, dim: int, index: Any) -> Any:
 
 
 def _divisors(windows: Windows, counts_padding: bool, given: int, kind: Any) -> Any:
-    """What the sum of each window is divided by."""
+    """Return the divisor of each window's sum."""
     if given:
         return kind.type(given)
     rows = []

@@ -27,7 +27,7 @@ def _checked(name: str, value: Any) -> int:
 def _pools() -> Any:
     """Return a controller of the thread pools of NumPy's libraries, or None without the package threadpoolctl."""
     try:
-        import threadpoolctl  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        import threadpoolctl
     except ImportError:
         return None
     return threadpoolctl.ThreadpoolController()

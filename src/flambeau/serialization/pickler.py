@@ -103,7 +103,7 @@ class Pickler:
         self.storages: list[Stored] = []
         self._out: list[bytes] = [pickle.PROTO + bytes([PROTOCOL])]
         self._numbers: dict[Any, int] = {}  # of what was written: text and names by value, all else by id
-        self._kept: list[Any] = []  # what is known by its id
+        self._kept: list[Any] = []  # objects known by their id, kept alive so that ids stay unique
         self._keys: dict[Any, tuple[str, dtype | None]] = {}  # key and element type of each storage
 
     def dump(self, value: Any) -> bytes:

@@ -1,7 +1,7 @@
 """torch.signal.windows."""
 
 from ..errors import no_attribute as _no_attribute
-from ..tensor.like_factories import (
+from ..tensor.windows import (
     bartlett,
     blackman,
     cosine,

@@ -31,26 +31,7 @@ from .legacy import (
     LongTensor,
     ShortTensor,
 )
-from .like_factories import (
-    bartlett_window,
-    blackman_window,
-    empty_like,
-    empty_permuted,
-    full_like,
-    hamming_window,
-    hann_window,
-    kaiser_window,
-    logspace,
-    ones_like,
-    rand_like,
-    randint_like,
-    randn_like,
-    scalar_tensor,
-    tril_indices,
-    triu_indices,
-    zeros_like,
-)
-from .like_factories import range_ as _range
+from .like_factories import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
 from .queries import (
     allclose,
     equal,
@@ -70,6 +51,8 @@ from .queries import (
 )
 from .random import get_rng_state, normal, rand, randint, randn, randperm, set_rng_state
 from .reals import conj, conj_physical, imag, positive, real, resolve_conj, resolve_neg
+from .sequences import empty_permuted, logspace, scalar_tensor, tril_indices, triu_indices
+from .sequences import range_ as _range
 from .storages import (
     BFloat16Storage,
     BoolStorage,
@@ -97,6 +80,7 @@ from .types import (
     set_default_tensor_type,
     typename,
 )
+from .windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
 
 range = _range
 tensor = _tensor  # the function; the submodule of that name is reached through sys.modules

@@ -1,4 +1,4 @@
-"""What programs for complex numbers ask of tensors, which are all real."""
+"""Functions and methods of complex numbers, such as `conj` and `is_complex`, for tensors, which are all real."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def resize(memory: Storage, nbytes: int, name: str) -> None:
 
 
 class _Memory:
-    """What storages have in common: memory in which an element has `_type`."""
+    """Base of typed and untyped storages: memory whose elements have the type `_type`."""
 
     __slots__ = ("_storage", "_type")
     _storage: Storage

@@ -17,7 +17,7 @@ newaxis = None
 
 
 class _Float(NamedTuple):
-    """What finfo says of a type: the largest and least number, the distance from 1 to the next, the least normal."""
+    """Facts of a floating type: the largest and least number, the distance from 1 to the next, the least normal."""
 
     bits: int
     max: float

@@ -17,7 +17,7 @@ from ..runtime.copy import BETWEEN_DEVICES, Route
 from ..runtime.stream import Event, Stream
 from ..tensor import checks
 
-FOR_ITSELF, FOR_DRIVER, FOR_DEVICE = 1, 2, 3  # what the host can wait for, the heavier the later
+FOR_ITSELF, FOR_DRIVER, FOR_DEVICE = 1, 2, 3  # kinds of waits of the host, in order of cost
 NOTHING_WAITS = "everything is put on streams, and the host goes on"
 ON_HOST_HINT = "have the source contiguous, of the wanted type and pinned beforehand, or change it on the device"
 FROM_DEVICE_HINT = "copy into a contiguous pinned tensor with non_blocking=True, and arrange it after wait()"

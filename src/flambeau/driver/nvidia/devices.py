@@ -23,7 +23,7 @@ from .handles import Table
 from .library import INVALID_DEVICE, PEER_ACCESS_ALREADY_ENABLED, check
 
 NAME_BYTES = 256
-NONE = 0  # what the driver calls the current context of a thread that has none
+NONE = 0  # the driver's handle for no current context
 STAYS = nullcontext()  # the context that is current may stay so
 
 

@@ -43,7 +43,7 @@ NVML_CODES = {
     13: "this NVML does not have it", 15: "the device is lost", 18: "driver and library have different versions",
 }  # fmt: skip
 
-CAPTURE_CODES = range(900, 909)  # what the driver refuses because a stream is capturing
+CAPTURE_CODES = range(900, 909)  # errors of calls that a capturing stream does not allow
 CAPTURE_INVALIDATED = 901  # the capture was broken before: not the call that broke it
 CAPTURE_REFUSALS: list[str] = []  # the first calls that were refused since the process's last capture began
 MAX_REFUSALS = 4

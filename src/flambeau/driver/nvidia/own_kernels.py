@@ -330,7 +330,7 @@ def _attention_source(
     return "\n".join((*files, f"{head} {{\n    {body}\n}}\n"))
 
 
-# what the kernels' `pack` takes
+# arguments of the kernels' `pack`
 
 
 def attention_values(problem: Attention, addresses: tuple[int, ...]) -> tuple[Any, ...]:

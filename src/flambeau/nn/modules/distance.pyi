@@ -1,3 +1,3 @@
 # Written by scripts/stubs, not by hand.
-from ..loss import CosineSimilarity as CosineSimilarity
-from ..loss import PairwiseDistance as PairwiseDistance
+from ..layers import CosineSimilarity as CosineSimilarity
+from ..layers import PairwiseDistance as PairwiseDistance

@@ -1,0 +1,424 @@
+"""Windows of signal processing, computed in float64 on the host: torch.hann_window and torch.signal.windows.hann.
+
+A symmetric window of M values weighs M samples; a periodic one is a symmetric one of M + 1 without its last value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import pi, sqrt
+from typing import Any
+
+from .. import dtypes
+from ..dtypes import dtype
+from ..errors import ArgumentTypeError, ValueRangeError, shown
+from ..host import np
+from ..memory_formats import check_layout
+from . import checks
+from .factories import tensor
+
+
+def _places(size: int, is_symmetric: bool) -> tuple[Any, int]:
+    """Return the positions 0 to size - 1, and the last position of the symmetric window that they belong to."""
+    return np.arange(size, dtype=np.float64), size - 1 if is_symmetric else size
+
+
+def _cosines(size: int, is_symmetric: bool, weights: Iterable[float]) -> Any:
+    """Return a sum of cosines with alternating signs."""
+    places, last = _places(size, is_symmetric)
+    if size == 1:
+        return np.ones(1)
+    terms = [(-1) ** k * weight * np.cos(2 * pi * k * places / last) for k, weight in enumerate(weights)]
+    return np.sum(terms, axis=0)
+
+
+def _triangle(size: int, is_symmetric: bool) -> Any:
+    places, last = _places(size, is_symmetric)
+    return np.ones(1) if size == 1 else 1 - np.abs(2 * places / last - 1)
+
+
+def _bessel(size: int, is_symmetric: bool, beta: float) -> Any:
+    places, last = _places(size, is_symmetric)
+    if size == 1:
+        return np.ones(1)
+    return np.i0(beta * np.sqrt(np.maximum(1 - (2 * places / last - 1) ** 2, 0))) / np.i0(beta)
+
+
+BLACKMAN = (0.42, 0.5, 0.08)
+NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
+
+
+def _made(name: str, values: Any, options: dict[str, Any]) -> Any:
+    """Make the tensor of a window."""
+    options = dict(options)
+    check_layout(name, options.pop("layout", None))
+    options["dtype"] = checks.as_dtype(name, options.get("dtype")) or dtypes.default.floating
+    return tensor(values, **options)
+
+
+# torch.hann_window and its kin
+
+
+def _checked(name: str, window_length: Any, periodic: Any, wanted: Any) -> bool:
+    """Check the arguments of a window; return whether it is symmetric."""
+    checks.count(name, "window_length", window_length)
+    checks.flag(name, "periodic", periodic)
+    element_type = checks.as_dtype(name, wanted) or dtypes.default.floating
+    if not element_type.is_floating_point:
+        raise ValueRangeError(f"expects floating point dtypes, got {element_type}", hint="leave it out", operator=name)
+    return not periodic
+
+
+def hann_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Any:
+    """The window sin(pi n / N) ** 2.
+
+    periodic: whether N is window_length, else one less.
+    Host:   waits for a GPU.
+    Raises: ValueRangeError for a negative length or a type that is not floating point.
+    Example:
+        >>> torch.hann_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    is_symmetric = _checked("hann_window", window_length, periodic, dtype)
+    options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
+    values = _cosines(window_length, is_symmetric, (0.5, 0.5))
+    return _made("hann_window", values, {**options, "requires_grad": requires_grad})
+
+
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Any:
+    """The window alpha - beta * cos(2 pi n / N).
+
+    periodic: whether N is window_length, else one less.
+    Host:   waits for a GPU.
+    Raises: ValueRangeError for a negative length or a type that is not floating point.
+    Example:
+        >>> torch.hamming_window(4)
+        tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
+    is_symmetric = _checked("hamming_window", window_length, periodic, dtype)
+    options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
+    values = _cosines(window_length, is_symmetric, (alpha, beta))
+    return _made("hamming_window", values, {**options, "requires_grad": requires_grad})
+
+
+def blackman_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Any:
+    """The window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N).
+
+    periodic: whether N is window_length, else one less.
+    Host:   waits for a GPU.
+    Raises: ValueRangeError for a negative length or a type that is not floating point.
+    Example:
+        >>> torch.blackman_window(4)[1:]
+        tensor([0.3400, 1.0000, 0.3400])
+    """
+    is_symmetric = _checked("blackman_window", window_length, periodic, dtype)
+    options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
+    values = _cosines(window_length, is_symmetric, BLACKMAN)
+    return _made("blackman_window", values, {**options, "requires_grad": requires_grad})
+
+
+def bartlett_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Any:
+    """The triangle 1 - |2 n / N - 1|.
+
+    periodic: whether N is window_length, else one less.
+    Host:   waits for a GPU.
+    Raises: ValueRangeError for a negative length or a type that is not floating point.
+    Example:
+        >>> torch.bartlett_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    is_symmetric = _checked("bartlett_window", window_length, periodic, dtype)
+    options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
+    values = _triangle(window_length, is_symmetric)
+    return _made("bartlett_window", values, {**options, "requires_grad": requires_grad})
+
+
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Any:
+    """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0.
+
+    periodic: whether N is window_length, else one less.
+    Host:   waits for a GPU.
+    Raises: ValueRangeError for a negative length or a type that is not floating point.
+    Example:
+        >>> torch.kaiser_window(4, beta=3.0)
+        tensor([0.2049, 0.7269, 1.0000, 0.7269])
+    """
+    is_symmetric = _checked("kaiser_window", window_length, periodic, dtype)
+    options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
+    values = _bessel(window_length, is_symmetric, beta)
+    return _made("kaiser_window", values, {**options, "requires_grad": requires_grad})
+
+
+# torch.signal.windows
+
+
+def _size(name: str, size: Any, wanted: Any) -> None:
+    """Raise ValueRangeError or ArgumentTypeError for a size or a type that a window cannot have."""
+    checks.count(name, "M", size)
+    element_type = checks.as_dtype(name, wanted) or dtypes.default.floating
+    if element_type not in (dtypes.float32, dtypes.float64):
+        raise ValueRangeError(
+            f"expects float32 or float64 dtypes, got: {element_type}", hint="convert the result", operator=name
+        )
+
+
+def _positive(name: str, what: str, value: float) -> None:
+    if value <= 0:
+        raise ValueRangeError(f"{what} must be positive, got: {value} instead", hint="as in 1.0", operator=name)
+
+
+def _centred(size: int, is_symmetric: bool) -> Any:
+    """Return positions relative to the middle of the symmetric window."""
+    places, last = _places(size, is_symmetric)
+    return places - (last if size > 1 else 0) / 2
+
+
+Options = dict[str, Any]
+
+
+def general_cosine(
+    M: int, *, a: Any, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The window a[0] - a[1] * cos(2 pi n / N) + a[2] * cos(4 pi n / N) - ... of M values.
+
+    sym: whether N is M - 1, else M.
+    Raises: ArgumentTypeError or ValueRangeError for wrong coefficients, sizes or types.
+    Example:
+        >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.5])
+        tensor([0., 1., 0.])
+    """
+    _size("general_cosine", M, dtype)
+    if not isinstance(a, Iterable) or isinstance(a, str):
+        raise ArgumentTypeError(
+            f"coefficients must be a list or tuple, got {shown(a)}", hint="as in [0.5, 0.5]", operator="general_cosine"
+        )
+    weights = [float(weight) for weight in a]
+    if not weights:
+        raise ValueRangeError("coefficients cannot be empty", hint="as in [0.5, 0.5]", operator="general_cosine")
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return _made("general_cosine", _cosines(M, sym, weights), options)
+
+
+def general_hamming(
+    M: int, *, alpha: float = 0.54, sym: bool = True, dtype: dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The window alpha - (1 - alpha) * cos(2 pi n / N) of M values.
+
+    sym: whether N is M - 1, else M.
+    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    Example:
+        >>> torch.signal.windows.general_hamming(3, alpha=0.5)
+        tensor([0., 1., 0.])
+    """
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, **options)
+
+
+def hann(
+    M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The window sin(pi n / N) ** 2 of M values.
+
+    sym: whether N is M - 1, else M.
+    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    Example:
+        >>> torch.signal.windows.hann(5)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return general_cosine(M, a=[0.5, 0.5], sym=sym, **options)
+
+
+def hamming(
+    M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The window 0.54 - 0.46 * cos(2 pi n / N) of M values.
+
+    sym: whether N is M - 1, else M.
+    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    Example:
+        >>> torch.signal.windows.hamming(3)
+        tensor([0.0800, 1.0000, 0.0800])
+    """
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return general_cosine(M, a=[0.54, 1 - 0.54], sym=sym, **options)
+
+
+def blackman(
+    M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N) of M values.
+
+    sym: whether N is M - 1, else M.
+    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    Example:
+        >>> torch.signal.windows.blackman(4, sym=False)[1:]
+        tensor([0.3400, 1.0000, 0.3400])
+    """
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return general_cosine(M, a=BLACKMAN, sym=sym, **options)
+
+
+def nuttall(
+    M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The window of Nuttall with minimal side lobes, of M values.
+
+    sym: whether the symmetric window has M values, else M + 1.
+    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    Example:
+        >>> torch.signal.windows.nuttall(3)[1]
+        tensor(1.)
+    """
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return general_cosine(M, a=NUTTALL, sym=sym, **options)
+
+
+def bartlett(
+    M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The triangle 1 - |2 n / N - 1| of M values.
+
+    sym: whether N is M - 1, else M.
+    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    Example:
+        >>> torch.signal.windows.bartlett(5)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    _size("bartlett", M, dtype)
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return _made("bartlett", _triangle(M, sym), options)
+
+
+def kaiser(
+    M: int, *, beta: float = 12.0, sym: bool = True, dtype: dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta) of M values, for the Bessel function I0.
+
+    sym: whether N is M - 1, else M.
+    Raises: ValueRangeError for a negative beta or M, or another type than float32 and float64.
+    Example:
+        >>> torch.signal.windows.kaiser(3, beta=3.0)
+        tensor([0.2049, 1.0000, 0.2049])
+    """
+    _size("kaiser", M, dtype)
+    if beta < 0:
+        raise ValueRangeError(f"beta must be non-negative, got: {beta} instead", hint="as in 12.0", operator="kaiser")
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return _made("kaiser", _bessel(M, sym, beta), options)
+
+
+def cosine(
+    M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The window sin(pi (n + 1/2) / N) of M values.
+
+    sym: whether N is M, else M + 1.
+    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    Example:
+        >>> torch.signal.windows.cosine(3)
+        tensor([0.5000, 1.0000, 0.5000])
+    """
+    _size("cosine", M, dtype)
+    places, last = _places(M, sym)
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return _made("cosine", np.sin(pi * (places + 0.5) / (last + 1 if M > 1 else 1)), options)
+
+
+def exponential(
+    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: dtype | None = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The window exp(-|n - center| / tau) of M values.
+
+    center: None is the middle.  sym: whether the symmetric window has M values, else M + 1.
+    Raises: ValueRangeError for a center of a symmetric window, a tau that is not positive, a negative M, or another
+            type than float32 and float64.
+    Example:
+        >>> torch.signal.windows.exponential(3)
+        tensor([0.3679, 1.0000, 0.3679])
+    """
+    _size("exponential", M, dtype)
+    _positive("exponential", "tau", tau)
+    if sym and center is not None:
+        raise ValueRangeError(
+            f"center must be None for symmetric windows, got {center}", hint="pass sym=False", operator="exponential"
+        )
+    places = _centred(M, sym) if center is None else np.arange(M) - float(center)
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return _made("exponential", np.exp(-np.abs(places) / tau), options)
+
+
+def gaussian(
+    M: int, *, std: float = 1.0, sym: bool = True, dtype: dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Any:  # fmt: skip  # noqa: N803
+    """The window exp(-(n - N / 2) ** 2 / (2 std ** 2)) of M values.
+
+    sym: whether N is M - 1, else M.
+    Raises: ValueRangeError for a std that is not positive, a negative M, or another type than float32 and float64.
+    Example:
+        >>> torch.signal.windows.gaussian(3)
+        tensor([0.6065, 1.0000, 0.6065])
+    """
+    _size("gaussian", M, dtype)
+    _positive("gaussian", "standard deviation", std)
+    options: Options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return _made("gaussian", np.exp(-((_centred(M, sym) / (std * sqrt(2))) ** 2)), options)
