@@ -52,6 +52,16 @@ def test_scans_of_long_rows_are_numpys(device, length, dim):
         assert np.array_equal(places.cpu().numpy(), last)
 
 
+def test_scans_of_more_parts_than_a_block_has_threads(device):
+    values = np.random.default_rng(0).integers(-9, 9, (2, 1_200_003))
+    x = torch.tensor(values, device=device)
+    assert np.array_equal(x.cumsum(1).cpu().numpy(), values.cumsum(1))
+    best, places = x.cummax(1)
+    expected = np.maximum.accumulate(values, 1)
+    last = np.maximum.accumulate(np.where(values == expected, np.arange(values.shape[1]), 0), 1)
+    assert np.array_equal(best.cpu().numpy(), expected) and np.array_equal(places.cpu().numpy(), last)
+
+
 def test_extremes_so_far_keep_nan_at_its_last_place(device):
     x = torch.tensor([1.0, float("nan"), 5.0, float("nan"), 0.0], device=device)
     for scan in (torch.cummax, torch.cummin):

@@ -9,6 +9,7 @@ from hypothesis import strategies as some
 
 import flambeau as torch
 from flambeau.errors import IndexRangeError
+from flambeau.ops import sorting
 from flambeau.ops.sorting import LONG_ROW, TILE
 from flambeau.testing import machine
 
@@ -97,6 +98,20 @@ def test_named_results_are_those_of_return_types_and_can_be_pickled():
         )
         again = pickle.loads(pickle.dumps(found))
         assert type(again) is type(found) and all(one.equal(other) for one, other in zip(again, found))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", [np.int64, np.int16, np.float32])
+def test_long_rows_of_few_and_of_many_values(device, dtype, descending):
+    n, rng = LONG_ROW + 4097, np.random.default_rng(1)
+    rows = [np.full(n, 7), *(rng.integers(low, high, n) for low, high in ((-3, 3), (0, 200), (-16384, 16384)))]
+    values = np.stack(rows).astype(dtype)
+    order = np.argsort(-values.astype(np.int64) if descending else values, axis=1, kind="stable")
+    found = torch.tensor(values, device=device).sort(1, descending)
+    assert np.array_equal(found.indices.cpu().numpy(), order)
+    assert np.array_equal(found.values.cpu().numpy(), np.take_along_axis(values, order, 1))
+    alone = sorting.sort_values(torch.tensor(values, device=device), descending)
+    assert np.array_equal(alone.cpu().numpy(), np.take_along_axis(values, order, 1))
 
 
 def test_long_rows_of_either_zero_and_nan_are_stable():

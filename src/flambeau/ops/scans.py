@@ -13,16 +13,18 @@ from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, Val
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from . import results
+from .copies import fill_kernel
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, composite, operator
-from .pointwise import FULL_DEVICE_BLOCKS, THREADS, source_text
+from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, source_text
 from .reduction_kernels import REDUCE_SOURCE, layout_along
 from .samples import bad_dims
 
 SCAN_SOURCE = REDUCE_SOURCE + source_text("scan.cu")
-SCAN_TILE = 8 * THREADS  # elements that a block takes at once
-SHORT_ROW = 4 * SCAN_TILE  # up to so many elements, a row is one part
-SCAN_PARTS = 132 * 16  # parts that rows are cut into, about
+SHORT_ROW = 32 * THREADS  # up to so many elements, a row is one part
+MANY_ROWS = 132 * 8  # that fill a device without parts
+SCAN_PARTS = 132 * 16 * THREADS  # parts that rows are cut into where a thread makes a part, about
 ACROSS_CHUNK = 256  # elements of a part that one thread makes, at least
+EXTREME_BYTES = 16  # of a value and its index
 SERIAL_ROW = 64  # up to so many elements, a thread makes a row however it lies
 
 
@@ -58,22 +60,27 @@ class ScanPlan(NamedTuple):
         return self.rows, self.size, self.chunk, self.chunks, int(reverse)
 
 
-def plan_scan(shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int) -> ScanPlan:
-    """Spread a scan along `dim` over threads.  operands: the strides of result and input."""
+def plan_scan(shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int, nbytes: int) -> ScanPlan:
+    """Spread a scan along `dim` over threads.  operands: strides of result and input.  nbytes: of what is joined."""
     layout, rows, size, is_inner = layout_along(shape, operands, dim)
     across = not is_inner or size <= SERIAL_ROW
-    least = ACROSS_CHUNK if across else SCAN_TILE
-    wanted = SCAN_PARTS * THREADS if across else SCAN_PARTS
-    if size <= (ACROSS_CHUNK if across else SHORT_ROW) or rows * 2 > wanted:
+    if size <= (ACROSS_CHUNK if across else SHORT_ROW) or rows > (SCAN_PARTS // 2 if across else MANY_ROWS):
         return ScanPlan(layout, rows, size, size, 1, across)
-    chunk = -(-size // max(wanted // rows, 1))
-    chunk = -(-chunk // least) * least
+    chunk = (32 if nbytes <= 4 else 16) * THREADS  # kernels/scan.cu has the same numbers
+    if across:
+        chunk = -(-size // max(SCAN_PARTS // rows, 1))
+        chunk = -(-chunk // ACROSS_CHUNK) * ACROSS_CHUNK
     return ScanPlan(layout, rows, size, chunk, -(-size // chunk), across)
 
 
-PART_PARAMETERS: list[Param] = [Scalar(name, "int64") for name in ("rows", "size", "chunk", "chunks", "reverse")]
-PART_ARGUMENTS = ", ".join(f"long long {param.name}" for param in PART_PARAMETERS)
-PARTS = "Parts{rows, size, chunk, chunks, reverse != 0}"
+NUMBERS = ("rows", "size", "chunk", "chunks", "reverse", "count")  # count: of `published`
+PART_PARAMETERS: list[Param] = [
+    Pointer("published", int64, "rw", ("count",)), Pointer("next", int64, "rw", (1,)),
+    *(Scalar(name, "int64") for name in NUMBERS),
+]  # fmt: skip
+MARKS = "unsigned long long* published, unsigned long long* next"
+PART_ARGUMENTS = ", ".join([MARKS, *(f"long long {name}" for name in NUMBERS)])
+PARTS = "Parts{rows, size, chunk, chunks, reverse != 0}, published, next"
 TOTALS = ("rows", "chunks")
 
 
@@ -107,19 +114,23 @@ struct Meaning {{
     arguments = f"{out.cuda}* out, const {source.cuda}* input, {c}* totals, const {c}* before"
 
     def reference(
-        result: Any, input: Any, totals: Any, before: Any, rows: int, size: int, chunk: int, chunks: int, reverse: int
-    ) -> None:
+        result: Any, input: Any, totals: Any, before: Any, published: Any, next: Any, rows: int, size: int, chunk: int,
+        chunks: int, reverse: int, count: int,
+    ) -> None:  # fmt: skip
         ufunc, step = getattr(np, scan.ufunc), -1 if reverse else 1
         values = input.astype(wide.numpy, copy=False).reshape(rows, size)[:, ::step]
-        if totals is not None:
-            for part, piece in _host_parts(values, chunk, chunks):
-                totals[:, part] = ufunc.reduce(piece, axis=1, dtype=wide.numpy)
-            return
         scanned = np.empty((rows, size), wide.numpy)
         for part, piece in _host_parts(values, chunk, chunks):
             made = ufunc.accumulate(piece, axis=1, dtype=wide.numpy)
-            scanned[:, part * chunk : (part + 1) * chunk] = made if not part else ufunc(before[:, part - 1, None], made)
-        result[...] = scanned[:, ::step].reshape(result.shape)
+            if result is None:
+                totals[:, part] = made[:, -1]
+                continue
+            if part:
+                last = scanned[:, part * chunk - 1] if before is None else before[:, part - 1]
+                made = ufunc(last[:, None], made)
+            scanned[:, part * chunk : (part + 1) * chunk] = made
+        if result is not None:
+            result[...] = scanned[:, ::step].reshape(result.shape)
 
     params: list[Param] = [
         Pointer("out", out, "w", "layout"), Pointer("input", source, "r", "layout"),
@@ -129,20 +140,31 @@ struct Meaning {{
     return Kernel(entry, _scan_source(entry, arguments, op, across, meaning), params, reference, 2.0)
 
 
+def _published(call: Call, plan: ScanPlan, nbytes: int) -> tuple[Any, Any, int]:
+    """(`published`, `next`, `count`) of a launch whose blocks wait for one another.  nbytes: of a total."""
+    count = plan.rows * (plan.chunks + -(-plan.chunks // THREADS)) * -(-nbytes // 4)
+    marks = call.scratch((count + 1,), int64)
+    call.launch(fill_kernel(int64), grid_over(count + 1), marks, 0, count + 1)
+    return call.part(marks, (count,), (1,), 0), call.part(marks, (1,), (1,), count), count
+
+
 def run_scan(call: Call, scan: Scan, input: Any, dim: int, out: Any, wide: dtype, reverse: bool = False) -> None:
     """Queue the launches that scan `input` along `dim` into `out`, of the same shape."""
     if not out.numel():
         return
-    plan = plan_scan(input.shape, [out.strides, input.strides], dim)
+    plan = plan_scan(input.shape, [out.strides, input.strides], dim, wide.itemsize)
     kernel = scan_kernel(scan, input.dtype, wide, out.dtype, plan.across)
-    if plan.chunks == 1:
-        call.launch(kernel, plan.grid(), out, input, None, None, plan.layout, *plan.numbers(reverse))
+    waits = plan.chunks > 1 and not plan.across
+    published, next_part, count = _published(call, plan, wide.itemsize) if waits else (None, None, 0)
+    end = (plan.layout, published, next_part, *plan.numbers(reverse), count)
+    if plan.chunks == 1 or waits:
+        call.launch(kernel, plan.grid(), out, input, None, None, *end)
         return
     shape = plan.rows, plan.chunks
     totals, before = call.scratch(shape, wide), call.scratch(shape, wide)
-    call.launch(kernel, plan.grid(), None, input, totals, None, plan.layout, *plan.numbers(reverse))
+    call.launch(kernel, plan.grid(), None, input, totals, None, *end)
     run_scan(call, scan, totals, 1, before, wide)
-    call.launch(kernel, plan.grid(), out, input, None, before, plan.layout, *plan.numbers(reverse))
+    call.launch(kernel, plan.grid(), out, input, None, before, *end)
 
 
 # sums, products and logarithms of sums
@@ -301,13 +323,16 @@ def extreme_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
 
     def reference(
         values: Any, indexes: Any, input: Any, numbers: Any, totals: Any, total_numbers: Any, before: Any,
-        before_numbers: Any, rows: int, size: int, chunk: int, chunks: int, reverse: int,
+        before_numbers: Any, published: Any, next: Any, rows: int, size: int, chunk: int, chunks: int, reverse: int,
+        count: int,
     ) -> None:  # fmt: skip
         pick = np.maximum if largest else np.minimum
         data = input.reshape(rows, size)
         wide = data.astype(source.wide.numpy, copy=False)
         found = np.empty((rows, size), np.int64)
         kept = np.empty((rows, size), data.dtype)
+        if values is not None and before is None:
+            chunk, chunks = size, 1
         for part, piece in _host_parts(wide, chunk, chunks):
             here = slice(part * chunk, (part + 1) * chunk)
             best = pick.accumulate(piece, axis=1)
@@ -316,13 +341,14 @@ def extreme_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
             kept[:, here] = np.take_along_axis(data, places, 1)
             found[:, here] = places if numbers is None else np.take_along_axis(numbers.reshape(rows, size), places, 1)
             if part and before is not None:
-                earlier = before[:, part - 1, None].astype(wide.dtype)
+                last, last_number = before[:, part - 1, None], before_numbers[:, part - 1, None]
+                earlier = last.astype(wide.dtype)
                 is_earlier = (best == best) & ((earlier != earlier) | (pick(earlier, best) != best))
-                kept[:, here] = np.where(is_earlier, before[:, part - 1, None], kept[:, here])
-                found[:, here] = np.where(is_earlier, before_numbers[:, part - 1, None], found[:, here])
-            if totals is not None:
+                kept[:, here] = np.where(is_earlier, last, kept[:, here])
+                found[:, here] = np.where(is_earlier, last_number, found[:, here])
+            if values is None:
                 totals[:, part], total_numbers[:, part] = kept[:, here][:, -1], found[:, here][:, -1]
-        if totals is None:
+        if values is not None:
             values[...], indexes[...] = kept.reshape(values.shape), found.reshape(values.shape)
 
     params: list[Param] = [
@@ -338,11 +364,13 @@ def _run_extreme(call: Call, largest: bool, input: Any, numbers: Any, dim: int, 
     """Queue the launches that scan `input` along `dim`.  numbers: the indexes of its elements, if not their places."""
     if not values.numel():
         return
-    plan = plan_scan(input.shape, [values.strides, input.strides, indexes.strides], dim)
+    plan = plan_scan(input.shape, [values.strides, input.strides, indexes.strides], dim, EXTREME_BYTES)
     kernel = extreme_kernel(largest, input.dtype, plan.across)
-    end = (plan.layout, *plan.numbers(False))
     none = (None, None)
-    if plan.chunks == 1:
+    waits = plan.chunks > 1 and not plan.across
+    published, next_part, count = _published(call, plan, EXTREME_BYTES) if waits else (None, None, 0)
+    end = (plan.layout, published, next_part, *plan.numbers(False), count)
+    if plan.chunks == 1 or waits:
         call.launch(kernel, plan.grid(), values, indexes, input, numbers, *none, *none, *end)
         return
     shape = plan.rows, plan.chunks

@@ -40,8 +40,9 @@ def _differs(values: Any) -> Any:
     """Whether each element of the last dimension differs from the one before; the first does."""
     size = values.shape[-1]
     after, before = values.narrow(-1, 1, size - 1), values.narrow(-1, 0, size - 1)
-    first = values.new_ones((*values.shape[:-1], 1), dtype=dtypes.bool_)
-    return REGISTRY["cat"]([first, REGISTRY["ne"](after, before)], -1)
+    is_new = values.new_ones(values.shape, dtype=dtypes.bool_)
+    is_new.narrow(-1, 1, size - 1).copy_(REGISTRY["ne"](after, before))
+    return is_new
 
 
 def _groups(is_new: Any) -> Any:

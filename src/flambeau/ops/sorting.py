@@ -19,7 +19,7 @@ from ..kernel import Grid, Kernel, Param, Pointer, Scalar
 from . import results
 from .copies import fill_kernel
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, composite, operator
-from .pointwise import PRELUDE, grid_over, source_text
+from .pointwise import FULL_DEVICE_BLOCKS, PRELUDE, grid_over, source_text
 from .samples import bad_last
 from .views import permute, transpose
 
@@ -313,7 +313,8 @@ RADIX_TILE = 4096  # elements that a block takes; kernels/radix.cu has the same 
 THREADS = 256
 DIGITS = 256
 DIGIT_BITS = 8
-MOST_ELEMENTS = 1 << 31  # of a row: places are 32-bit integers
+SORT_TILES = {1: 4096, 2: 4096, 4: 4096, 8: 3072}  # elements that a block of a sort takes, by their size in bytes
+MOST_ELEMENTS = 1 << 30  # of a row: see kernels/radix.cu
 MOST_BLOCKS = (1 << 31) - 1
 INFINITE = {float16: 0x7C00, bfloat16: 0x7F80, float32: 0x7F800000, float64: 0x7FF0000000000000}
 SOURCE = PRELUDE + source_text("radix.cu")
@@ -351,9 +352,11 @@ def stable_order(keys: Any) -> Any:
 
 
 def _kernel(
-    entry: str, arguments: str, call: str, params: Sequence[Param], reference: Any, operations: float = 8.0
-) -> Kernel:
-    head = f'extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments})'
+    entry: str, arguments: str, call: str, params: Sequence[Param], reference: Any, operations: float = 8.0,
+    least: int = 1,
+) -> Kernel:  # fmt: skip
+    """least: how many blocks a multiprocessor must hold at once."""
+    head = f'extern "C" __global__ void __launch_bounds__({THREADS}, {least}) {entry}({arguments})'
     return Kernel(entry, f"{SOURCE}\n{head} {{ {call}; }}\n", params, reference, operations)
 
 
@@ -373,18 +376,18 @@ def _by_tile(marks: Any, tiles: int) -> Any:
 
 @cache
 def _count_kernel(dtype: dtype) -> Kernel:
-    numbers, declared = _numbers("rows", "n", "tiles", "shift", "flip")
+    numbers, declared = _numbers("rows", "n", "tiles", "passes", "flip")
 
-    def reference(counts: Any, keys: Any, rows: int, n: int, tiles: int, shift: int, flip: int) -> None:
-        lines = np.arange(n) // RADIX_TILE + tiles * np.arange(rows)[:, None]
-        combined = lines * DIGITS + _digits(keys_of(keys, dtype, bool(flip)), shift)
-        found = np.bincount(combined.reshape(-1), minlength=rows * tiles * DIGITS).reshape(rows, tiles, DIGITS)
-        counts[...] = found.transpose(0, 2, 1)
+    def reference(totals: Any, keys: Any, rows: int, n: int, tiles: int, passes: int, flip: int) -> None:
+        found = keys_of(keys, dtype, bool(flip))
+        for at in range(passes):
+            combined = np.arange(rows)[:, None] * DIGITS + _digits(found, DIGIT_BITS * at)
+            totals[at] = np.bincount(combined.reshape(-1), minlength=rows * DIGITS).reshape(rows, DIGITS)
 
-    params = [Pointer("counts", int32, "w", ("rows", DIGITS, "tiles")), Pointer("keys", dtype, "r", ("rows", "n"))]
-    call = f"count_digits<{_key(dtype)}>(counts, keys, rows, n, tiles, (int)shift, flip != 0)"
-    arguments = f"int* counts, const {dtype.cuda}* keys, {declared}"
-    return _kernel(f"count_digits_{dtype.name}", arguments, call, [*params, *numbers], reference)
+    params = [Pointer("totals", int32, "rw", ("passes", "rows", DIGITS)), Pointer("keys", dtype, "r", ("rows", "n"))]
+    call = f"count_digits<{_key(dtype)}>(totals, keys, rows, n, tiles, (int)passes, flip != 0)"
+    arguments = f"int* totals, const {dtype.cuda}* keys, {declared}"
+    return _kernel(f"count_digits_{dtype.name}", arguments, call, [*params, *numbers], reference, 8.0, 4)
 
 
 @cache
@@ -402,12 +405,12 @@ def _sum_kernel() -> Kernel:
 
 
 @cache
-def _scatter_kernel(dtype: dtype) -> Kernel:
+def _pass_kernel(dtype: dtype) -> Kernel:
     numbers, declared = _numbers("rows", "n", "tiles", "shift", "flip")
 
     def reference(
-        out: Any, places: Any, indexes: Any, keys: Any, old_places: Any, counts: Any, totals: Any, rows: int, n: int,
-        tiles: int, shift: int, flip: int,
+        out: Any, places: Any, indexes: Any, keys: Any, old_places: Any, totals: Any, published: Any, next: Any,
+        rows: int, n: int, tiles: int, shift: int, flip: int,
     ) -> None:  # fmt: skip
         order = stable_order(_digits(keys_of(keys, dtype, bool(flip)), shift))
         out[...] = np.take_along_axis(keys, order, 1)
@@ -419,15 +422,17 @@ def _scatter_kernel(dtype: dtype) -> Kernel:
     params = [
         Pointer("out", dtype, "w", shape), Pointer("places", int32, "w", shape), Pointer("indexes", int64, "w", shape),
         Pointer("keys", dtype, "r", shape), Pointer("old_places", int32, "r", shape),
-        Pointer("counts", int32, "r", ("rows", DIGITS, "tiles")), Pointer("totals", int32, "r", ("rows", DIGITS)),
+        Pointer("totals", int32, "r", ("rows", DIGITS)), Pointer("published", int32, "rw", ("rows", "tiles", DIGITS)),
+        Pointer("next", int32, "rw", (1,)),
     ]  # fmt: skip
     arguments = (
         f"{dtype.cuda}* out, int* places, long long* indexes, const {dtype.cuda}* keys, const int* old_places, "
-        f"const int* counts, const int* totals, {declared}"
+        f"const int* totals, unsigned int* published, int* next, {declared}"
     )
-    call = f"scatter_digits<{_key(dtype)}>(out, places, indexes, keys, old_places, counts, totals, rows, n, tiles, "
-    call += "(int)shift, flip != 0)"
-    return _kernel(f"scatter_digits_{dtype.name}", arguments, call, [*params, *numbers], reference, 16.0)
+    taken = SORT_TILES[dtype.itemsize] // THREADS
+    call = f"sort_by_digit<{_key(dtype)}, {dtype.cuda}, {taken}>(out, places, indexes, keys, old_places, totals, "
+    call += "published, next, rows, n, tiles, (int)shift, flip != 0)"
+    return _kernel(f"sort_by_digit_{dtype.name}", arguments, call, [*params, *numbers], reference, 16.0, 4)
 
 
 def radix_sort(
@@ -437,23 +442,31 @@ def radix_sort(
 
     bits: the low bits in which elements differ; None for all of them.
     """
-    dtype, tiles = input.dtype, -(-n // RADIX_TILE)
+    dtype, flip = input.dtype, int(descending)
     passes = -(-(8 * dtype.itemsize if bits is None else max(bits, 1)) // DIGIT_BITS)
-    counts, totals = call.scratch((rows, DIGITS, tiles), int32), call.scratch((rows, DIGITS), int32)
+    tiles, all_totals = -(-n // SORT_TILES[dtype.itemsize]), passes * rows * DIGITS
+    counters = call.scratch((all_totals + passes,), int32)  # of digits, and of the tiles that a pass has taken
+    published = call.scratch((rows, tiles, DIGITS), int32)
     spare = call.scratch((rows, n), dtype) if passes > 1 else None
     held = [call.scratch((rows, n), int32) for _ in range(min(passes - 1, 2))] if indexes is not None else []
-    grid = Grid((min(rows * tiles, MOST_BLOCKS), 1, 1), THREADS)
-    sums = Grid((min(rows * DIGITS, MOST_BLOCKS), 1, 1), THREADS)
+    counted = -(-n // RADIX_TILE)
+    call.launch(fill_kernel(int32), grid_over(counters.numel()), counters, 0, counters.numel())
+    totals = call.part(counters, (passes, rows, DIGITS), (rows * DIGITS, DIGITS, 1), 0)
+    grid = Grid((min(rows * counted, FULL_DEVICE_BLOCKS // 4), 1, 1), THREADS)  # few, which add to the same totals
+    call.launch(_count_kernel(dtype), grid, totals, input, rows, n, counted, passes, flip)
+    grid = Grid((min(rows * tiles, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
     keys, places = input, None
     for at in range(passes):
-        numbers = (rows, n, tiles, DIGIT_BITS * at, int(descending))
-        call.launch(_count_kernel(dtype), grid, counts, keys, *numbers)
-        call.launch(_sum_kernel(), sums, counts, totals, rows * DIGITS, tiles)
         is_last = at == passes - 1
         target = values if (passes - 1 - at) % 2 == 0 else spare
         moved = held[at % 2] if held and not is_last else None
-        last = indexes if is_last else None
-        call.launch(_scatter_kernel(dtype), grid, target, moved, last, keys, places, counts, totals, *numbers)
+        total = call.part(counters, (rows, DIGITS), (DIGITS, 1), at * rows * DIGITS)
+        next_tile = call.part(counters, (1,), (1,), all_totals + at)
+        call.launch(fill_kernel(int32), grid_over(published.numel()), published, 0, published.numel())
+        call.launch(
+            _pass_kernel(dtype), grid, target, moved, indexes if is_last else None, keys, places, total, published,
+            next_tile, rows, n, tiles, DIGIT_BITS * at, flip,
+        )  # fmt: skip
         keys, places = target, moved
 
 

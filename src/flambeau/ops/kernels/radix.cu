@@ -2,9 +2,12 @@
 //
 //  - An element's bits are turned into an unsigned key whose order is the order of the elements: -0 equals 0, and every
 //    NaN is the greatest key.  `flip` inverts keys for descending order.
-//  - A pass of the sort takes three launches.  count_digits counts each digit in each tile, sum_digits turns the counts of
-//    one digit into offsets, scatter_digits moves the elements.  Elements of one digit keep their order, so the sort is stable.
-//  - counts is [rows, digits, tiles] and totals is [rows, digits]; a row has fewer than 2^31 elements.
+//  - The sort counts the digits of all passes in one launch; then each pass is one launch, which reads an element once.
+//    Elements of one digit keep their order, so the sort is stable.
+//  - In a pass, tile i publishes its count of each digit, adds the counts of the tiles before it, back to one whose sum is
+//    known, and publishes its own sum ("decoupled look-back", Merrill and Garland, 2016).  A block takes the next
+//    tile from a counter, so the tiles that it waits for have started.
+//  - A row has fewer than 2^30 elements: two bits of a published number say what it is.
 //  - Atomics add integers only, so results are the same in every run.
 //  - A launch that reads what the one before has read takes the tiles backwards: the last ones are still in the cache.
 
@@ -77,16 +80,18 @@ inline void count_digit(int* histogram, int digit, bool is_there) {
     else if (is_there && digit != first) atomicAdd(&histogram[digit], 1);
 }
 
+// Count the digits of every pass.  totals: [passes, rows, DIGITS], zeros before.
 template <class K, class T>
-inline void count_digits(int* counts, const T* keys, long long rows, long long n, long long tiles, int shift, bool flip) {
-    __shared__ int histogram[RADIX_WARPS][DIGITS];
+inline void count_digits(int* totals, const T* keys, long long rows, long long n, long long tiles, int passes, bool flip) {
+    __shared__ int histogram[sizeof(T)][DIGITS];
     const K key(flip);
-    const int warp = threadIdx.x >> 5;
-    for (long long at = blockIdx.x; at < rows * tiles; at += gridDim.x) {
+    const long long all = rows * tiles, stop = all * (blockIdx.x + 1) / gridDim.x;
+    for (int p = 0; p < passes; ++p) histogram[p][threadIdx.x] = 0;
+    __syncthreads();
+    for (long long at = all * blockIdx.x / gridDim.x; at < stop; ++at) {
         long long tile;
         const long long row = divide(at, tiles, tile), start = tile * RADIX_TILE;
-        for (int w = 0; w < RADIX_WARPS; ++w) histogram[w][threadIdx.x] = 0;
-        __syncthreads();
+        const bool is_whole = start + RADIX_TILE <= n;
         T held[RADIX_ITEMS];
 #pragma unroll
         for (int k = 0; k < RADIX_ITEMS; ++k) {
@@ -96,12 +101,23 @@ inline void count_digits(int* counts, const T* keys, long long rows, long long n
 #pragma unroll
         for (int k = 0; k < RADIX_ITEMS; ++k) {
             const bool is_there = start + k * RADIX_THREADS + threadIdx.x < n;
-            count_digit(histogram[warp], is_there ? key.digit(held[k], shift) : 0, is_there);
+            const unsigned long long bits = is_there ? key.of(held[k]) : 0;
+#pragma unroll
+            for (int p = 0; p < (int)sizeof(T); ++p) {
+                if (p >= passes) break;
+                const int digit = (int)(bits >> (8 * p)) & (DIGITS - 1);
+                if (is_whole && __all_sync(ALL_LANES, digit == __shfl_sync(ALL_LANES, digit, 0))) {
+                    if ((threadIdx.x & 31) == 0) atomicAdd(&histogram[p][digit], 32);
+                } else if (is_there) atomicAdd(&histogram[p][digit], 1);
+            }
         }
-        __syncthreads();
-        int sum = 0;
-        for (int w = 0; w < RADIX_WARPS; ++w) sum += histogram[w][threadIdx.x];
-        counts[(row * DIGITS + threadIdx.x) * tiles + tile] = sum;
+        if (at + 1 < stop && tile + 1 < tiles) continue;
+        __syncthreads();  // the end of a row, or of this block's work
+        for (int p = 0; p < passes; ++p) {
+            const int count = histogram[p][threadIdx.x];
+            if (count) atomicAdd(&totals[(p * rows + row) * DIGITS + threadIdx.x], count);
+            histogram[p][threadIdx.x] = 0;
+        }
         __syncthreads();
     }
 }
@@ -128,44 +144,77 @@ inline void sum_lines(int* counts, int* totals, long long lines, long long tiles
     }
 }
 
-// Move the elements of each tile to their places in the order of one digit.
+enum Published : unsigned int { COUNT = 1u << 30, SUM = 2u << 30, NUMBER = COUNT - 1 };
+
+// The sum of what the tiles of this row before tile `at` have counted.
+inline unsigned int sum_of_tiles_before(const volatile unsigned int* published, long long at) {
+    unsigned int sum = 0, found;
+    do {
+        --at;
+        do found = published[at * DIGITS + threadIdx.x];
+        while (!(found & ~NUMBER));
+        sum += found & NUMBER;
+    } while (!(found & SUM));
+    return sum;
+}
+
+// Move the elements of each row into the order of one digit.
 //  old_places: the place of each element in its row of the input; absent in the first pass.
 //  places: where they go, or indexes in the last pass; both are absent if only keys are sorted.
-template <class K, class T>
-inline void scatter_digits(T* out, int* places, long long* indexes, const T* keys, const int* old_places, const int* counts,
-                           const int* totals, long long rows, long long n, long long tiles, int shift, bool flip) {
-    __shared__ int ranks[RADIX_WARPS][DIGITS], starts[DIGITS], bases[DIGITS];
-    __shared__ unsigned long long moved[RADIX_TILE * (sizeof(T) < 4 ? 4 : sizeof(T)) / 8];  // keys, then places
-    T* moved_keys = reinterpret_cast<T*>(moved);
-    int* moved_places = reinterpret_cast<int*>(moved);
+//  totals: [rows, DIGITS].  published: [rows, tiles, DIGITS], zeros before, and next, a zero.
+template <class K, class T, int TAKEN>
+inline void sort_by_digit(T* out, int* places, long long* indexes, const T* keys, const int* old_places, const int* totals,
+                          unsigned int* published, int* next, long long rows, long long n, long long tiles, int shift,
+                          bool flip) {
+    constexpr int TILE = RADIX_THREADS * TAKEN;
+    __shared__ int ranks[RADIX_WARPS][DIGITS], starts[DIGITS], bases[DIGITS], moved_places[TILE], taken;
+    __shared__ T moved[TILE];
+    unsigned int (*lanes)[DIGITS] = reinterpret_cast<unsigned int (*)[DIGITS]>(moved_places);  // of a warp that hold a digit
     const K key(flip);
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, first = warp * (32 * RADIX_ITEMS) + lane;
-    for (long long at = blockIdx.x; at < rows * tiles; at += gridDim.x) {
-        long long tile;
-        const long long row = divide(tile_at(at, rows * tiles, true), tiles, tile), start = tile * RADIX_TILE, begin = row * n;
-        const int held = (int)(n - start < RADIX_TILE ? n - start : RADIX_TILE);
-        for (int w = 0; w < RADIX_WARPS; ++w) ranks[w][threadIdx.x] = 0;
+    const bool has_places = places || indexes;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, first = warp * (32 * TAKEN) + lane;
+    for (;;) {
         __syncthreads();
-        T mine[RADIX_ITEMS];
-        int rank[RADIX_ITEMS];
+        if (threadIdx.x == 0) taken = atomicAdd(next, 1);
+        for (int w = 0; w < RADIX_WARPS; ++w) ranks[w][threadIdx.x] = lanes[w][threadIdx.x] = 0;
+        __syncthreads();
+        const long long at = taken;
+        if (at >= rows * tiles) return;
+        long long tile;
+        const long long row = divide(at, tiles, tile), begin = row * n, start = begin + tile * TILE;
+        const int held = (int)(n - tile * TILE < TILE ? n - tile * TILE : TILE), offset = (int)(tile * TILE);
+        T mine[TAKEN];
+        int rank[TAKEN];
 #pragma unroll
-        for (int k = 0; k < RADIX_ITEMS; ++k)
-            if (first + k * 32 < held) mine[k] = keys[begin + start + first + k * 32];
+        for (int k = 0; k < TAKEN; ++k)
+            if (first + k * 32 < held) mine[k] = keys[start + first + k * 32];
+        if (totals[row * DIGITS + key.digit(keys[begin], shift)] == n) {  // one digit: the row is in order
 #pragma unroll
-        for (int k = 0; k < RADIX_ITEMS; ++k) {  // the rank among the warp's elements of the same digit
+            for (int k = 0; k < TAKEN; ++k)
+                if (first + k * 32 < held) rank[k] = old_places ? old_places[start + first + k * 32] : offset + first + k * 32;
+#pragma unroll
+            for (int k = 0; k < TAKEN; ++k) {
+                if (first + k * 32 >= held) continue;
+                out[start + first + k * 32] = mine[k];
+                if (indexes) indexes[start + first + k * 32] = rank[k];
+                else if (places) places[start + first + k * 32] = rank[k];
+            }
+            continue;
+        }
+#pragma unroll
+        for (int k = 0; k < TAKEN; ++k) {  // the rank among the warp's elements of the same digit
             const bool is_there = first + k * 32 < held;
             const int digit = is_there ? key.digit(mine[k], shift) : 0;
-            unsigned int alike = __ballot_sync(ALL_LANES, is_there);
-            for (int bit = 0; bit < 8; ++bit) {
-                const bool is_set = digit >> bit & 1;
-                const unsigned int votes = __ballot_sync(ALL_LANES, is_set);
-                alike &= is_set ? votes : ~votes;
-            }
-            const int before = ranks[warp][digit];
+            if (is_there) atomicOr(&lanes[warp][digit], 1u << lane);
             __syncwarp();
-            if (is_there && (alike & lanes_below()) == 0) ranks[warp][digit] = before + __popc(alike);
+            const unsigned int alike = is_there ? *(const volatile unsigned int*)&lanes[warp][digit] : 0;
             __syncwarp();
-            rank[k] = before + __popc(alike & lanes_below());
+            if (is_there) lanes[warp][digit] = 0;
+            __syncwarp();
+            const int leader = is_there ? __ffs(alike) - 1 : lane;
+            int before = 0;
+            if (is_there && lane == leader) before = atomicAdd(&ranks[warp][digit], __popc(alike));
+            rank[k] = __shfl_sync(ALL_LANES, before, leader) + __popc(alike & lanes_below());
         }
         __syncthreads();
         int count = 0, total;
@@ -174,44 +223,40 @@ inline void scatter_digits(T* out, int* places, long long* indexes, const T* key
             ranks[w][threadIdx.x] = count;
             count += of_warp;
         }
+        volatile unsigned int& own = published[at * DIGITS + threadIdx.x];
+        own = (tile ? COUNT : SUM) | count;
         const int in_tile = sum_before(count, total);
         const int in_row = sum_before(totals[row * DIGITS + threadIdx.x], total);
         starts[threadIdx.x] = in_tile;
-        bases[threadIdx.x] = in_row + counts[(row * DIGITS + threadIdx.x) * tiles + tile] - in_tile;
         __syncthreads();
 #pragma unroll
-        for (int k = 0; k < RADIX_ITEMS; ++k) {
+        for (int k = 0; k < TAKEN; ++k) {
             if (first + k * 32 >= held) continue;
             const int digit = key.digit(mine[k], shift);
             rank[k] += starts[digit] + ranks[warp][digit];
-            moved_keys[rank[k]] = mine[k];
+            moved[rank[k]] = mine[k];
         }
-        __syncthreads();
-        int target[RADIX_ITEMS];
+        if (has_places) {
 #pragma unroll
-        for (int k = 0; k < RADIX_ITEMS; ++k) {
+            for (int k = 0; k < TAKEN; ++k) {
+                const int i = first + k * 32;
+                if (i < held) moved_places[rank[k]] = old_places ? old_places[start + i] : offset + i;
+            }
+        }
+        const unsigned int earlier = tile ? sum_of_tiles_before(published, at) : 0;
+        if (tile) own = SUM | (earlier + count);
+        bases[threadIdx.x] = in_row + (int)earlier - in_tile;
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < TAKEN; ++k) {
             const int i = k * RADIX_THREADS + threadIdx.x;
             if (i >= held) continue;
-            const T value = moved_keys[i];
-            target[k] = bases[key.digit(value, shift)] + i;
-            out[begin + target[k]] = value;
+            const T value = moved[i];
+            const int target = bases[key.digit(value, shift)] + i;
+            out[begin + target] = value;
+            if (indexes) indexes[begin + target] = moved_places[i];
+            else if (places) places[begin + target] = moved_places[i];
         }
-        __syncthreads();
-        if (places == nullptr && indexes == nullptr) continue;
-#pragma unroll
-        for (int k = 0; k < RADIX_ITEMS; ++k) {
-            const int i = first + k * 32;
-            if (i < held) moved_places[rank[k]] = old_places ? old_places[begin + start + i] : (int)(start + i);
-        }
-        __syncthreads();
-#pragma unroll
-        for (int k = 0; k < RADIX_ITEMS; ++k) {
-            const int i = k * RADIX_THREADS + threadIdx.x;
-            if (i >= held) continue;
-            if (indexes) indexes[begin + target[k]] = moved_places[i];
-            else places[begin + target[k]] = moved_places[i];
-        }
-        __syncthreads();
     }
 }
 
