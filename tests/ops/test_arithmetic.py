@@ -79,6 +79,14 @@ def test_integer_powers_wrap(base, exponent):
     assert found.item() == expected
 
 
+def test_bools_have_powers_of_bool_numbers_alone(device):
+    x = torch.tensor([True, False], device=device)
+    for exponent, expected in ((True, [True, False]), (False, [True, True])):
+        assert ((x**exponent).dtype, x.pow(exponent).tolist()) == (dtypes.bool_, expected)
+    with pytest.raises(DtypeError, match="bool operands"):
+        x.pow(torch.tensor(True, device=device))
+
+
 def test_powers_with_an_operator_of_their_own():
     x = torch.tensor([4.0, 0.25], dtype=torch.float64)
     assert (x**2).tolist() == [16.0, 0.0625]

@@ -130,6 +130,19 @@ def test_where_takes_bytes_with_a_warning():
         assert torch.where((x > 1).to(torch.uint8), x, -1).tolist() == [-1, -1, 2]
 
 
+@pytest.mark.parametrize("kind", ["int8", "bool", "float32"])
+def test_a_condition_of_bytes_has_no_part_in_the_result_s_type(device, kind):
+    yes, x = torch.tensor([1, 0], dtype=torch.uint8, device=device), torch.tensor([1, 0], device=device)
+    kept = x.to(getattr(dtypes, kind if kind != "bool" else "bool_"))
+    with pytest.warns(UserWarning, match="uint8"):
+        found = torch.where(yes, kept, kept)
+        numbers = torch.where(yes, 1, 2)
+        mixed = torch.where(yes, x.bool(), 100)
+    assert (found.dtype, found.tolist()) == (kept.dtype, [1, 0])
+    assert (numbers.dtype, numbers.tolist()) == (dtypes.int64, [1, 2])
+    assert (mixed.dtype, mixed.tolist()) == (dtypes.int64, [1, 100])
+
+
 SHIFTS = (  # type, bits, places, shifted left, shifted right: as PyTorch 2.13 on the CPU
     ("int64", [1, -2, 3], 1, [2, -4, 6], [0, -1, 1]),
     ("int64", [1, -2, 3], 64, [0, 0, 0], [0, -1, 0]),

@@ -325,12 +325,20 @@ def _has_halves(case: Case, *_: Any) -> bool:
     return any("float16" in each.dtype for each in case.tensors.values())
 
 
+def _has_infinite_half(case: Case, *_: Any) -> bool:
+    return any(each.dtype == "float16" and "inf" in str(each.values) for each in case.tensors.values())
+
+
 def _has_infinity(case: Case, *_: Any) -> bool:
     return any("inf" in map(str, each.values) for each in case.tensors.values())
 
 
 def _has_no_number(case: Case, *_: Any) -> bool:
     return any("inf" in str(value) or str(value) == "nan" for each in case.tensors.values() for value in each.values)
+
+
+def _refuses_a_view(case: Case, theirs: Outcome, ours: Outcome) -> bool:
+    return "error: view" in str(ours.found) and "error" not in str(theirs.found)
 
 
 def _has_gradients(case: Case, *_: Any) -> bool:
@@ -411,6 +419,8 @@ MEANT = (
     Rule("a bound is checked beside a NaN", r"cl(amp|ip).*nan", ours="without overflow"),
     Rule("numbers of half types are checked everywhere", ours="overflow", holds=_has_halves),
     Rule("numbers of half types are converted to float32", theirs="overflow", holds=_has_halves),
+    Rule("numbers of sums are not rounded to halves", r"add|sub|[+-]", holds=_has_infinite_half),
+    Rule("hooks of invalid views are refused", "register_hook", holds=_refuses_a_view),
     Rule("alpha multiplies whatever the product is", "addmm.*alpha=(0|float)"),
     Rule("numbers are cut also where the product is empty", "addmm", holds=_has_empty),
     Rule("dimensions are checked before what is empty", ours="multiple times", holds=_has_empty),

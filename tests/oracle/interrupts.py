@@ -576,6 +576,7 @@ def main() -> None:
     parser.add_argument("--area", help="only this one")
     parser.add_argument("--signals", action="store_true")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells ignore for what runs in the background
     areas = tuple(each for each in AREAS if given.area in (None, each.name))
     run = fuzz_signals if given.signals else fuzz
     rows = {each.name: [0, 0, 0, 0] for each in areas}

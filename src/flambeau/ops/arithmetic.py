@@ -470,6 +470,8 @@ class Power(Pointwise):
     by_value = True  # of the exponent
 
     def lower(self, call: Any, input: Any, exponent: Any) -> Any:
+        if type(exponent) is bool and getattr(input, "dtype", None) is bool_:  # the only powers of bools
+            return REGISTRY["logical_or"].lower(call, input, not exponent)
         if type(exponent) in (int, float) and hasattr(input, "dtype"):
             if input.dtype.is_floating_point and exponent in SHORTER:
                 return SHORTER[exponent].lower(call, input)

@@ -470,6 +470,9 @@ class Where(Pointwise):
             callers.warn("where: a uint8 condition is deprecated, please use a dtype torch.bool instead.")
         return super().lower(call, condition, input, other)
 
+    def promoting(self, operands: Sequence[Any]) -> list[Any]:
+        return super().promoting(operands[1:])
+
 
 def _where(condition: Operand, input: Value, other: Value) -> Any:
     """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True).

@@ -261,8 +261,7 @@ class Pointwise(Operator):
         out = call.given
         tensors = [operand for operand in operands if is_tensor(operand)]
         types = [type_of(operand) for operand in operands]
-        promoting = [operand for operand, weak in zip(operands, self.weak) if not weak or is_tensor(operand)]
-        computes, dtype = self.rule(self.name, types, common_type(promoting))
+        computes, dtype = self.rule(self.name, types, common_type(self.promoting(operands)))
         shape = st.Size(st.broadcast([tensor.shape for tensor in tensors], self.name))
         if out is not None:
             check_out(self.name, out, shape, out.dtype if self.casts else dtype)
@@ -279,6 +278,10 @@ class Pointwise(Operator):
             kernel, grid, layout = self.spread(kernel, kernel_layout(shape, strides, width), width)
             call.launch(kernel, grid, result, *values, layout)
         return result
+
+    def promoting(self, operands: Sequence[Any]) -> list[Any]:
+        """The operands that choose the common type."""
+        return [operand for operand, weak in zip(operands, self.weak) if not weak or is_tensor(operand)]
 
     def strides_of(self, shape: st.Shape, operands: Sequence[Any]) -> st.Shape:
         """The strides of a new result.  A number that is an operand counts as a zero-dimensional tensor."""
