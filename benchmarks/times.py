@@ -52,6 +52,7 @@ class Sizes(NamedTuple):
     parameters: tuple[int, int] = (64, 4 << 20)
     copied_bytes: int = 256 << 20
     sorted: int = 16 << 20
+    images: tuple[int, int, int, int] = (128, 64, 56, 56)
     chosen: int = 64
 
 

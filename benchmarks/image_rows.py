@@ -1,0 +1,161 @@
+"""Device rates of work on images: convolutions in TFLOP/s; normalization, pooling, resizing and padding in TB/s.
+
+Bytes are those that must be read and written at least.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import check
+from .goals import at_least
+from .times import Row, Sizes, Work
+
+HALF_TOLERANCE, GRADIENT_TOLERANCE, TF32_TOLERANCE = 1e-2, 2e-2, 2e-3
+KERNEL = 3
+
+
+def _images(library: Any, sizes: Sizes, dtype: str = "float32", channels_last: bool = False) -> Any:
+    images = library.randn(*sizes.images, device="cuda").to(getattr(library, dtype))
+    return images.to(memory_format=library.channels_last) if channels_last else images
+
+
+def _exact_convolution(images: Any, weights: Any) -> Any:
+    """Of a float64 image [channels, height, width] with weights [out, channels, 3, 3], padded by 1."""
+    _, height, width = images.shape
+    padded = np.pad(images, ((0, 0), (1, 1), (1, 1)))
+    shifts = [(y, x) for y in range(KERNEL) for x in range(KERNEL)]
+    return sum(np.tensordot(weights[:, :, y, x], padded[:, y : y + height, x : x + width], 1) for y, x in shifts)
+
+
+def _convolution(dtype: str, channels_last: bool, tf32: bool, backward: bool) -> Any:
+    def make(library: Any, sizes: Sizes) -> Work:
+        batch, channels, height, width = sizes.images
+        before, library.backends.cudnn.allow_tf32 = library.backends.cudnn.allow_tf32, tf32
+        images = _images(library, sizes, dtype, channels_last).requires_grad_(backward)
+        weights = library.randn(channels, channels, KERNEL, KERNEL, device="cuda").to(images.dtype)
+        weights = weights.to(memory_format=library.channels_last) if channels_last else weights
+        weights = weights.requires_grad_(backward)
+        convolve = functools.partial(library.nn.functional.conv2d, images, weights, padding=1)
+        out = convolve()
+        grad = library.randn_like(out)
+
+        def gradients() -> Any:
+            return library.autograd.grad(out, (images, weights), grad, retain_graph=True)
+
+        def error() -> float:
+            image, kernels = check.host(images[-1]), check.host(weights)
+            if not backward:
+                return check.error(check.host(convolve()[-1]), _exact_convolution(image, kernels))
+            of_images, of_weights = gradients()
+            turned = kernels.transpose(1, 0, 2, 3)[:, :, ::-1, ::-1]
+            first = check.error(check.host(of_images[-1]), _exact_convolution(check.host(grad[-1]), turned))
+            whole = np.pad(check.host(images[:, 0]), ((0, 0), (1, 1), (1, 1)))
+            own = check.host(grad[:, 0])
+            sums = [
+                [(whole[:, y : y + height, x : x + width] * own).sum() for x in range(KERNEL)] for y in range(KERNEL)
+            ]
+            return max(first, check.error(check.host(of_weights[0, 0]), np.array(sums)))
+
+        operations = 2 * batch * channels * channels * KERNEL * KERNEL * height * width * (2 if backward else 1)
+
+        def close() -> None:
+            library.backends.cudnn.allow_tf32 = before
+
+        return Work(gradients if backward else convolve, error, operations / 1e12, close)
+
+    return make
+
+
+def _of_images(apply: Callable[[Any, Any], Any], exact: Callable[[Any], Any], moved: float) -> Any:
+    """Work of `apply(library, images)` on float32; `exact` gives the last image's result from all images in float64.
+
+    moved: bytes read and written, as a multiple of those of the images.
+    """
+
+    def make(library: Any, sizes: Sizes) -> Work:
+        images = _images(library, sizes)
+
+        def error() -> float:
+            return check.error(check.host(apply(library, images)[-1]), exact(check.host(images)))
+
+        return Work(lambda: apply(library, images), error, moved * 4 * images.numel() / 1e12)
+
+    return make
+
+
+def _normalized(library: Any, images: Any) -> Any:
+    return library.nn.functional.batch_norm(images, None, None, training=True)
+
+
+def _exact_norm(images: Any) -> Any:
+    mean, variance = (each(axis=(0, 2, 3), keepdims=True)[0] for each in (images.mean, images.var))
+    return (images[-1] - mean) / np.sqrt(variance + 1e-5)
+
+
+def _quarters(images: Any) -> Any:
+    """The last image as [channels, height / 2, 2, width / 2, 2]."""
+    channels, height, width = images.shape[1:]
+    return images[-1].reshape(channels, height // 2, 2, width // 2, 2)
+
+
+def _exact_resize(images: Any) -> Any:
+    """Twice as large, bilinear, as interpolate does without align_corners."""
+    image = images[-1]
+    for axis in (1, 2):
+        size = image.shape[axis]
+        places = np.clip((np.arange(2 * size) + 0.5) / 2 - 0.5, 0, size - 1)
+        low = places.astype(int)
+        share = (places - low).reshape(-1, 1) if axis == 1 else places - low
+        image = image.take(low, axis) * (1 - share) + image.take(np.minimum(low + 1, size - 1), axis) * share
+    return image
+
+
+def _resized(library: Any, images: Any) -> Any:
+    return library.nn.functional.interpolate(images, scale_factor=2, mode="bilinear")
+
+
+def _reflected(library: Any, images: Any) -> Any:
+    return library.nn.functional.pad(images, (2, 2, 2, 2), mode="reflect")
+
+
+def _exact_reflection(images: Any) -> Any:
+    return np.pad(images[-1], ((0, 0), (2, 2), (2, 2)), mode="reflect")
+
+
+def _largest(library: Any, images: Any) -> Any:
+    return library.nn.functional.max_pool2d(images, 2)
+
+
+def _averaged(library: Any, images: Any) -> Any:
+    return library.nn.functional.avg_pool2d(images, 2)
+
+
+rate = functools.partial(Row, unit="TB/s", tolerance=1e-5, goals=(at_least(0.99),))
+product = functools.partial(Row, unit="TFLOP/s", goals=(at_least(0.97),))
+
+ROWS = (
+    product(
+        "conv 3x3, bfloat16, channels last",
+        make=_convolution("bfloat16", True, True, False),
+        tolerance=HALF_TOLERANCE,
+    ),
+    product(
+        "conv 3x3, bfloat16, channels last, backward",
+        make=_convolution("bfloat16", True, True, True),
+        tolerance=GRADIENT_TOLERANCE,
+    ),
+    product("conv 3x3, TF32", make=_convolution("float32", False, True, False), tolerance=TF32_TOLERANCE),
+    product("conv 3x3, TF32, backward", make=_convolution("float32", False, True, True), tolerance=TF32_TOLERANCE),
+    product("conv 3x3, float32", make=_convolution("float32", False, False, False), tolerance=1e-5),
+    product("conv 3x3, float32, backward", make=_convolution("float32", False, False, True), tolerance=1e-4),
+    rate("batch norm", make=_of_images(_normalized, _exact_norm, 3)),
+    rate("max pool 2x2", make=_of_images(_largest, lambda images: _quarters(images).max((2, 4)), 1.25)),
+    rate("average pool 2x2", make=_of_images(_averaged, lambda images: _quarters(images).mean((2, 4)), 1.25)),
+    rate("interpolate, bilinear, twice", make=_of_images(_resized, _exact_resize, 5)),
+    rate("pad, reflect", make=_of_images(_reflected, _exact_reflection, 2)),
+)
