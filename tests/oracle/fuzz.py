@@ -420,6 +420,7 @@ MEANT = (
     Rule("numbers of half types are checked everywhere", ours="overflow", holds=_has_halves),
     Rule("numbers of half types are converted to float32", theirs="overflow", holds=_has_halves),
     Rule("numbers of sums are not rounded to halves", r"add|sub|[+-]", holds=_has_infinite_half),
+    Rule("writes under save_on_cpu are not noticed on the CPU", r"(?s)save_on_cpu.*\w_\("),
     Rule("hooks of invalid views are refused", "register_hook", holds=_refuses_a_view),
     Rule("alpha multiplies whatever the product is", "addmm.*alpha=(0|float)"),
     Rule("numbers are cut also where the product is empty", "addmm", holds=_has_empty),

@@ -11,7 +11,6 @@ from ..dtypes import FLOATING_TYPES
 from ..errors import ArgumentTypeError, DtypeError, IndexRangeError, ModeError, ShapeError, shown
 from .factorizations import TYPES, linalg_svdvals
 from .operator import Array, ErrorSample, Operand, Sample, composite
-from .reduction_kernels import dims_of
 from .reductions import norm
 
 LAST = -2, -1
@@ -40,14 +39,6 @@ def _typed(name: str, values: Any, dtype: Any) -> Any:
 def _vector_norm(name: str, values: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
         raise ArgumentTypeError(f"ord must be a number, got {shown(ord)}", hint="leave it out for 2", operator=name)
-    empty = [at for at in dims_of(name, dim, len(values.shape)) if not values.shape[at]]
-    if empty and (ord < 0 or ord == inf):
-        raise ShapeError(
-            f"cannot compute the {ord} norm on an empty dimension {empty[0]} of shape {list(values.shape)}, because "
-            "the operation does not have an identity",
-            hint="a norm of 0 or more, other than inf, has one",
-            operator=name,
-        )
     return norm(values, ord, dim, keepdim)
 
 

@@ -651,6 +651,8 @@ def _norm_samples() -> Iterator[Sample]:
 def _norm_errors() -> Iterator[ErrorSample]:
     for sample in bad_floats():
         yield ErrorSample(sample.args[:1], sample.error, sample.match, {"dim": (*sample.args, None)[1]})
+    for p in (-1, inf):
+        yield ErrorSample((Array((2, 0)), p, 1), ShapeError, rf"{p} norm on an empty dimension 1 of shape \[2, 0\]")
 
 
 @composite(samples=_norm_samples, errors=_norm_errors, dtypes=FLOATING_TYPES)
@@ -672,9 +674,17 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
         return REGISTRY["nuclear_norm"](values, range(len(values.shape)) if dim is None else dim, keepdim)
     p = 2.0 if p is None or p == "fro" else float(p)
     _require_floats(values)
+    dims = dims_of("norm", dim, len(values.shape))
+    empty = [at for at in dims if not values.shape[at]]
+    if empty and (p < 0 or p == inf):
+        raise ShapeError(
+            f"cannot compute the {p:g} norm on an empty dimension {empty[0]} of shape {list(values.shape)}, because "
+            "the operation does not have an identity",
+            hint="a norm of 0 or more, other than inf, has one",
+            operator="norm",
+        )
     if abs(p) != inf and p != 0:
         return vector_norm(values, dim, keepdim, p)
-    dims = dims_of("norm", dim, len(values.shape))
     if p == 0:
         return (values != 0).sum(dims, keepdim).to(values.dtype)
     return values.abs().amax(dims, keepdim) if p > 0 else values.abs().amin(dims, keepdim)
