@@ -55,7 +55,7 @@ def test_a_deterministic_mode_is_a_text_or_a_number(mode):
     assert torch.get_deterministic_debug_mode() == 0
 
 
-@pytest.mark.parametrize("limit", [None, 1.5, True, -1, 2**31, 2**70])
+@pytest.mark.parametrize("limit", [1.5, True, -1, 2**31, 2**70])
 def test_the_benchmark_limit_is_checked(limit):
     cudnn = torch.backends.cudnn
     with pytest.raises(RuntimeError, match=f"benchmark_limit: expects an int from 0 to {2**31 - 1}, but got {limit}"):
@@ -69,3 +69,12 @@ def test_the_benchmark_limit_is_kept():
     with torch.backends.cudnn.flags(benchmark_limit=0):
         assert torch.backends.cudnn.benchmark_limit == 0
     assert torch.backends.cudnn.benchmark_limit == 10
+
+
+def test_flags_of_none_stay_as_they_are():
+    cudnn = torch.backends.cudnn
+    outer = cudnn.flags(enabled=None, benchmark=True, deterministic=True, benchmark_limit=3, allow_tf32=False)
+    nothing = cudnn.flags(enabled=None, benchmark=None, deterministic=None, benchmark_limit=None, allow_tf32=None)
+    with outer, nothing:
+        inner = cudnn.enabled, cudnn.benchmark, cudnn.deterministic, cudnn.benchmark_limit, cudnn.allow_tf32
+    assert inner == (True, True, True, 3, False)

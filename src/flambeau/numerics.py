@@ -406,19 +406,20 @@ class CudnnModule(ModuleType):
     @contextmanager
     def flags(
         self,
-        enabled: bool = False,
-        benchmark: bool = False,
-        benchmark_limit: int = BENCHMARK_LIMIT,
-        deterministic: bool = False,
-        allow_tf32: bool = True,
+        enabled: bool | None = False,
+        benchmark: bool | None = False,
+        benchmark_limit: int | None = BENCHMARK_LIMIT,
+        deterministic: bool | None = False,
+        allow_tf32: bool | None = True,
     ) -> Iterator[None]:
-        """Set all settings for a block; omitted ones get their defaults."""
+        """Set all settings for a block; omitted ones get their defaults, None leaves one as it is."""
         wanted = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic}
         former = {name: getattr(self, name) for name in (*wanted, "benchmark_limit")}
         precisions, cudnn_tf32 = dict(switches.precisions), switches.cudnn_tf32
         try:
             for name, value in {**wanted, "benchmark_limit": benchmark_limit, "allow_tf32": allow_tf32}.items():
-                setattr(self, name, value)
+                if value is not None:
+                    setattr(self, name, value)
             yield
         finally:
             self._restore(former, precisions, cudnn_tf32)

@@ -418,6 +418,7 @@ MEANT = (
     Rule("a number is checked before an index", theirs="index out of range", ours="without overflow"),
     Rule("a bound is checked beside a NaN", r"cl(amp|ip).*nan", ours="without overflow"),
     Rule("numbers of half types are checked everywhere", ours="overflow", holds=_has_halves),
+    Rule("numbers of half types are checked everywhere", "float16", ours="overflow"),
     Rule("numbers of half types are converted to float32", theirs="overflow", holds=_has_halves),
     Rule("numbers of sums are not rounded to halves", r"add|sub|[+-]", holds=_has_infinite_half),
     Rule("writes under save_on_cpu are not noticed on the CPU", r"(?s)save_on_cpu.*\w_\("),
