@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import callers
+from ..autograd import autocast
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError, naming, shown
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
@@ -209,7 +210,7 @@ class RNNBase(Module):
 
     def _check_input(self, data: Any, ndim: int) -> None:
         weight = self.weight_ih_l0
-        if data.dtype is not weight.dtype:
+        if data.dtype is not weight.dtype and not autocast.is_any_enabled():
             raise ArgumentError(
                 f"input dtype ({data.dtype}) does not match weight dtype ({weight.dtype})",
                 hint=f"convert the input with .to({weight.dtype})",
@@ -245,8 +246,9 @@ class RNNBase(Module):
                 )
         return tuple(each if ndim == 3 else each.unsqueeze(1) for each in given)
 
-    def _layers(self, data: Any, sizes: Sequence[int], state: State) -> tuple[Any, State]:
+    def _layers(self, data: Any, sizes: Sequence[int], state: Sequence[Any]) -> tuple[Any, State]:
         """(results, last states) of all layers."""
+        data, *state = autocast.lowered([data, *state], ("cuda", "cpu") if self.mode == "LSTM" else ("cuda",))
         directions = 1 + self.bidirectional
         last: list[State] = []
         for layer in range(self.num_layers):
@@ -417,7 +419,7 @@ class RNNCellBase(Module):
                 operator=name,
             )
         if state is None:
-            now: State = (x.new_zeros((x.shape[0], self.hidden_size)),) * count
+            now: Sequence[Any] = (x.new_zeros((x.shape[0], self.hidden_size)),) * count
         else:
             now = tuple(each if is_batched else each.unsqueeze(0) for each in state)
         if any(tuple(each.shape) != (x.shape[0], self.hidden_size) for each in now):
@@ -426,6 +428,7 @@ class RNNCellBase(Module):
                 hint="[batch, hidden_size]",
                 operator=name,
             )
+        x, *now = autocast.lowered([x, *now], ("cuda",))
         found: State = STEPS[mode](F.linear(x, self.weight_ih, self.bias_ih), now, self.weight_hh, self.bias_hh)
         return found if is_batched else tuple(each.squeeze(0) for each in found)
 

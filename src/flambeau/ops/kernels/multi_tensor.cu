@@ -201,6 +201,37 @@ template <class C, class T> inline void clamp(const Lists<T, 1>& lists, int shif
     update<1, 0, C>(lists, shift, Clamped<C>{(C)low, (C)high});
 }
 
+// ---- scaling of losses ----
+
+template <class C> struct Unscaled {
+    float* found;
+    C factor;
+    inline void operator()(C (&values)[1]) const {
+        if (!isfinite(values[0])) *found = 1;  // every thread writes the same value
+        values[0] *= factor;
+    }
+};
+
+// Multiply by *factor; put 1 into *found if a value is NaN or infinite.
+template <class C, class T>
+inline void unscale(const Lists<T, 1>& lists, int shift, float* found, const float* factor) {
+    update<1, 0, C>(lists, shift, Unscaled<C>{found, (C)*factor});
+}
+
+// One thread shrinks the scale where a value was not finite, or counts the calls in a row in which all were.
+inline void update_scale(float* scale, int* count, const float* found, double growth, double backoff,
+                         long long interval) {
+    if (blockIdx.x || threadIdx.x) return;
+    if (*found != 0) {
+        *scale = (float)(*scale * backoff);
+        *count = 0;
+    } else if (++*count == interval) {
+        const float grown = (float)(*scale * growth);
+        if (isfinite(grown)) *scale = grown;
+        *count = 0;
+    }
+}
+
 // ---- norms: what each kind sums, or of what it keeps the most or least ----
 
 enum { SQUARES, SIZES, LARGEST, SMALLEST, POWERS };
