@@ -214,7 +214,7 @@ class Mode:
         is_lowered = value._layout.dtype is float32 and wanted is self.types[kind]
         if not (is_lowered and self.caches and value.requires_grad and value.is_leaf and value._base is None):
             return transfer.to(value, value.device_index, wanted)
-        if now.inference:
+        if now.inference or thread.machine().capture is not None:  # each replay of a graph makes the cast
             return transfer.to(value, value.device_index, wanted)
         key = id(value), wanted, now.grad_enabled
         storage = value._storage

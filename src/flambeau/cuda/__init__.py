@@ -105,7 +105,7 @@ def __getattr__(name: str) -> object:
     if name == "make_graphed_callables":
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
     if name in ("amp", "comm"):
-        return _importlib.import_module(f"{__name__}.comm")
+        return _importlib.import_module(f"{__name__}.{name}")
     if name == "default_generators":
         return _cuda_generators()
     raise _no_attribute(__name__, name)
