@@ -21,6 +21,7 @@ from ..core.tensor import TensorBase
 from ..dtypes import float16, float32, int32
 from ..errors import ScalingError, shown
 from ..ops.operator import REGISTRY
+from ..optim.optimizer import Optimizer
 from ..runtime.control import is_available
 from ..tensor import factories
 
@@ -40,7 +41,7 @@ def _refresh_per_optimizer_state() -> dict[str, Any]:
 
 
 class _MultiDeviceReplicator:
-    """Copies of a tensor, one per device, made when first asked for."""
+    """A tensor and its copies on other devices, made when first asked for."""
 
     def __init__(self, master_tensor: Any) -> None:
         self.master = master_tensor
@@ -50,7 +51,7 @@ class _MultiDeviceReplicator:
         """Return the copy on a device."""
         found = self._per_device_tensors.get(device)
         if found is None:
-            found = self._per_device_tensors[device] = self.master.to(device=device, non_blocking=True, copy=True)
+            found = self._per_device_tensors[device] = self.master.to(device=device, non_blocking=True)
         return found
 
 
@@ -193,7 +194,7 @@ class GradScaler:
                 operator="GradScaler.unscale_",
             )
         with GradMode(False):
-            inv_scale = scale.double().reciprocal().float()
+            inv_scale = scale.reciprocal()
             found_inf = factories.full((), 0.0, dtype=float32, device=scale.device)
         state["found_inf_per_device"] = self._unscale_grads_(optimizer, inv_scale, found_inf, False)
         state["stage"] = OptState.UNSCALED
@@ -251,20 +252,33 @@ class GradScaler:
             result = optimizer.step(*args, **kwargs, grad_scaler=self)
             state["stage"] = OptState.STEPPED
             return result
-        if state["stage"] is OptState.READY:
-            self._check_inf_per_device(optimizer)
-        scale = self._get_scale_async()
-        founds = [each.to(scale.device, non_blocking=True) for each in state["found_inf_per_device"].values()]
-        own = getattr(optimizer, "grad_scale", None)
+        scale, own = self._get_scale_async(), getattr(optimizer, "grad_scale", None)
         if state["stage"] is OptState.READY:
             own = scale if own is None else scale * own
-        optimizer.grad_scale, optimizer.found_inf = own, sum(founds)
+        if isinstance(optimizer, Optimizer):
+            self._unscale_by(own, optimizer, state)
+            own = None
+        elif state["stage"] is OptState.READY:
+            self._check_inf_per_device(optimizer)
+        founds = [each.to(scale.device, non_blocking=True) for each in state["found_inf_per_device"].values()]
+        optimizer.grad_scale, optimizer.found_inf = own, sum(founds[1:], founds[0]) if founds else None
         try:
             result = optimizer.step(*args, **kwargs)
         finally:
             del optimizer.grad_scale, optimizer.found_inf
         state["stage"] = OptState.STEPPED
         return result
+
+    def _unscale_by(self, scale: Any, optimizer: Any, state: dict[str, Any]) -> None:
+        """Divide the gradients of a fused optimizer of flambeau, whose kernels only skip, in the pass that checks."""
+        if scale is None:
+            return
+        with GradMode(False):
+            inv_scale = scale.reciprocal()
+            found_inf = factories.full((), 0.0, dtype=float32, device=scale.device)
+        found = self._unscale_grads_(optimizer, inv_scale, found_inf, True)
+        if state["stage"] is OptState.READY:
+            state["found_inf_per_device"] = found
 
     def update(self, new_scale: Any = None) -> None:
         """Shrink the scale if a step was skipped, or count this iteration towards its growth.
