@@ -181,7 +181,7 @@ def test_settings_can_be_read_and_written():
 
 
 def test_state_dicts_have_pytorchs_keys_and_load_before_and_after_the_first_scale(device):
-    scaler, optimizer, params = scaled(device, [[4.0]], growth_interval=5)
+    scaler, optimizer, _ = scaled(device, [[4.0]], growth_interval=5)
     scaler.step(optimizer)
     scaler.update()
     state = scaler.state_dict()
@@ -314,7 +314,7 @@ def test_fused_optimizers_never_make_the_host_wait(name):
     from benchmarks import counts
 
     with machine(devices=1):
-        scaler, optimizer, params = scaled("cuda", [[4.0, 8.0], [2.0]], optimizer=FUSED[name])
+        scaler, optimizer, _ = scaled("cuda", [[4.0, 8.0], [2.0]], optimizer=FUSED[name])
 
         def iterate():
             scaler.step(optimizer)

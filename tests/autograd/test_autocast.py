@@ -657,7 +657,7 @@ def function(cast_inputs=None, seen=None):
         @staticmethod
         @torch.amp.custom_bwd(device_type="cpu")
         def backward(ctx, grad):
-            a, b = ctx.saved_tensors
+            _, b = ctx.saved_tensors
             seen.append(("backward", grad.dtype, torch.is_autocast_enabled("cpu")))
             return grad @ b.t(), None
 

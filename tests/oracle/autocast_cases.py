@@ -65,7 +65,7 @@ def names() -> Iterator[str]:
 def run(library: Any, case: str, enabled: bool = True) -> list[tuple[str, list[float]]]:
     """(type, values) of each tensor in the result of a case."""
     path, number, lower, given = case.split("-")
-    operator, _, sample = samples()[f"{path}-{number}"]
+    _, _, sample = samples()[f"{path}-{number}"]
     types = {each: getattr(library, each) for each in ("float32", *LOWER)}
 
     def make(dense: np.ndarray, array: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Autocast on the CPU against what PyTorch recorded: the types of every operator's results, and the values it changes."""
+"""Autocast on the CPU against PyTorch's record: the types of every operator's results, and the values it changes."""
 
 import warnings
 from collections import defaultdict

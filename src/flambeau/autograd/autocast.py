@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial, wraps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from .. import callers, host, transfer
 from ..core import thread
@@ -26,6 +26,7 @@ from ..errors import ArgumentError, ArgumentTypeError, DeviceNameError, DtypeErr
 from ..runtime.control import is_available, is_bf16_supported
 
 Arguments = list[Any]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 DEFAULTS = {  # the lower type of each kind of device; flambeau has tensors on the first two
     "cpu": bfloat16, "cuda": float16, "hpu": bfloat16, "ipu": float16, "maia": bfloat16, "mps": float16,
     "mtia": float16, "privateuseone": float16, "xla": bfloat16, "xpu": float16,
@@ -377,116 +378,147 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Set whether autocast caches casts of parameters in this thread."""
+    """Set whether autocast caches casts of parameters in this thread.
+
+    Example:
+        >>> torch.set_autocast_cache_enabled(False)
+        >>> torch.is_autocast_cache_enabled()
+        False
+        >>> torch.set_autocast_cache_enabled(True)
+    """
     _check_bool("set_autocast_cache_enabled", enabled)
     _local.mode.caches = enabled
 
 
 def clear_autocast_cache() -> None:
-    """Drop the casts that autocast cached in this thread."""
+    """Drop the casts that autocast cached in this thread.
+
+    Example:
+        >>> torch.clear_autocast_cache()
+    """
     _local.mode.clear()
 
 
 def autocast_increment_nesting() -> int:
-    """Count one more autocast context of this thread; return their number."""
+    """Count one more autocast context of this thread; return their number.
+
+    Example:
+        >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
+        (1, 0)
+    """
     _local.mode.nesting += 1
     return _local.mode.nesting
 
 
 def autocast_decrement_nesting() -> int:
-    """Count one autocast context of this thread less; return their number."""
+    """Count one autocast context of this thread less; return their number.
+
+    Example:
+        >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
+        (1, 0)
+    """
     _local.mode.nesting -= 1
     return _local.mode.nesting
 
 
 # the former names, of one kind of device each
 
+_FORMER = """Former name of `torch.{now}`; it warns.
 
-def _renamed(former: str, now: str) -> None:
-    callers.warn(f"torch.{former} is deprecated. Please use torch.{now} instead.", DeprecationWarning)
+Example:
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.{example}{shown}
+"""
 
 
+def _former(parameter: str, now: str, argument: str = "", shown: str = "") -> Callable[[_Function], _Function]:
+    """Make a function warn that its name is a former one; `argument` and `shown` are those of its example."""
+
+    def decorate(function: _Function) -> _Function:
+        name = function.__name__
+        text = f"torch.{name}({parameter}) is deprecated. Please use torch.{now} instead."
+
+        @wraps(function)
+        def former(*args: Any) -> Any:
+            callers.warn(text, DeprecationWarning)
+            return function(*args)
+
+        lines = f"\n    {shown}" if shown else ""
+        former.__doc__ = _FORMER.format(now=now, example=f"{name}({argument})", shown=lines)
+        return cast(_Function, former)
+
+    return decorate
+
+
+@_former("", "get_autocast_dtype('cuda')", shown="torch.float16")
 def get_autocast_gpu_dtype() -> dtype:
-    """Former name of `get_autocast_dtype("cuda")`."""
-    _renamed("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
     return get_autocast_dtype("cuda")
 
 
-def get_autocast_cpu_dtype() -> dtype:
-    """Former name of `get_autocast_dtype("cpu")`."""
-    _renamed("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
-    return get_autocast_dtype("cpu")
-
-
-def get_autocast_ipu_dtype() -> dtype:
-    """Former name of `get_autocast_dtype("ipu")`."""
-    _renamed("get_autocast_ipu_dtype()", "get_autocast_dtype('ipu')")
-    return get_autocast_dtype("ipu")
-
-
-def get_autocast_xla_dtype() -> dtype:
-    """Former name of `get_autocast_dtype("xla")`."""
-    _renamed("get_autocast_xla_dtype()", "get_autocast_dtype('xla')")
-    return get_autocast_dtype("xla")
-
-
+@_former("dtype", "set_autocast_dtype('cuda', dtype)", "torch.float16")
 def set_autocast_gpu_dtype(dtype: dtype) -> None:
-    """Former name of `set_autocast_dtype("cuda", dtype)`."""
-    _renamed("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
     set_autocast_dtype("cuda", dtype)
 
 
+@_former("", "get_autocast_dtype('cpu')", shown="torch.bfloat16")
+def get_autocast_cpu_dtype() -> dtype:
+    return get_autocast_dtype("cpu")
+
+
+@_former("dtype", "set_autocast_dtype('cpu', dtype)", "torch.bfloat16")
 def set_autocast_cpu_dtype(dtype: dtype) -> None:
-    """Former name of `set_autocast_dtype("cpu", dtype)`."""
-    _renamed("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
     set_autocast_dtype("cpu", dtype)
 
 
-def set_autocast_ipu_dtype(dtype: dtype) -> None:
-    """Former name of `set_autocast_dtype("ipu", dtype)`."""
-    _renamed("set_autocast_ipu_dtype(dtype)", "set_autocast_dtype('ipu', dtype)")
-    set_autocast_dtype("ipu", dtype)
-
-
-def set_autocast_xla_dtype(dtype: dtype) -> None:
-    """Former name of `set_autocast_dtype("xla", dtype)`."""
-    _renamed("set_autocast_xla_dtype(dtype)", "set_autocast_dtype('xla', dtype)")
-    set_autocast_dtype("xla", dtype)
-
-
+@_former("", "is_autocast_enabled('cpu')", shown="False")
 def is_autocast_cpu_enabled() -> bool:
-    """Former name of `is_autocast_enabled("cpu")`."""
-    _renamed("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
     return is_autocast_enabled("cpu")
 
 
-def is_autocast_ipu_enabled() -> bool:
-    """Former name of `is_autocast_enabled("ipu")`."""
-    _renamed("is_autocast_ipu_enabled()", "is_autocast_enabled('ipu')")
-    return is_autocast_enabled("ipu")
-
-
-def is_autocast_xla_enabled() -> bool:
-    """Former name of `is_autocast_enabled("xla")`."""
-    _renamed("is_autocast_xla_enabled()", "is_autocast_enabled('xla')")
-    return is_autocast_enabled("xla")
-
-
+@_former("enabled", "set_autocast_enabled('cpu', enabled)", "False")
 def set_autocast_cpu_enabled(enabled: bool) -> None:
-    """Former name of `set_autocast_enabled("cpu", enabled)`."""
-    _renamed("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
     set_autocast_enabled("cpu", enabled)
 
 
+@_former("", "get_autocast_dtype('ipu')", shown="torch.float16")
+def get_autocast_ipu_dtype() -> dtype:
+    return get_autocast_dtype("ipu")
+
+
+@_former("dtype", "set_autocast_dtype('ipu', dtype)", "torch.float16")
+def set_autocast_ipu_dtype(dtype: dtype) -> None:
+    set_autocast_dtype("ipu", dtype)
+
+
+@_former("", "is_autocast_enabled('ipu')", shown="False")
+def is_autocast_ipu_enabled() -> bool:
+    return is_autocast_enabled("ipu")
+
+
+@_former("enabled", "set_autocast_enabled('ipu', enabled)", "False")
 def set_autocast_ipu_enabled(enabled: bool) -> None:
-    """Former name of `set_autocast_enabled("ipu", enabled)`."""
-    _renamed("set_autocast_ipu_enabled(enabled)", "set_autocast_enabled('ipu', enabled)")
     set_autocast_enabled("ipu", enabled)
 
 
+@_former("", "get_autocast_dtype('xla')", shown="torch.bfloat16")
+def get_autocast_xla_dtype() -> dtype:
+    return get_autocast_dtype("xla")
+
+
+@_former("dtype", "set_autocast_dtype('xla', dtype)", "torch.bfloat16")
+def set_autocast_xla_dtype(dtype: dtype) -> None:
+    set_autocast_dtype("xla", dtype)
+
+
+@_former("", "is_autocast_enabled('xla')", shown="False")
+def is_autocast_xla_enabled() -> bool:
+    return is_autocast_enabled("xla")
+
+
+@_former("enabled", "set_autocast_enabled('xla', enabled)", "False")
 def set_autocast_xla_enabled(enabled: bool) -> None:
-    """Former name of `set_autocast_enabled("xla", enabled)`."""
-    _renamed("set_autocast_xla_enabled(enabled)", "set_autocast_enabled('xla', enabled)")
     set_autocast_enabled("xla", enabled)
 
 
@@ -567,7 +599,7 @@ class autocast:  # noqa: N801
         enabled, mode.types[kind], mode.caches = self._former.pop()
         mode.enable(kind, enabled)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: _Function) -> _Function:
         if not callable(function):
             raise ArgumentTypeError(
                 f"autocast()(func) requires a callable, but got {shown(function)}",
@@ -580,7 +612,7 @@ class autocast:  # noqa: N801
             with self:
                 return function(*args, **kwargs)
 
-        return wrapped
+        return cast(_Function, wrapped)
 
 
 class Kept(AbstractContextManager[None]):
@@ -708,4 +740,4 @@ FUNCTIONS = [
     "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype", "set_autocast_ipu_dtype",
     "set_autocast_ipu_enabled", "set_autocast_xla_dtype", "set_autocast_xla_enabled",
 ]  # fmt: skip
-__all__ = ["autocast", *FUNCTIONS]  # noqa: PLE0604  (the top level of torch has these)
+__all__ = ["autocast", *FUNCTIONS]

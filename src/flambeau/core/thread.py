@@ -138,8 +138,8 @@ class Thread:
     """
 
     __slots__ = (
-        "_quiet", "autocast", "chosen", "default_devices", "device", "grad_enabled", "ident", "inference", "lowering", "machine",
-        "operator", "streams", "task",
+        "_quiet", "autocast", "chosen", "default_devices", "device", "grad_enabled", "ident", "inference", "lowering",
+        "machine", "operator", "streams", "task",
     )  # fmt: skip
 
     def __init__(self, ident: int) -> None:

@@ -346,7 +346,7 @@ def _scale_kernel() -> Kernel:
         *float64_scalars("growth", "backoff"), Scalar("interval", "int64"),
     ]  # fmt: skip
     arguments = ("float* scale", "int* count", "const float* found", "double growth", "double backoff")
-    body = "update_scale(scale, count, found, growth, backoff, interval)"
+    body = "grow_scale(scale, count, found, growth, backoff, interval)"
     source = _source("update_scale", (*arguments, "long long interval"), body)
     return Kernel("update_scale", source, params, reference, 1.0)
 

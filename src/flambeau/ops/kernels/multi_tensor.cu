@@ -223,8 +223,8 @@ inline void unscale(const Lists<T, 1>& lists, int shift, float* found, const flo
 }
 
 // One thread shrinks the scale where a value was not finite, or counts the calls in a row in which all were.
-inline void update_scale(float* scale, int* count, const float* found, double growth, double backoff,
-                         long long interval) {
+inline void grow_scale(float* scale, int* count, const float* found, double growth, double backoff,
+                       long long interval) {
     if (blockIdx.x || threadIdx.x) return;
     if (*found != 0) {
         *scale = (float)(*scale * backoff);
