@@ -141,7 +141,7 @@ _SUBMODULES = (
 )
 
 __all__ = [
-    "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
+    "AcceleratorError", "Event", "Generator", "GradScaler", "OutOfMemoryError", "Size", "Stream",
     "are_deterministic_algorithms_enabled", "autograd", "bfloat16", "bool", "channels_last", "channels_last_3d",
     "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
@@ -169,6 +169,8 @@ def __getattr__(name: str) -> object:
     """Import a submodule when it is first named, so that importing flambeau stays quick."""
     if name == "default_generator":
         return _default_generator(-1)
+    if name == "GradScaler":
+        return _importlib.import_module(f"{__name__}.amp").GradScaler
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
     raise errors.no_attribute(__name__, name)

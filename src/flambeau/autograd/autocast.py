@@ -713,7 +713,25 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorate the `backward` of an `autograd.Function` whose `forward` has `custom_fwd`: see there."""
+    """Decorate the `backward` of an `autograd.Function` whose `forward` has `custom_fwd`: see there.
+
+    Example:
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     @torch.amp.custom_fwd(device_type="cpu")
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...
+        ...     @staticmethod
+        ...     @torch.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, grad):
+        ...         print(torch.is_autocast_enabled("cpu"))
+        ...         return grad * 2
+        >>> with torch.autocast("cpu"):
+        ...     y = Double.apply(torch.ones(1, requires_grad=True))
+        >>> y.backward()
+        True
+    """
     _check_device_type("custom_bwd", device_type)
     if bwd is None:
         return partial(custom_bwd, device_type=device_type)
