@@ -205,9 +205,20 @@ def test_other_operators_on_cuda_run_in_the_types_of_their_operands(name, gpus):
             assert AS_IT_IS[name](square(given)).dtype is given
 
 
-def test_every_name_in_the_tables_is_an_operator():
-    for policies in modes.POLICIES.values():
-        assert not [name for name in policies if name not in REGISTRY]
+def test_every_name_in_the_tables_is_an_operator_or_a_function_made_of_some():
+    functions = {"ctc_loss", "gru", "gru_cell", "lstm", "lstm_cell", "rnn", "rnn_cell"}
+    assert {name for policies in modes.POLICIES.values() for name in policies} - {*REGISTRY} == functions
+
+
+def test_functions_made_of_operators_are_cast_on_the_cpu():
+    x, lengths = square(BRAIN, "cpu").log_softmax(1)[:, None], torch.tensor([2])
+    with torch.autocast("cpu"):
+        assert F.ctc_loss(x, torch.tensor([[1]]), lengths, torch.tensor([1])).dtype is SINGLE
+        assert nn.LSTM(2, 3)(square(device="cpu"))[0].dtype is BRAIN
+        assert nn.LSTM(2, 3)(square(BRAIN, "cpu"))[1][1].dtype is BRAIN
+        assert nn.GRU(2, 3)(square(BRAIN, "cpu"))[0].dtype is BRAIN
+    with pytest.raises(ValueError, match="does not match weight dtype"):
+        nn.LSTM(2, 3)(square(BRAIN, "cpu"))
 
 
 @pytest.mark.devices(1)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from .. import callers, host, transfer
 from ..core import thread
 from ..core.native import whole
-from ..core.operator import Operator
+from ..core.operator import REGISTRY, Operator
 from ..core.storage import Storage
 from ..core.tensor import TensorBase
 from ..dtypes import bfloat16, dtype, float16, float32, float64
@@ -40,12 +40,12 @@ WITHOUT = ("fpga", "hip", "ideep", "lazy", "meta", "mkldnn", "opencl", "opengl",
 
 def _lower(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to the lower type."""
-    return [mode.converted(value, kind, mode.types[kind]) for value in bound]
+    return mode.converted(bound, kind, mode.types[kind])
 
 
 def _wide(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to float32."""
-    return [mode.converted(value, kind, float32) for value in bound]
+    return mode.converted(bound, kind, float32)
 
 
 def _wide_result(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
@@ -71,7 +71,7 @@ def _widest(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Argu
             operator=operator.called,
         )
     wanted = float32 if float32 in found else lower
-    return [mode.converted(value, kind, wanted) for value in bound]
+    return mode.converted(bound, kind, wanted)
 
 
 def _resized(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
@@ -92,6 +92,8 @@ def _divided(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arg
 
 
 def _refused(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+    if not any((tensor.device_index < 0) == (kind == "cpu") for tensor in _tensors(bound)):
+        return bound
     raise ModeError(
         "is unsafe to autocast: the logarithm of a sigmoid in half precision overflows",
         hint="use binary_cross_entropy_with_logits or BCEWithLogitsLoss on the values before the sigmoid, or compute "
@@ -117,9 +119,10 @@ def _table(entries: Iterable[tuple[Policy, str]]) -> dict[str, Policy]:
     return {name: policy for policy, names in entries for name in names.split()}
 
 
-POLICIES: dict[str, dict[str, Policy]] = {  # by kind of device, then by the operator's name
+# By kind of device, then by the name of an operator, or of a function that calls `operands`.
+POLICIES: dict[str, dict[str, Policy]] = {
     "cuda": _table([
-        (_lower, PRODUCTS + "addmv addr general_convolution mv"),
+        (_lower, PRODUCTS + "addmv addr general_convolution gru gru_cell lstm lstm_cell mv rnn rnn_cell"),
         (_wide, LOSSES + """
             acos asin cdist cosh cosine_similarity cumulative_trapezoid dist erfinv exp expm1 frobenius_norm
             gaussian_nll_loss group_norm layer_norm local_response_norm log log10 log1p log2 logsumexp
@@ -135,10 +138,10 @@ POLICIES: dict[str, dict[str, Policy]] = {  # by kind of device, then by the ope
         (_refused, "binary_cross_entropy"),
     ]),
     "cpu": _table([
-        (_lower, PRODUCTS + "affine_grid inner tensordot"),
+        (_lower, PRODUCTS + "affine_grid inner lstm tensordot"),
         (_wide, LOSSES + """
             adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_inverse
-            cholesky_solve ctc_paths fractional_maxima geqrf grid_sample linalg_cholesky linalg_cholesky_ex linalg_cond
+            cholesky_solve ctc_loss fractional_maxima geqrf grid_sample linalg_cholesky linalg_cholesky_ex linalg_cond
             linalg_eigh linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq
             linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve
             local_response_norm lu lu_solve max_pool3d nanquantile orgqr pinverse place_maxima prod qr
@@ -148,7 +151,6 @@ POLICIES: dict[str, dict[str, Policy]] = {  # by kind of device, then by the ope
         (_padded, "pad"),
     ]),
 }  # fmt: skip
-KINDS = tuple(POLICIES)
 
 
 def _is_cast(value: Any, kind: str) -> bool:
@@ -168,10 +170,6 @@ def _tensors(values: Iterable[Any]) -> Iterable[TensorBase]:
             yield from _tensors(value)
 
 
-def _holds(values: Iterable[Any]) -> bool:
-    return any(True for _ in _tensors(values))
-
-
 class _Cached(NamedTuple):
     """A cast of a leaf: valid while the leaf has the same memory and nothing wrote it."""
 
@@ -184,14 +182,14 @@ class _Cached(NamedTuple):
 class Mode:
     """Autocast of one thread.
 
-    enabled: the kinds of devices that it is enabled for.  types: the lower type of each kind.
+    enabled: the policies of the kinds of devices that it is enabled for, by kind.  types: the lower type of each kind.
     nesting: the number of contexts that the thread is in.  caches: whether casts are cached.
     """
 
     __slots__ = ("_cache", "caches", "enabled", "nesting", "types")
 
     def __init__(self) -> None:
-        self.enabled: frozenset[str] = frozenset()
+        self.enabled: dict[str, dict[str, Policy]] = {}
         self.types = dict(DEFAULTS)
         self.nesting = 0
         self.caches = True
@@ -199,36 +197,53 @@ class Mode:
 
     def cast(self, operator: Operator, bound: Arguments) -> Arguments:
         """Return the arguments that a public call runs with."""
-        for kind in KINDS:
-            policy = POLICIES[kind].get(operator.name)
-            if policy is not None and kind in self.enabled and _is_on(kind, bound):
+        for kind, policies in self.enabled.items():
+            policy = policies.get(operator.name)
+            if policy is not None:
                 bound = policy(self, kind, operator, bound)
         return bound
 
-    def converted(self, value: Any, kind: str, wanted: dtype) -> Any:
-        """Cast a tensor, or the tensors of a list; return anything else unchanged."""
-        if type(value) in (list, tuple):
-            return [self.converted(each, kind, wanted) for each in value] if _holds(value) else value
-        if not _is_cast(value, kind) or value._layout.dtype is wanted:
-            return value
-        now = thread.here()
-        is_lowered = value._layout.dtype is float32 and wanted is self.types[kind]
-        if not (is_lowered and self.caches and value.requires_grad and value.is_leaf and value._base is None):
-            return transfer.to(value, value.device_index, wanted)
-        if now.inference or thread.machine().capture is not None:  # each replay of a graph makes the cast
-            return transfer.to(value, value.device_index, wanted)
-        key = id(value), wanted, now.grad_enabled
-        storage = value._storage
+    def converted(self, values: Arguments, kind: str, wanted: dtype) -> Arguments:
+        """Return values with the tensors among them, also in lists, cast to a type."""
+        on_host, lower = kind == "cpu", self.types[kind]
+        changed: Arguments | None = None
+        for index, value in enumerate(values):
+            if isinstance(value, TensorBase):
+                layout = value._layout
+                given = layout.dtype
+                if given is wanted or not layout.is_floating or given is float64:
+                    continue
+                if (layout.device.index < 0) is not on_host:
+                    continue
+                is_leaf = value._requires_grad and value._grad_fn is None and value._base is None
+                is_kept = is_leaf and given is float32 and wanted is lower and self.caches
+                new: Any = self._kept(value, wanted) if is_kept else _cast(value, wanted)
+            elif type(value) in (list, tuple) and value and isinstance(value[0], TensorBase):
+                new = self.converted(list(value), kind, wanted)
+            else:
+                continue
+            if changed is None:
+                changed = values[:]
+            changed[index] = new
+        return values if changed is None else changed
+
+    def _kept(self, leaf: TensorBase, wanted: dtype) -> TensorBase:
+        """Return the cached cast of a leaf."""
+        now, storage = thread.here(), leaf._storage
+        key = id(leaf), wanted, now.grad_enabled
         cached = self._cache.get(key)
+        if now.inference or thread.machine().capture is not None:  # each replay of a graph makes the cast
+            return _cast(leaf, wanted)
         if cached is not None and cached.storage is storage and cached.version == storage.version:
             return cached.cast
-        found = transfer.to(value, value.device_index, wanted)
-        self._cache[key] = _Cached(value, storage, storage.version, found)
+        found = _cast(leaf, wanted)
+        self._cache[key] = _Cached(leaf, storage, storage.version, found)
         return found
 
     def enable(self, kind: str, enabled: bool) -> None:
         """Enable or disable autocast on a kind of device."""
-        self.enabled = self.enabled | {kind} if enabled else self.enabled - {kind}
+        others = {each: policies for each, policies in self.enabled.items() if each != kind}
+        self.enabled = others | {kind: POLICIES.get(kind, {})} if enabled else others
         thread.here().autocast = self if self.enabled else None
 
     def clear(self) -> None:
@@ -236,8 +251,9 @@ class Mode:
         self._cache.clear()
 
 
-def _is_on(kind: str, bound: Arguments) -> bool:
-    return any((tensor.device_index < 0) == (kind == "cpu") for tensor in _tensors(bound))
+def _cast(tensor: TensorBase, wanted: dtype) -> TensorBase:
+    found: TensorBase = transfer.to(tensor, tensor.device_index, wanted)
+    return found
 
 
 class _Local(threading.local):
@@ -256,13 +272,15 @@ def is_any_enabled() -> bool:
     return bool(_local.mode.enabled)
 
 
-def lowered(tensors: list[Any], kinds: Iterable[str]) -> list[Any]:
-    """Cast tensors as operands of one operator of the lower type, which autocast on these kinds of devices has."""
+def operands(name: str, tensors: list[Any]) -> list[Any]:
+    """Return the operands of a function made of operators, cast as those of one operator of this name."""
     mode = _local.mode
-    for kind in kinds:
-        if kind in mode.enabled:
-            tensors = [mode.converted(each, kind, mode.types[kind]) for each in tensors]
+    for kind, policies in mode.enabled.items():
+        policy = policies.get(name)
+        if policy is not None:
+            tensors = policy(mode, kind, REGISTRY["convert"], tensors)
     return tensors
+
 
 
 def _kind(name: str, device_type: Any) -> str:

@@ -248,7 +248,7 @@ class RNNBase(Module):
 
     def _layers(self, data: Any, sizes: Sequence[int], state: Sequence[Any]) -> tuple[Any, State]:
         """(results, last states) of all layers."""
-        data, *state = autocast.lowered([data, *state], ("cuda", "cpu") if self.mode == "LSTM" else ("cuda",))
+        data, *state = autocast.operands(self.mode.lower().partition("_")[0], [data, *state])
         directions = 1 + self.bidirectional
         last: list[State] = []
         for layer in range(self.num_layers):
@@ -428,7 +428,7 @@ class RNNCellBase(Module):
                 hint="[batch, hidden_size]",
                 operator=name,
             )
-        x, *now = autocast.lowered([x, *now], ("cuda",))
+        x, *now = autocast.operands(mode.lower().partition("_")[0] + "_cell", [x, *now])
         found: State = STEPS[mode](F.linear(x, self.weight_ih, self.bias_ih), now, self.weight_hh, self.bias_hh)
         return found if is_batched else tuple(each.squeeze(0) for each in found)
 
