@@ -140,8 +140,10 @@ _SUBMODULES = (
     "xpu",
 )
 
+_LATER = ("GradScaler",)  # names that need further modules
+
 __all__ = [
-    "AcceleratorError", "Event", "Generator", "GradScaler", "OutOfMemoryError", "Size", "Stream",
+    "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
     "are_deterministic_algorithms_enabled", "autograd", "bfloat16", "bool", "channels_last", "channels_last_3d",
     "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
@@ -157,7 +159,7 @@ __all__ = [
     "is_vulkan_available", "is_warn_always_enabled", "nan", "pi", "set_flush_denormal", "set_num_interop_threads",
     "set_num_threads",
     "set_warn_always", "uint16", "uint32", "uint64",
-    *_tensor_names, *_function_names, *_autocast_names,
+    *_tensor_names, *_function_names, *_autocast_names, *_LATER,
 ]  # fmt: skip
 
 
@@ -169,8 +171,8 @@ def __getattr__(name: str) -> object:
     """Import a submodule when it is first named, so that importing flambeau stays quick."""
     if name == "default_generator":
         return _default_generator(-1)
-    if name == "GradScaler":
-        return _importlib.import_module(f"{__name__}.amp").GradScaler
+    if name in _LATER:
+        return getattr(_importlib.import_module(f"{__name__}.amp"), name)
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
     raise errors.no_attribute(__name__, name)
