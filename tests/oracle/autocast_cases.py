@@ -4,7 +4,8 @@ scripts/oracle autocast_cases --record
 
 Without --record, prints the cases in which flambeau disagrees with the record.  A case is the path of a function, the
 number of a sample, autocast's lower type and the type of the floating arguments, such as `matmul-0-bfloat16-float32`.
-The types of the results are recorded, and the values where autocast changes the result's type.
+The types of the results are recorded, and the values where autocast changes the result's type; and the losses of a
+training.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from . import sample_values
 RECORDED = Path(__file__).with_suffix(".json")
 LOWER = "bfloat16", "float16"
 SAMPLES = 2  # of each operator
+STEPS = 12  # of a training
 MOST = 6  # values of a result that are recorded
 TOLERANCE = {"bfloat16": 3e-2, "float16": 4e-3, "float32": 2e-2}  # of the largest value; float32 follows a lower type
 
@@ -92,6 +94,33 @@ def _values(library: Any, tensor: Any) -> list[float]:
     return [float(f"{value:.4g}") for value in flat.tolist()[::every]]
 
 
+def training(library: Any, lower: str, device: str = "cpu") -> list[float]:
+    """The losses of a small network that is trained under autocast, with a scaler for float16."""
+    nn, F = library.nn, library.nn.functional
+    library.manual_seed(0)
+    features = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.GELU(), nn.MaxPool2d(2))
+    words, mix, norm, last = nn.Embedding(10, 8), nn.MultiheadAttention(8, 2), nn.LayerNorm(8), nn.Linear(8, 5)
+    net = nn.ModuleList([features, words, mix, norm, last])
+    x, tokens, target = library.randn(4, 3, 6, 6), library.randint(0, 10, (3, 4)), library.randint(0, 5, (4,))
+    net, x, tokens, target = net.to(device), x.to(device), tokens.to(device), target.to(device)
+    optimizer = library.optim.AdamW(net.parameters(), lr=1e-2)
+    scaler = library.amp.GradScaler(device, enabled=lower == "float16")
+    losses = []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        with library.autocast(device, dtype=getattr(library, lower)):
+            sequence = library.cat([features(x).flatten(2).permute(2, 0, 1), words(tokens)])
+            sequence = norm(sequence + mix(sequence, sequence, sequence)[0])
+            loss = F.cross_entropy(last(sequence.mean(0)), target)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        library.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+        losses.append(round(loss.item(), 5))
+    return losses
+
+
 def difference(case: str, mine: list, recorded: list) -> str:
     """How flambeau's result differs from the recorded one, or an empty text."""
     kinds, values = recorded
@@ -117,6 +146,8 @@ def recorded() -> dict[str, list]:
 
 def differences() -> Iterator[str]:
     for case, expected in recorded().items():
+        if case.startswith("training"):
+            continue
         try:
             found = run(flambeau, case)
         except Exception as error:  # noqa: BLE001  (it is what differs)
@@ -146,6 +177,8 @@ def record() -> None:
         if plain == kinds and not case.partition("-")[2].startswith("0-"):
             continue
         found[case] = [kinds, [values for _, values in results] if plain != kinds else []]
+    for lower in LOWER:
+        found[f"training-{lower}"] = training(torch, lower)
     lines = ",\n".join(f"{json.dumps(case)}: {json.dumps(value)}" for case, value in found.items())
     RECORDED.write_text(f"{{\n{lines}\n}}\n")
     print(f"{len(found)} cases of PyTorch {torch.__version__}")

@@ -6,6 +6,7 @@ from collections import defaultdict
 import pytest
 
 import flambeau
+from flambeau.testing import machine
 
 from . import autocast_cases
 
@@ -14,7 +15,7 @@ def by_function() -> dict[str, list[str]]:
     found = defaultdict(list)
     for case in autocast_cases.recorded():
         path = case.split("-")[0]
-        if path not in autocast_cases.EXPLAINED:
+        if path not in autocast_cases.EXPLAINED and path != "training":
             found[path].append(case)
     return found
 
@@ -36,3 +37,13 @@ def test_results_under_autocast_are_pytorchs(path):
 
 def recorded(case: str) -> list:
     return autocast_cases.recorded()[case]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("lower", autocast_cases.LOWER)
+def test_a_training_under_autocast_has_the_losses_of_pytorch(lower, device):
+    expected = recorded(f"training-{lower}")
+    with machine(devices=1):
+        losses = autocast_cases.training(flambeau, lower, device)
+    tolerance = {"bfloat16": 4e-3, "float16": 5e-4}[lower]
+    assert losses == pytest.approx(expected, abs=tolerance) and expected[-1] < 0.6 * expected[0]

@@ -599,6 +599,7 @@ class autocast:  # noqa: N801
             return False
         return True
 
+    @whole
     def __enter__(self) -> autocast:
         mode, kind = _local.mode, self._kind
         _check_dtype("autocast", self.fast_dtype)
@@ -641,6 +642,7 @@ class Kept(AbstractContextManager[None]):
         self._kept = mode.enabled, dict(mode.types), mode.caches
         self._former: list[Any] = []
 
+    @whole
     def __enter__(self) -> None:
         mode = _local.mode
         self._former.append((mode.enabled, mode.types, mode.caches))
