@@ -39,7 +39,6 @@ cdef _quick(quick, list bound)
 cpdef call_two(Operator operator, first, second)
 cpdef call_inplace(Operator operator, tuple args, dict kwargs)
 
-@cython.locals(now=Thread)
 cpdef derive(Operator operator, list bound)
 cpdef bint is_operand(other) except -1
 

@@ -177,7 +177,7 @@ class RNNBase(Module):
             data, batch_sizes, order, back = input
             sizes = batch_sizes.tolist()
             self._check_input(data, 2)
-            state = self._state(data, sizes[0], hx, 3)
+            data, state = self._lowered(data, self._state(data, sizes[0], hx, 3))
             state = state if order is None or hx is None else tuple(each.index_select(1, order) for each in state)
             data, state = self._layers(data, sizes, state)
             state = state if back is None else tuple(each.index_select(1, back) for each in state)
@@ -200,13 +200,18 @@ class RNNBase(Module):
                 hint="leave empty sequences out",
                 operator=name,
             )
-        state = self._state(whole, batch, hx, input.ndim)
+        whole, state = self._lowered(whole, self._state(whole, batch, hx, input.ndim))
         data, state = self._layers(whole.reshape(length * batch, -1), [batch] * length, state)
         data = data.reshape(length, batch, -1)
         data = data.transpose(0, 1) if is_batched and self.batch_first else data
         if not is_batched:
             data, state = data.squeeze(1), tuple(each.squeeze(1) for each in state)
         return data, state if is_lstm else state[0]
+
+    def _lowered(self, data: Any, state: State) -> tuple[Any, State]:
+        """Cast the inputs and the states as autocast says."""
+        data, *casts = autocast.operands(self.mode.lower().partition("_")[0], [data, *state])
+        return data, tuple(casts)
 
     def _check_input(self, data: Any, ndim: int) -> None:
         weight = self.weight_ih_l0
@@ -246,9 +251,8 @@ class RNNBase(Module):
                 )
         return tuple(each if ndim == 3 else each.unsqueeze(1) for each in given)
 
-    def _layers(self, data: Any, sizes: Sequence[int], state: Sequence[Any]) -> tuple[Any, State]:
+    def _layers(self, data: Any, sizes: Sequence[int], state: State) -> tuple[Any, State]:
         """(results, last states) of all layers."""
-        data, *state = autocast.operands(self.mode.lower().partition("_")[0], [data, *state])
         directions = 1 + self.bidirectional
         last: list[State] = []
         for layer in range(self.num_layers):
@@ -422,13 +426,13 @@ class RNNCellBase(Module):
             now: Sequence[Any] = (x.new_zeros((x.shape[0], self.hidden_size)),) * count
         else:
             now = tuple(each if is_batched else each.unsqueeze(0) for each in state)
+        x, *now = autocast.operands(mode.lower().partition("_")[0] + "_cell", [x, *now])
         if any(tuple(each.shape) != (x.shape[0], self.hidden_size) for each in now):
             raise ShapeError(
                 f"hidden has shape {list(now[0].shape)}, expected {[x.shape[0], self.hidden_size]}",
                 hint="[batch, hidden_size]",
                 operator=name,
             )
-        x, *now = autocast.operands(mode.lower().partition("_")[0] + "_cell", [x, *now])
         found: State = STEPS[mode](F.linear(x, self.weight_ih, self.bias_ih), now, self.weight_hh, self.bias_hh)
         return found if is_batched else tuple(each.squeeze(0) for each in found)
 

@@ -473,6 +473,7 @@ class _Replica:
     """One call, with the state of the calling thread."""
 
     def __init__(self, index: int, module: Any, input: Any, kwargs: dict[str, Any], device: int | None) -> None:
+        self.autocast = Kept()
         self.index = index
         self.module = module
         self.args = tuple(input) if isinstance(input, (list, tuple)) else (input,)
@@ -480,7 +481,6 @@ class _Replica:
         found = _first_device([self.args, kwargs]) if device is None else device
         self.device = thread.current_device() if found is None else found
         self.recording = mode.enabled
-        self.autocast = Kept()
         self.streams = thread.streams()
         self.result: Any = None
 
