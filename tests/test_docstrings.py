@@ -19,7 +19,7 @@ from flambeau.tensor.legacy import TensorType
 from tests.conftest import ON_HARDWARE
 
 MODULES = (
-    flambeau, functional, flambeau.cuda, flambeau.linalg, flambeau.nn, flambeau.nn.utils, flambeau.optim,
+    flambeau, functional, flambeau.amp, flambeau.cuda, flambeau.linalg, flambeau.nn, flambeau.nn.utils, flambeau.optim,
     flambeau.special,
     flambeau.utils.data,
 )  # fmt: skip

@@ -37,6 +37,7 @@ LAYERS = (
     (
         "",
         "accelerator",
+        "cpu",
         "cuda",
         "utils",
         "backends",

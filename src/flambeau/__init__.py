@@ -8,6 +8,8 @@ from math import e, inf, nan, pi
 
 from . import autograd, cuda, errors
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
+from .autograd.autocast import *  # noqa: F403
+from .autograd.autocast import __all__ as _autocast_names
 from .autograd.mode import (
     enable_grad,
     inference_mode,
@@ -113,7 +115,9 @@ for _name in ("ops",):  # internal modules whose names PyTorch uses otherwise; i
         del globals()[_name]
 _SUBMODULES = (
     "accelerator",
+    "amp",
     "backends",
+    "cpu",
     "data",
     "distributions",
     "func",
@@ -136,6 +140,8 @@ _SUBMODULES = (
     "xpu",
 )
 
+_LATER = ("GradScaler",)  # names that need further modules
+
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
     "are_deterministic_algorithms_enabled", "autograd", "bfloat16", "bool", "channels_last", "channels_last_3d",
@@ -153,7 +159,7 @@ __all__ = [
     "is_vulkan_available", "is_warn_always_enabled", "nan", "pi", "set_flush_denormal", "set_num_interop_threads",
     "set_num_threads",
     "set_warn_always", "uint16", "uint32", "uint64",
-    *_tensor_names, *_function_names,
+    *_tensor_names, *_function_names, *_autocast_names, *_LATER,
 ]  # fmt: skip
 
 
@@ -165,6 +171,8 @@ def __getattr__(name: str) -> object:
     """Import a submodule when it is first named, so that importing flambeau stays quick."""
     if name == "default_generator":
         return _default_generator(-1)
+    if name in _LATER:
+        return getattr(_importlib.import_module(f"{__name__}.amp"), name)
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
     raise errors.no_attribute(__name__, name)

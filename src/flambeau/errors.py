@@ -220,6 +220,10 @@ class ModeError(FlambeauError, RuntimeError):
     """A setting is invalid, or cannot be read because older and newer settings disagree."""
 
 
+class ScalingError(ArgumentError, RuntimeError, AssertionError):
+    """A GradScaler was given a wrong argument, or its methods were called in a wrong order."""
+
+
 class SynchronizationError(FlambeauError, RuntimeError):
     """The host would wait for a device, which `cuda.set_sync_debug_mode` forbids."""
 

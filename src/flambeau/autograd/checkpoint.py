@@ -1,7 +1,8 @@
 """Activation checkpointing: backward recomputes values instead of keeping them.
 
 Not reentrant: a hook replaces every tensor that the function saves by a slot.  When backward first needs one of them,
-the function runs again, on the same inputs and random numbers, and its saved tensors fill the slots.
+the function runs again, on the same inputs and random numbers, under the same autocast, and its saved tensors fill the
+slots.
 Reentrant: a Function that runs forward without recording.  In its backward, it runs again with recording, and its
 graph is differentiated.
 """
@@ -20,6 +21,7 @@ from ..errors import ArgumentError, AutogradError, CheckpointError
 from ..runtime.device import CPU_INDEX
 from ..runtime.generator import default_generator, set_states
 from . import gradients, graph
+from .autocast import Kept
 from .function import Function
 from .mode import GradMode, mode
 
@@ -212,6 +214,7 @@ class _Frame:
         self.kwargs = {name: _Input(arg) if isinstance(arg, TensorBase) else arg for name, arg in kwargs.items()}
         self.facts: list[_Fact] = []
         self.random: _Random | None = None
+        self.autocast = Kept()
         self.context: AbstractContextManager[Any] = nullcontext()
         self.compares = True
         self.ends_early = True
@@ -243,7 +246,7 @@ class _Frame:
         kwargs = {name: _opened(value) for name, value in self.kwargs.items()}
         again = nullcontext() if self.random is None else self.random.again()
         hooks = graph.saved_tensors_hooks(pack, lambda tensor: tensor)
-        with again, self.context, GradMode(True), hooks, suppress(_Ended):
+        with again, self.autocast, self.context, GradMode(True), hooks, suppress(_Ended):
             self.function(*args, **kwargs)
         self._check([_fact_of(value) for value in saved.values()])
         return saved
@@ -327,6 +330,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
         ctx.function = function
         ctx.random = _Random(args) if preserve else None
+        ctx.autocast = Kept()
         ctx.places = [index for index, arg in enumerate(args) if isinstance(arg, TensorBase)]
         ctx.args = [None if isinstance(arg, TensorBase) else arg for arg in args]
         ctx.save_for_backward(*[args[index] for index in ctx.places])
@@ -346,7 +350,7 @@ class CheckpointFunction(Function):
         for index, tensor in zip(ctx.places, ctx.saved_tensors):
             args[index] = tensor.detach().requires_grad_(tensor.requires_grad)
         again = nullcontext() if ctx.random is None else ctx.random.again()
-        with again, GradMode(True):
+        with again, ctx.autocast, GradMode(True):
             result = ctx.function(*args)
         outputs = result if isinstance(result, tuple) else (result,)
         pairs = [

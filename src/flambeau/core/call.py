@@ -5,7 +5,7 @@
 - An entry is a Plan, or an instruction that replaces one: Delegation, MovedScalars or RunBody.
 - A call without an entry is lowered.
 - A view is computed at once; it has no key.
-- The outermost call of a thread is the public one: errors take its name.
+- The outermost call of a thread is the public one: errors take its name, and autocast casts its operands.
 """
 
 from __future__ import annotations
@@ -170,8 +170,17 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def derive(operator: Operator, bound: list[Any]) -> Any:
-    """Run a derivative without recording it."""
-    return _run(thread.here(), operator, bound)
+    """Run a derivative without recording it, in the types of the recorded call: autocast casts nothing."""
+    now = thread.here()
+    mode = now.autocast
+    if mode is None:
+        return _run(now, operator, bound)
+    now.autocast = None
+    try:
+        result = _run(now, operator, bound)
+    finally:
+        now.autocast = mode
+    return result
 
 
 # methods of tensors
@@ -263,6 +272,8 @@ def _named(operator: Operator, bound: list[Any], out: Any, inplace: bool) -> Any
         return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, out)
     now.operator = operator
     try:
+        if now.autocast is not None and now.lowering is None and not inplace and out is None:
+            bound = now.autocast.cast(operator, bound)
         return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, out)
     except _lowering.misuses as error:
         better = _lowering.misuse(operator, bound, error)

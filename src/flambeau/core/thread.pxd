@@ -43,6 +43,7 @@ cdef class Thread:
     cdef public object task
     cdef public object operator
     cdef public object lowering
+    cdef public object autocast
     cdef object _quiet
 
 cdef Thread _last

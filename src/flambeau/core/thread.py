@@ -134,11 +134,12 @@ class Thread:
     task: the running backward pass, or None.
     inference: whether new tensors are inference tensors, without version counters.
     lowering: the Call that operators are being lowered into (see lowering.py), or None.
+    autocast: what casts the operands of public calls (see autograd/autocast.py), or None.
     """
 
     __slots__ = (
-        "_quiet", "chosen", "default_devices", "device", "grad_enabled", "ident", "inference", "lowering", "machine",
-        "operator", "streams", "task",
+        "_quiet", "autocast", "chosen", "default_devices", "device", "grad_enabled", "ident", "inference", "lowering",
+        "machine", "operator", "streams", "task",
     )  # fmt: skip
 
     def __init__(self, ident: int) -> None:
@@ -153,6 +154,7 @@ class Thread:
         self.task: Any = None
         self.operator: Any = None
         self.lowering: Any = None
+        self.autocast: Any = None
         self._quiet: Any = None
 
 

@@ -104,8 +104,8 @@ def __getattr__(name: str) -> object:
     """Load names that need further modules when they are first used."""
     if name == "make_graphed_callables":
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
-    if name == "comm":
-        return _importlib.import_module(f"{__name__}.comm")
+    if name in ("amp", "comm"):
+        return _importlib.import_module(f"{__name__}.{name}")
     if name == "default_generators":
         return _cuda_generators()
     raise _no_attribute(__name__, name)
@@ -118,7 +118,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "CudaError",
     "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "GreenContext", "HalfTensor",
-    "IntTensor", "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext",
+    "IntTensor", "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "amp",
     "caching_allocator_alloc", "caching_allocator_delete", "can_device_access_peer", "carry", "check_error",
     "clock_rate", "comm", "cudaStatus", "cudart", "current_blas_handle", "current_device", "current_stream",
     "default_generators", "default_stream", "device", "device_count", "device_memory_used", "device_of",

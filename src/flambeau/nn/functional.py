@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from .. import callers, dtypes, ops  # noqa: F401  (ops registers the operators)
+from ..autograd import autocast
 from ..autograd.mode import GradMode
 from ..core.call import call_inplace
 from ..core.tensor import TensorBase
@@ -717,6 +718,7 @@ def ctc_loss(
             hint="convert targets with .long()",
             operator=name,
         )
+    (logs,) = autocast.operands(name, [logs])
     times, batch = logs.shape[:2]
     inputs, counts = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
     if len(inputs) != batch or len(counts) != batch or (targets.ndim == 2 and targets.shape[0] != batch):

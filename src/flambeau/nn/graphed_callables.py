@@ -12,11 +12,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..autograd import autocast
 from ..autograd.function import Function
 from ..autograd.gradients import grad as gradients
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ModeError, shown
 from ..runtime import control
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle
 from ..runtime.stream import Stream, StreamGuard
@@ -40,7 +41,7 @@ def make_graphed_callables(
     allow_unused_input: inputs and parameters that results do not depend on get no gradient, instead of an error.
     Host:   waits for the device several times; the callables themselves return at once.
     Raises: ArgumentTypeError for samples that are no tensors, ArgumentError for modules that cannot be captured,
-            AcceleratorError as `cuda.graph` does.
+            ModeError inside autocast that caches casts, AcceleratorError as `cuda.graph` does.
     Example:
         >>> layer = torch.nn.Linear(4, 2).cuda()
         >>> x = torch.ones(3, 4, device="cuda")
@@ -48,6 +49,12 @@ def make_graphed_callables(
         >>> graphed(x).shape
         torch.Size([3, 2])
     """
+    if autocast.is_autocast_enabled("cuda") and autocast.is_autocast_cache_enabled():
+        raise ModeError(
+            "make_graphed_callables does not support the autocast caching, whose casts would not be in the graph",
+            hint='enter torch.autocast("cuda", cache_enabled=False)',
+            operator="make_graphed_callables",
+        )
     single = not isinstance(callables, tuple)
     calls = (callables,) if single else callables
     samples = (sample_args,) if single else sample_args

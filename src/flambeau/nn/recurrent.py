@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import callers
+from ..autograd import autocast
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError, naming, shown
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
@@ -176,7 +177,7 @@ class RNNBase(Module):
             data, batch_sizes, order, back = input
             sizes = batch_sizes.tolist()
             self._check_input(data, 2)
-            state = self._state(data, sizes[0], hx, 3)
+            data, state = self._lowered(data, self._state(data, sizes[0], hx, 3))
             state = state if order is None or hx is None else tuple(each.index_select(1, order) for each in state)
             data, state = self._layers(data, sizes, state)
             state = state if back is None else tuple(each.index_select(1, back) for each in state)
@@ -199,7 +200,7 @@ class RNNBase(Module):
                 hint="leave empty sequences out",
                 operator=name,
             )
-        state = self._state(whole, batch, hx, input.ndim)
+        whole, state = self._lowered(whole, self._state(whole, batch, hx, input.ndim))
         data, state = self._layers(whole.reshape(length * batch, -1), [batch] * length, state)
         data = data.reshape(length, batch, -1)
         data = data.transpose(0, 1) if is_batched and self.batch_first else data
@@ -207,9 +208,14 @@ class RNNBase(Module):
             data, state = data.squeeze(1), tuple(each.squeeze(1) for each in state)
         return data, state if is_lstm else state[0]
 
+    def _lowered(self, data: Any, state: State) -> tuple[Any, State]:
+        """Cast the inputs and the states as autocast says."""
+        data, *casts = autocast.operands(self.mode.lower().partition("_")[0], [data, *state])
+        return data, tuple(casts)
+
     def _check_input(self, data: Any, ndim: int) -> None:
         weight = self.weight_ih_l0
-        if data.dtype is not weight.dtype:
+        if data.dtype is not weight.dtype and not autocast.is_any_enabled():
             raise ArgumentError(
                 f"input dtype ({data.dtype}) does not match weight dtype ({weight.dtype})",
                 hint=f"convert the input with .to({weight.dtype})",
@@ -417,9 +423,10 @@ class RNNCellBase(Module):
                 operator=name,
             )
         if state is None:
-            now: State = (x.new_zeros((x.shape[0], self.hidden_size)),) * count
+            now: Sequence[Any] = (x.new_zeros((x.shape[0], self.hidden_size)),) * count
         else:
             now = tuple(each if is_batched else each.unsqueeze(0) for each in state)
+        x, *now = autocast.operands(mode.lower().partition("_")[0] + "_cell", [x, *now])
         if any(tuple(each.shape) != (x.shape[0], self.hidden_size) for each in now):
             raise ShapeError(
                 f"hidden has shape {list(now[0].shape)}, expected {[x.shape[0], self.hidden_size]}",

@@ -1,4 +1,4 @@
-"""Operations on lists of tensors in a few launches: the kernels, and norm and clipping of gradients.
+"""Operations on lists of tensors in a few launches: the kernels; norm, clipping and loss scaling of gradients.
 
 - Entry i of every list belongs to tensor i.  One launch takes up to MANY tensors.
 - The lists of a call may mix types.  Each type has its own launches.
@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 
 from .. import strides as st
-from ..dtypes import FLOATING, FLOATING_TYPES, dtype, float32, float64
+from ..dtypes import FLOATING, FLOATING_TYPES, dtype, float32, float64, int32
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar
@@ -260,6 +260,95 @@ def _clamp_kernel(dtype: dtype) -> Kernel:
     return lists_kernel(
         "clamp_many", dtype, {"tensors": "rw"}, body, [SHIFT, *float64_scalars("low", "high")], reference, 1.0
     )
+
+
+# scaling of losses
+
+
+def _unscale_samples() -> Iterator[Sample]:
+    (tensors,) = list_samples(-2)
+    found, factor = Array((), 0.0, 0.0, dtype="float32"), Array((), 0.25, 0.25, dtype="float32")
+    yield Sample((tensors, [found], factor))
+
+
+def _unscale_errors() -> Iterator[ErrorSample]:
+    number = Array((), dtype="float32")
+    yield ErrorSample(([Array((2,), dtype="int64")], [number], number), DtypeError, r"tensors\[0\] is int64, expected")
+
+
+@operator(samples=_unscale_samples, errors=_unscale_errors, mutates=("tensors", "found_inf"), **HIDDEN)
+def unscale_many(call: Call, tensors: Operands, found_inf: Operands, inv_scale: Operand) -> Any:
+    """Multiply tensors of one device by `inv_scale`; put 1 into `found_inf` if one of them held a NaN or an infinity.
+
+    found_inf: a list of one float32 number.  inv_scale: a float32 number.
+    Host:   returns at once.
+    Raises: DtypeError for tensors that are not floating point.
+    """
+    check_floating("unscale_many", "tensors", tensors)
+    (found,) = found_inf
+    update(call, _unscale_kernel, [tensors], 0, found, inv_scale)
+    return (*tensors, found)
+
+
+@cache
+def _unscale_kernel(dtype: dtype) -> Kernel:
+    wide = dtype.wide.numpy
+
+    def reference(tensors: Any, shift: int, found: Any, factor: Any) -> None:
+        for tensor in tensors:
+            values = tensor.astype(wide)
+            if not np.isfinite(values).all():
+                found[...] = 1
+            tensor[...] = values * wide.type(factor)
+
+    params = [SHIFT, Pointer("found", float32, "rw", ()), Pointer("factor", float32, "r", ())]
+    body = f"unscale<{dtype.wide.cuda}>(lists, (int)shift, found, factor)"
+    return lists_kernel("unscale_many", dtype, {"tensors": "rw"}, body, params, reference, 1.0)
+
+
+def _scale_samples() -> Iterator[Sample]:
+    scale, tracker = Array((), 8.0, 8.0, dtype="float32"), Array((), 1, 1, dtype="int32")
+    for found in (0.0, 2.0):
+        for interval in (2, 3):
+            yield Sample(([scale], [tracker], Array((), found, found, dtype="float32"), 2.0, 0.5, interval))
+
+
+@operator(samples=_scale_samples, mutates=("scale", "growth_tracker"), **HIDDEN | {"dtypes": (float32,)})
+def update_scale(
+    call: Call, scale: Operands, growth_tracker: Operands, found_inf: Operand, growth_factor: Number,
+    backoff_factor: Number, growth_interval: Number,
+) -> Any:  # fmt: skip
+    """Shrink a scale where `found_inf` is not 0; let it grow after `growth_interval` calls in a row without.
+
+    scale: a list of one float32 number.  growth_tracker: a list of one int32 number, which counts these calls.
+    Host:   returns at once.
+    """
+    (factor,), (count,) = scale, growth_tracker
+    call.launch(
+        _scale_kernel(), Grid((1, 1, 1), 1), factor, count, found_inf, growth_factor, backoff_factor, growth_interval
+    )
+    return factor, count
+
+
+@cache
+def _scale_kernel() -> Kernel:
+    def reference(scale: Any, count: Any, found: Any, growth: float, backoff: float, interval: int) -> None:
+        if found != 0:
+            scale[...], count[...] = float(scale) * backoff, 0
+            return
+        count += 1
+        if count == interval:
+            grown = np.float32(float(scale) * growth)
+            scale[...], count[...] = grown if np.isfinite(grown) else scale, 0
+
+    params: list[Param] = [
+        Pointer("scale", float32, "rw", ()), Pointer("count", int32, "rw", ()), Pointer("found", float32, "r", ()),
+        *float64_scalars("growth", "backoff"), Scalar("interval", "int64"),
+    ]  # fmt: skip
+    arguments = ("float* scale", "int* count", "const float* found", "double growth", "double backoff")
+    body = "grow_scale(scale, count, found, growth, backoff, interval)"
+    source = _source("update_scale", (*arguments, "long long interval"), body)
+    return Kernel("update_scale", source, params, reference, 1.0)
 
 
 # norms

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, dtype, promote
+from ..dtypes import FLOATING_TYPES, bfloat16, dtype, float16, float32, promote
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Grid, Kernel, Pointer, Scalar, Strided
@@ -386,6 +386,8 @@ def layer_norm(
 
     normalized_shape: the sizes of these dimensions.
 
+    Weight and bias may be float32 beside an input of a half type.
+
     Shapes: the result has the input's shape; weight and bias have normalized_shape.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if types differ or are not floating point.
@@ -395,6 +397,9 @@ def layer_norm(
                 [-0.7071, -0.7071,  1.4142]])
     """
     shape = tuple(st.as_ints(normalized_shape))
+    affine = [each for each in (weight, bias) if each is not None]
+    if affine and input.dtype in (bfloat16, float16) and all(each.dtype is float32 for each in affine):
+        return native_layer_norm(input.to(float32), shape, weight, bias, eps)[0].to(input.dtype)
     return native_layer_norm(input, shape, weight, bias, eps)[0]
 
 

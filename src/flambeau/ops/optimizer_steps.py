@@ -24,6 +24,8 @@ from .multi_tensor import (
 )
 from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, operator
 
+FOUND = Pointer("found", float32, "r", ())  # the number that makes a kernel do nothing, or None
+
 # Adam
 
 ADAM_LISTS = {"grads": "r", "params": "rw", "means": "rw", "squares": "rw", "largest": "rw"}
@@ -124,6 +126,8 @@ def _counted_samples() -> Iterator[Sample]:
     yield Sample((params, grads, means, squares, largest, steps, 0.01, 0.0, 0.99, 1e-8, 1.0, 0.1, True))
     rate = Array((), 0.25, 0.25, dtype="float32")
     yield Sample((params, grads, means, squares, [], steps, 0.0, 0.9, 0.99, 1e-8, 1.0, 0.5, False, rate, True))
+    found = Array((), 1.0, 1.0, dtype="float32")
+    yield Sample((params, grads, means, squares, [], steps, 0.1, 0.9, 0.99, 1e-8, 1.0, 0.0, False, None, False, found))
 
 
 def _counted_errors() -> Iterator[ErrorSample]:
@@ -151,6 +155,7 @@ def counted_adam_step(
     call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_avg_sqs: Operands,
     max_exp_avg_sqs: Operands, steps: Operands, lr: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
     decay: Number, maximize: bool = False, rate: Operand | None = None, decoupled: bool = False,
+    found_inf: Operand | None = None,
 ) -> Any:  # fmt: skip
     """A step of Adam or AdamW with step counts on the device, so that each replay of a graph is the next step.
 
@@ -158,6 +163,7 @@ def counted_adam_step(
     steps: the number of steps of each parameter, to which 1 is added before the bias correction.
     rate: a float32 tensor that the kernel reads instead of lr.
     decoupled: whether to shrink the parameter by rate * decay, instead of adding decay * parameter to the gradient.
+    found_inf: a float32 tensor; nothing changes where it is not 0.
     The other parameters are those of `adam_step`.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
@@ -166,10 +172,10 @@ def counted_adam_step(
     _check_counters(call.name, params, steps)
     _check_rate(call.name, rate)
     for start in range(0, len(steps), MANY):
-        call.launch(_count_kernel(), Grid((1, 1, 1), MANY), steps[start : start + MANY])
+        call.launch(_count_kernel(), Grid((1, 1, 1), MANY), steps[start : start + MANY], found_inf)
     every = (grads, params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
     added, pull = (0.0, decay) if decoupled else (decay, 0.0)
-    values = (lr, beta1, beta2, eps, shrink, added, -1 if maximize else 1, rate, pull)
+    values = (lr, beta1, beta2, eps, shrink, added, -1 if maximize else 1, rate, pull, found_inf)
     update(call, _counted_adam_kernel, every, 1, *values, beside=[steps])
     return tuple(params)
 
@@ -195,11 +201,18 @@ def _check_counters(name: str, params: Any, steps: Any) -> None:
 
 @cache
 def _count_kernel() -> Kernel:
-    def reference(steps: Any) -> None:
+    def reference(steps: Any, found: Any) -> None:
+        if _is_set(found):
+            return
         for count in steps:
             count += 1
 
-    return lists_kernel("count_steps", float32, {"steps": "rw"}, "add_one(lists)", [], reference, 1.0)
+    return lists_kernel("count_steps", float32, {"steps": "rw"}, "add_one(lists, found)", [FOUND], reference, 1.0)
+
+
+def _is_set(found: Any) -> bool:
+    """Whether the step is skipped: its gradients are not finite."""
+    return found is not None and bool(found)
 
 
 @cache
@@ -207,7 +220,10 @@ def _counted_adam_kernel(dtype: dtype) -> Kernel:
     def reference(
         grads: Any, params: Any, means: Any, squares: Any, largest: Any, steps: Any, shift: int, lr: float,
         beta1: float, beta2: float, eps: float, shrink: float, decay: float, sign: float, rate: Any, pull: float,
+        found: Any,
     ) -> None:  # fmt: skip
+        if _is_set(found):
+            return
         if rate is not None:
             lr = rate.item()
             shrink -= lr * pull
@@ -216,9 +232,9 @@ def _counted_adam_kernel(dtype: dtype) -> Kernel:
             _take_adam(entries, dtype, size, beta1, beta2, eps, shrink, decay, root, sign)
 
     names = ("lr", "beta1", "beta2", "eps", "shrink", "decay", "sign")
-    body = f"adam_counted<{dtype.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)}, rate, pull)"
-    rate = Pointer("rate", float32, "r", ())
-    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *float64_scalars(*names), rate, *float64_scalars("pull")]
+    body = f"adam_counted<{dtype.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)}, rate, pull, found)"
+    rate, pull = Pointer("rate", float32, "r", ()), *float64_scalars("pull")
+    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *float64_scalars(*names), rate, pull, FOUND]
     return lists_kernel("counted_adam_step", dtype, ADAM_LISTS, body, params, reference, 20.0)
 
 
@@ -242,6 +258,8 @@ def _sgd_samples() -> Iterator[Sample]:
     yield Sample((params, grads, buffers, 0.1, 0.9, 0.7, 0.0))
     yield Sample((params, grads, buffers, 0.1, 0.9, 1.0, 0.05, True, True))
     yield Sample((params, grads, [], 0.0, 0.0, 1.0, 0.05, False, False, Array((), 0.1, 0.1, dtype="float32")))
+    found = Array((), 1.0, 1.0, dtype="float32")
+    yield Sample((params, grads, buffers, 0.1, 0.9, 1.0, 0.0, False, False, None, found))
 
 
 def _sgd_errors() -> Iterator[ErrorSample]:
@@ -255,6 +273,7 @@ def _sgd_errors() -> Iterator[ErrorSample]:
 def sgd_step(
     call: Call, params: Operands, grads: Operands, buffers: Operands, lr: Number, momentum: Number, taken: Number,
     decay: Number, nesterov: bool = False, maximize: bool = False, rate: Operand | None = None,
+    found_inf: Operand | None = None,
 ) -> Any:  # fmt: skip
     """A step of gradient descent for parameters of one device.  Returns the parameters.
 
@@ -262,6 +281,7 @@ def sgd_step(
     taken: the share of the gradient that is added to its sum.
     decay: the share of the parameter that is added to the gradient.
     rate: a float32 tensor that the kernel reads instead of lr.
+    found_inf: a float32 tensor; nothing changes where it is not 0.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -270,7 +290,7 @@ def sgd_step(
         lists["buffers"] = buffers
     check_lists("sgd_step", lists, sgd_step.mutates)
     _check_rate("sgd_step", rate)
-    values = (lr, momentum, taken, decay, nesterov, -1 if maximize else 1, rate)
+    values = (lr, momentum, taken, decay, nesterov, -1 if maximize else 1, rate, found_inf)
     update(call, _sgd_kernel, (grads, params, buffers), 1, *values)
     return tuple(params)
 
@@ -281,8 +301,10 @@ def _sgd_kernel(dtype: dtype) -> Kernel:
 
     def reference(
         grads: Any, params: Any, buffers: Any, shift: int, lr: float, momentum: float, taken: float, decay: float,
-        nesterov: float, sign: float, rate: Any,
+        nesterov: float, sign: float, rate: Any, found: Any,
     ) -> None:  # fmt: skip
+        if _is_set(found):
+            return
         lr = lr if rate is None else rate.item()
         for index, (grad, param) in enumerate(zip(grads, params)):
             slope = _slope(grad, param, wide, decay, sign)
@@ -293,9 +315,9 @@ def _sgd_kernel(dtype: dtype) -> Kernel:
             param[...] = param.astype(wide) - slope * lr
 
     names = ("lr", "momentum", "taken", "decay", "nesterov", "sign")
-    body = f"sgd<{dtype.wide.cuda}>(lists, (int)shift, {', '.join(names)}, rate)"
+    body = f"sgd<{dtype.wide.cuda}>(lists, (int)shift, {', '.join(names)}, rate, found)"
     lists = {"grads": "r", "params": "rw", "buffers": "rw"}
-    params = [SHIFT, *float64_scalars(*names), Pointer("rate", float32, "r", ())]
+    params = [SHIFT, *float64_scalars(*names), Pointer("rate", float32, "r", ()), FOUND]
     return lists_kernel("sgd_step", dtype, lists, body, params, reference, 8.0)
 
 
@@ -735,7 +757,7 @@ def count_steps(call: Call, steps: Operands) -> Any:
     """
     _check_counters(call.name, steps, steps)
     for start in range(0, len(steps), MANY):
-        call.launch(_count_kernel(), Grid((1, 1, 1), MANY), steps[start : start + MANY])
+        call.launch(_count_kernel(), Grid((1, 1, 1), MANY), steps[start : start + MANY], None)
     return tuple(steps)
 
 

@@ -11,7 +11,17 @@ from ..ops.operator import REGISTRY
 from ..ops.optimizer_steps import corrected
 from ..tensor import factories, like_factories
 from ..tensor.tensor import Tensor
-from .optimizer import Optimizer, check_betas, counter_beside, number, numbers, options, rate_for, with_gradients
+from .optimizer import (
+    Optimizer,
+    check_betas,
+    counter_beside,
+    found_on,
+    number,
+    numbers,
+    options,
+    rate_for,
+    with_gradients,
+)
 
 MOMENTUM_BASE = 0.96  # of NAdam's momentum schedule: T. Dozat, "Incorporating Nesterov Momentum into Adam", 2016
 LEAST_LENGTH = 5.0  # RAdam: the shortest average of squares whose variance is considered known
@@ -45,7 +55,8 @@ class Adam(_AdamLike):
     amsgrad: divide by the root of the largest running square so far.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; one more launch per
         step.  A learning rate that is a tensor on that device is then read at each step or replay, without a wait.
-    foreach, fused: accepted for compatibility; a launch always updates many parameters.
+    foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
+        GradScaler does not wait.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
@@ -80,12 +91,17 @@ class Adam(_AdamLike):
             defaults["betas"] = tuple([beta.item() if isinstance(beta, Tensor) else beta for beta in betas])
         super().__init__(params, defaults)
 
+    @property
+    def _step_supports_amp_scaling(self) -> bool:
+        """Whether GradScaler leaves it to the step to skip itself; the step is then counted on the device."""
+        return bool(self.defaults["fused"])
+
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
         largest = {"max_exp_avg_sq": like_factories.zeros_like(param)} if group["amsgrad"] else {}
         return super().begin(param, group) | largest
 
     def update(self, group: dict[str, Any]) -> None:
-        if group["capturable"]:
+        if group["capturable"] or self.found_inf is not None:
             self._update_capturable(group)
             return
         lr, eps = numbers(group, "lr", "eps")
@@ -109,7 +125,8 @@ class Adam(_AdamLike):
             lists, maximize = self._lists(params, group["amsgrad"]), bool(group["maximize"])
             decoupled = rate is not None and group["decoupled_weight_decay"]
             decays = (1.0, decay) if decoupled else _decays(group, lr)
-            REGISTRY["counted_adam_step"](*lists, steps, lr, *betas, eps, *decays, maximize, rate, decoupled)
+            values = lr, *betas, eps, *decays, maximize, rate, decoupled, found_on(self, params[0])
+            REGISTRY["counted_adam_step"](*lists, steps, *values)
 
     def _lists(self, params: list[Any], amsgrad: bool) -> list[list[Any]]:
         """The five lists of tensors that a step takes."""

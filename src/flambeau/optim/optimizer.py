@@ -54,6 +54,8 @@ class Optimizer:
 
     has_stepped = False  # whether `step` was ever called; read by schedulers
     counts_on_device = False  # whether `step` counts in device memory with capturable, so that it can be captured
+    grad_scale: Any = None  # GradScaler sets these two during a step: see amp/grad_scaler.py
+    found_inf: Any = None  # a tensor of one number; a step for which it is not 0 is skipped
     _is_in_hooks = False  # whether a subclass's own `step` is running, between its hooks
     _not_negative: tuple[str, ...] = ()  # options that `check` requires to be numbers of 0 or more
     _zeros: tuple[str, ...] = ()  # entries of a parameter's state that `begin` makes as zeros of its shape
@@ -535,6 +537,12 @@ def rate_for(group: dict[str, Any], device: int) -> tuple[float, Any]:
     if isinstance(rate, Tensor) and rate.device.index == device:
         return 0.0, rate.reshape(()).to(float32)
     return number(rate), None
+
+
+def found_on(optimizer: Optimizer, param: Any) -> Any:
+    """An optimizer's `found_inf` on the device of a parameter, or None."""
+    found = optimizer.found_inf
+    return None if found is None else found.to(param.device, non_blocking=True)
 
 
 def check_number(group: dict[str, Any], name: str) -> None:

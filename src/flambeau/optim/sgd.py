@@ -8,7 +8,17 @@ from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
 from ..tensor import factories, like_factories
-from .optimizer import Optimizer, check_number, check_pair, number, numbers, options, rate_for, with_gradients
+from .optimizer import (
+    Optimizer,
+    check_number,
+    check_pair,
+    found_on,
+    number,
+    numbers,
+    options,
+    rate_for,
+    with_gradients,
+)
 
 
 class SGD(Optimizer):
@@ -21,7 +31,8 @@ class SGD(Optimizer):
     dampening: a gradient enters the sum times 1 - dampening.
     weight_decay: added to the gradient, times the parameter.
     nesterov: look ahead by one step (I. Sutskever et al., 2013); needs a momentum and no dampening.
-    foreach, fused: accepted for compatibility; a launch always updates many parameters.
+    foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
+        GradScaler does not wait.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
@@ -50,6 +61,11 @@ class SGD(Optimizer):
         fused: bool | None = None,
     ) -> None:
         super().__init__(params, options(locals()))
+
+    @property
+    def _step_supports_amp_scaling(self) -> bool:
+        """Whether GradScaler leaves it to the step to skip itself."""
+        return bool(self.defaults["fused"])
 
     def check(self, group: dict[str, Any]) -> None:
         super().check(group)
@@ -81,6 +97,7 @@ class SGD(Optimizer):
                 bool(group["nesterov"]),
                 bool(group["maximize"]),
                 rate,
+                found_on(self, params[0]),
             )
 
     def _begin_sum(self, param: Any) -> bool:

@@ -21,6 +21,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from .. import callers
+from ..autograd.autocast import Kept
 from ..autograd.function import Function
 from ..autograd.mode import GradMode, mode
 from ..core import thread
@@ -421,8 +422,8 @@ def parallel_apply(
 ) -> list[Any]:
     """Call each module with its input in a thread of its own; return the results in order.
 
-    A single module is called in the calling thread.  In each thread the device is the replica's; gradient mode and
-    current streams are the caller's.
+    A single module is called in the calling thread.  In each thread the device is the replica's; gradient mode,
+    autocast and current streams are the caller's.
     Host:   returns when all threads have; each waits where its module does.
     Raises: the first replica's exception, with its type, naming replica and device, after all threads have ended.
     """
@@ -472,6 +473,7 @@ class _Replica:
     """One call, with the state of the calling thread."""
 
     def __init__(self, index: int, module: Any, input: Any, kwargs: dict[str, Any], device: int | None) -> None:
+        self.autocast = Kept()
         self.index = index
         self.module = module
         self.args = tuple(input) if isinstance(input, (list, tuple)) else (input,)
@@ -489,7 +491,7 @@ class _Replica:
             thread.set_stream(stream)
         thread.set_device(self.device)
         try:
-            with GradMode(self.recording):
+            with GradMode(self.recording), self.autocast:
                 self.result = self.module(*self.args, **self.kwargs)
         except BaseException as error:  # noqa: BLE001  (carried to the thread that asked)
             self.result = WorkerException(error, f"in replica {self.index} on device cuda:{self.device}")

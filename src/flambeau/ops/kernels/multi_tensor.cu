@@ -133,11 +133,13 @@ inline void adam(const Lists<T, 5>& lists, int shift, double size, double beta1,
 
 // The same, with the number of each tensor's step in memory: two threads of a block make what follows from it.
 // rate: the learning rate in memory, instead of lr, or 0; pull: how much of it the parameter's factor loses.
+// found: a number that skips the step unless it is 0, or a null pointer.
 template <class C, class T>
 inline void adam_counted(const Lists<T, 5>& lists, const Pointers<float, MANY>& steps, int shift, double lr, double beta1,
                          double beta2, double eps, double shrink, double decay, double sign, const float* rate,
-                         double pull) {
+                         double pull, const float* found) {
     __shared__ double corrections[2];
+    if (found && *found != 0) return;
     if (rate) {
         lr = *rate;
         shrink -= lr * pull;
@@ -151,8 +153,9 @@ inline void adam_counted(const Lists<T, 5>& lists, const Pointers<float, MANY>& 
     });
 }
 
-// Add 1 to each tensor's only element.  One block.
-template <class T> inline void add_one(const Lists<T, 1>& lists) {
+// Add 1 to each tensor's only element, unless *found is not 0.  One block.
+template <class T> inline void add_one(const Lists<T, 1>& lists, const float* found) {
+    if (found && *found != 0) return;
     if (threadIdx.x < MANY && lists.of[0].at[threadIdx.x].data) *lists.of[0].at[threadIdx.x].data += 1;
 }
 
@@ -169,10 +172,11 @@ template <class C> struct Sgd {
     }
 };
 
-// rate: the learning rate in memory, instead of lr, or 0.
+// rate: the learning rate in memory, instead of lr, or 0.  found: as in adam_counted.
 template <class C, class T>
 inline void sgd(const Lists<T, 3>& lists, int shift, double lr, double momentum, double taken, double decay,
-                double nesterov, double sign, const float* rate) {
+                double nesterov, double sign, const float* rate, const float* found) {
+    if (found && *found != 0) return;
     const Sgd<C> step = {(C)(rate ? *rate : lr), (C)momentum, (C)taken, (C)decay, (C)nesterov, (C)sign};
     if (lists.of[2].at[0].data) update<3, 1, C>(lists, shift, step);
     else update<2, 1, C>(lists, shift, step);
@@ -199,6 +203,37 @@ template <class C> struct Clamped {
 
 template <class C, class T> inline void clamp(const Lists<T, 1>& lists, int shift, double low, double high) {
     update<1, 0, C>(lists, shift, Clamped<C>{(C)low, (C)high});
+}
+
+// ---- scaling of losses ----
+
+template <class C> struct Unscaled {
+    float* found;
+    C factor;
+    inline void operator()(C (&values)[1]) const {
+        if (!isfinite(values[0])) *found = 1;  // every thread writes the same value
+        values[0] *= factor;
+    }
+};
+
+// Multiply by *factor; put 1 into *found if a value is NaN or infinite.
+template <class C, class T>
+inline void unscale(const Lists<T, 1>& lists, int shift, float* found, const float* factor) {
+    update<1, 0, C>(lists, shift, Unscaled<C>{found, (C)*factor});
+}
+
+// One thread shrinks the scale where a value was not finite, or counts the calls in a row in which all were.
+inline void grow_scale(float* scale, int* count, const float* found, double growth, double backoff,
+                       long long interval) {
+    if (blockIdx.x || threadIdx.x) return;
+    if (*found != 0) {
+        *scale = (float)(*scale * backoff);
+        *count = 0;
+    } else if (++*count == interval) {
+        const float grown = (float)(*scale * growth);
+        if (isfinite(grown)) *scale = grown;
+        *count = 0;
+    }
 }
 
 // ---- norms: what each kind sums, or of what it keeps the most or least ----

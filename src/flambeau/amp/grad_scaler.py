@@ -1,0 +1,433 @@
+"""GradScaler: scales losses, so that small gradients do not become zero in float16.
+
+- The scale and its counter are tensors on the device of the first scaled loss.
+- One launch per 64 gradients of a type unscales them and notes in `found_inf`, one number per device, whether a value
+  was not finite.
+- Only `step`, `get_scale` and `state_dict` make the host wait: `step` must know whether to skip the optimizer's step.
+  An optimizer that reads `found_inf` itself (fused=True) needs no wait.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+from .. import callers
+from ..autograd.mode import GradMode
+from ..core.tensor import TensorBase
+from ..dtypes import float16, float32, int32
+from ..errors import ScalingError, shown
+from ..ops.operator import REGISTRY
+from ..optim.optimizer import Optimizer
+from ..runtime.control import is_available
+from ..tensor import factories
+
+__all__ = ["GradScaler", "OptState"]
+
+
+class OptState(Enum):
+    """What was done with the gradients of an optimizer since the last `update`."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
+def _refresh_per_optimizer_state() -> dict[str, Any]:
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
+
+
+class _MultiDeviceReplicator:
+    """A tensor and its copies on other devices, made when first asked for."""
+
+    def __init__(self, master_tensor: Any) -> None:
+        self.master = master_tensor
+        self._per_device_tensors: dict[Any, Any] = {}
+
+    def get(self, device: Any) -> Any:
+        """Return the copy on a device."""
+        found = self._per_device_tensors.get(device)
+        if found is None:
+            found = self._per_device_tensors[device] = self.master.to(device=device, non_blocking=True)
+        return found
+
+
+class GradScaler:
+    """Scales losses before `backward`, and unscales gradients before the optimizer's step.
+
+    A step whose gradients are not finite is skipped, and the scale shrinks; after many steps without it grows.
+    device: "cuda" or "cpu".
+    init_scale: the first scale.
+    growth_factor, growth_interval: the scale is multiplied by growth_factor (above 1) after so many steps in a row
+        that were not skipped.
+    backoff_factor: the scale is multiplied by it (below 1) after a step that was skipped.
+    enabled: False makes `scale` return its argument and `step` call the optimizer's step; nothing else has an effect.
+    Raises: ScalingError for factors out of range.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.SGD([weight], lr=0.5)
+        >>> scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+        >>> scaler.scale((weight * weight).sum()).backward()
+        >>> weight.grad
+        tensor([16.])
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> weight.detach(), scaler.get_scale()
+        (tensor([0.]), 4.0)
+    """
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        self._device = device
+        self._enabled = enabled
+        if device == "cuda" and enabled and not is_available():
+            callers.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
+            self._enabled = False
+        if not self._enabled:
+            return
+        if growth_factor <= 1.0:
+            raise ScalingError(
+                f"The growth factor must be > 1.0, got {growth_factor}", hint="2.0 is usual", operator="GradScaler"
+            )
+        if backoff_factor >= 1.0:
+            raise ScalingError(
+                f"The backoff factor must be < 1.0, got {backoff_factor}", hint="0.5 is usual", operator="GradScaler"
+            )
+        self._init_scale = init_scale
+        self._scale: Any = None  # made by the first `scale`, on the device of the loss
+        self._growth_factor = growth_factor
+        self._backoff_factor = backoff_factor
+        self._growth_interval = growth_interval
+        self._init_growth_tracker = 0
+        self._growth_tracker: Any = None
+        self._per_optimizer_states: defaultdict[int, dict[str, Any]] = defaultdict(_refresh_per_optimizer_state)
+
+    def _check_scale_growth_tracker(self, funcname: str) -> tuple[Any, Any]:
+        """Return the scale and its counter.  Raises ScalingError before the first `scale`."""
+        if self._scale is None:
+            raise ScalingError(
+                f"Attempted {funcname} but _scale is None.  This may indicate your script did not use "
+                "scaler.scale(loss or outputs) earlier in the iteration.",
+                hint="call scaler.scale(loss).backward() first",
+                operator=f"GradScaler.{funcname}",
+            )
+        return self._scale, self._growth_tracker
+
+    def _lazy_init_scale_growth_tracker(self, dev: Any) -> None:
+        self._scale = factories.full((), self._init_scale, dtype=float32, device=dev)
+        self._growth_tracker = factories.full((), self._init_growth_tracker, dtype=int32, device=dev)
+
+    def scale(self, outputs: Any) -> Any:
+        """Return a tensor, or nested iterables of tensors, multiplied by the scale.
+
+        Host: returns at once.
+        """
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, TensorBase):
+            return self._scaled(outputs)
+        if isinstance(outputs, (str, bytes)) or not isinstance(outputs, Iterable):
+            raise ScalingError(
+                f"outputs must be a Tensor or an iterable of Tensors, got {shown(outputs)}",
+                hint="pass the loss",
+                operator="GradScaler.scale",
+            )
+        scaled = map(self.scale, outputs)
+        return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
+
+    def _scaled(self, output: Any) -> Any:
+        if self._scale is None:
+            self._lazy_init_scale_growth_tracker(output.device)
+        return output * self._scale.to(device=output.device, non_blocking=True)
+
+    def _unscale_grads_(self, optimizer: Any, inv_scale: Any, found_inf: Any, allow_fp16: bool) -> dict[Any, Any]:
+        """Multiply an optimizer's gradients by `inv_scale`; return by device whether one was not finite."""
+        grads: dict[Any, list[Any]] = {}
+        for group in optimizer.param_groups:
+            for param in group["params"]:
+                grad = param.grad
+                if grad is None:
+                    continue
+                if grad.dtype is float16 and not allow_fp16:
+                    raise ScalingError(
+                        f"Attempting to unscale FP16 gradients: a parameter is {param.describe()}",
+                        hint="keep the parameters in float32, and let autocast cast them",
+                        operator="GradScaler.unscale_",
+                    )
+                grads.setdefault(grad.device, []).append(grad)
+        factors, found = _MultiDeviceReplicator(inv_scale), _MultiDeviceReplicator(found_inf)
+        with GradMode(False):
+            for device, tensors in grads.items():
+                REGISTRY["unscale_many"](tensors, [found.get(device)], factors.get(device))
+        return found._per_device_tensors
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divide an optimizer's gradients by the scale: before they are clipped or read.  `step` does it otherwise.
+
+        Host:   returns at once.
+        Raises: ScalingError where it was called since the last `update`, or for parameters of float16.
+        """
+        if not self._enabled:
+            return
+        scale, _ = self._check_scale_growth_tracker("unscale_")
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.UNSCALED:
+            raise ScalingError(
+                "unscale_() has already been called on this optimizer since the last update().",
+                hint="call it once for each optimizer, before step()",
+                operator="GradScaler.unscale_",
+            )
+        if state["stage"] is OptState.STEPPED:
+            raise ScalingError(
+                "unscale_() is being called after step().",
+                hint="call unscale_(), step() and update() in this order",
+                operator="GradScaler.unscale_",
+            )
+        with GradMode(False):
+            inv_scale = scale.reciprocal()
+            found_inf = factories.full((), 0.0, dtype=float32, device=scale.device)
+        state["found_inf_per_device"] = self._unscale_grads_(optimizer, inv_scale, found_inf, False)
+        state["stage"] = OptState.UNSCALED
+
+    def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        if any([found.item() for found in optimizer_state["found_inf_per_device"].values()]):
+            return None
+        return optimizer.step(*args, **kwargs)
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """Unscale an optimizer's gradients unless `unscale_` did, and call its step unless one is not finite.
+
+        Returns what the optimizer's step returns, None if it is skipped.  Further arguments go to the optimizer's step.
+        Host:   waits, except for optimizers with fused=True.
+        Raises: ScalingError for a closure, a second step since the last `update`, or without gradients.
+        """
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise ScalingError(
+                "Closure use is not currently supported if GradScaler is enabled.",
+                hint="call scaler.scale(loss).backward() before scaler.step(optimizer)",
+                operator="GradScaler.step",
+            )
+        self._check_scale_growth_tracker("step")
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.STEPPED:
+            raise ScalingError(
+                "step() has already been called since the last update().",
+                hint="call scaler.update() once after the steps of an iteration",
+                operator="GradScaler.step",
+            )
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            return self._step_by_itself(optimizer, state, args, kwargs)
+        if state["stage"] is OptState.READY:
+            self.unscale_(optimizer)
+        if not state["found_inf_per_device"]:
+            raise ScalingError(
+                "No inf checks were recorded for this optimizer: none of its parameters has a gradient.",
+                hint="call scaler.scale(loss).backward() first, and give the optimizer the model's parameters",
+                operator="GradScaler.step",
+            )
+        result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
+        state["stage"] = OptState.STEPPED
+        return result
+
+    def _step_by_itself(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """Call the step of an optimizer that unscales and skips by itself: it finds `grad_scale` and `found_inf`."""
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            callers.warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer: let the "
+                "optimizer use its attributes grad_scale and found_inf.",
+                FutureWarning,
+            )
+            result = optimizer.step(*args, **kwargs, grad_scaler=self)
+            state["stage"] = OptState.STEPPED
+            return result
+        scale, own = self._get_scale_async(), getattr(optimizer, "grad_scale", None)
+        if state["stage"] is OptState.READY:
+            own = scale if own is None else scale * own
+        if isinstance(optimizer, Optimizer):
+            self._unscale_by(own, optimizer, state)
+            own = None
+        elif state["stage"] is OptState.READY:
+            self._check_inf_per_device(optimizer)
+        founds = [each.to(scale.device, non_blocking=True) for each in state["found_inf_per_device"].values()]
+        optimizer.grad_scale, optimizer.found_inf = own, sum(founds[1:], founds[0]) if founds else None
+        try:
+            result = optimizer.step(*args, **kwargs)
+        finally:
+            del optimizer.grad_scale, optimizer.found_inf
+        state["stage"] = OptState.STEPPED
+        return result
+
+    def _unscale_by(self, scale: Any, optimizer: Any, state: dict[str, Any]) -> None:
+        """Divide the gradients of a fused optimizer of flambeau, whose kernels only skip, in the pass that checks."""
+        if scale is None:
+            return
+        with GradMode(False):
+            inv_scale = scale.reciprocal()
+            found_inf = factories.full((), 0.0, dtype=float32, device=scale.device)
+        found = self._unscale_grads_(optimizer, inv_scale, found_inf, True)
+        if state["stage"] is OptState.READY:
+            state["found_inf_per_device"] = found
+
+    def update(self, new_scale: Any = None) -> None:
+        """Shrink the scale if a step was skipped, or count this iteration towards its growth.
+
+        Call it once per iteration, after the steps.  new_scale: a float or a tensor of one number to set instead.
+        Host:   returns at once.
+        Raises: ScalingError if no optimizer's gradients were checked since the last `update`.
+        """
+        if not self._enabled:
+            return
+        scale, tracker = self._check_scale_growth_tracker("update")
+        if new_scale is not None:
+            self._set_scale(scale, new_scale)
+        else:
+            founds = [
+                found.to(device=scale.device, non_blocking=True)
+                for state in self._per_optimizer_states.values()
+                for found in state["found_inf_per_device"].values()
+            ]
+            if not founds:
+                raise ScalingError(
+                    "No inf checks were recorded prior to update.",
+                    hint="call scaler.step(optimizer) or scaler.unscale_(optimizer) first",
+                    operator="GradScaler.update",
+                )
+            total = founds[0]
+            for found in founds[1:]:
+                total = total + found
+            factors = self._growth_factor, self._backoff_factor, self._growth_interval
+            REGISTRY["update_scale"]([scale], [tracker], total, *factors)
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+
+    def _set_scale(self, scale: Any, new_scale: Any) -> None:
+        if isinstance(new_scale, (int, float)):
+            scale.fill_(new_scale)
+            return
+        is_number = isinstance(new_scale, TensorBase) and new_scale.numel() == 1 and not new_scale.requires_grad
+        if not is_number or new_scale.device.type != self._device:
+            raise ScalingError(
+                "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
+                f"requires_grad=False, on {self._device}; got {shown(new_scale)}",
+                hint="pass a float",
+                operator="GradScaler.update",
+            )
+        scale.copy_(new_scale.reshape(()))
+
+    def _get_scale_async(self) -> Any:
+        return self._scale
+
+    def get_scale(self) -> float:
+        """Return the scale, or 1.0 if scaling is disabled.
+
+        Host: waits.
+        """
+        if not self._enabled:
+            return 1.0
+        return self._init_scale if self._scale is None else float(self._scale.item())
+
+    def get_growth_factor(self) -> float:
+        """Return the factor by which the scale grows."""
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Set the factor by which the scale grows."""
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        """Return the factor by which the scale shrinks."""
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Set the factor by which the scale shrinks."""
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        """Return after how many steps in a row without a skipped one the scale grows."""
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Set after how many steps in a row without a skipped one the scale grows."""
+        self._growth_interval = new_interval
+
+    def _get_growth_tracker(self) -> int:
+        if not self._enabled:
+            return 0
+        return self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker.item())
+
+    def is_enabled(self) -> bool:
+        """Return whether losses are scaled."""
+        return self._enabled
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state as a dict of numbers, which is empty if scaling is disabled.  Call it after `update`.
+
+        Host: waits.
+        """
+        if not self._enabled:
+            return {}
+        return {
+            "scale": self.get_scale(),
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._get_growth_tracker(),
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load a state_dict; nothing happens if scaling is disabled.  Raises ScalingError for an empty one."""
+        if not self._enabled:
+            return
+        if len(state_dict) == 0:
+            raise ScalingError(
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.",
+                hint="make the scaler with enabled=False, or load the state of an enabled one",
+                operator="GradScaler.load_state_dict",
+            )
+        scale, tracker = state_dict["scale"], state_dict["_growth_tracker"]
+        factors = state_dict["growth_factor"], state_dict["backoff_factor"], state_dict["growth_interval"]
+        self._init_scale, self._init_growth_tracker = scale, tracker
+        self._growth_factor, self._backoff_factor, self._growth_interval = factors
+        if self._scale is not None:
+            self._scale.fill_(scale)
+            self._growth_tracker.fill_(tracker)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        if self._enabled:
+            if self._per_optimizer_states:
+                raise ScalingError(
+                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after "
+                    "scaler.update().",
+                    hint="call update() first",
+                    operator="GradScaler",
+                )
+            state |= {"_init_scale": self.get_scale(), "_init_growth_tracker": self._get_growth_tracker()}
+            state |= {"_scale": None, "_growth_tracker": None}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def _check_inf_per_device(self, optimizer: Any) -> dict[Any, Any]:
+        """Note by device whether a gradient is not finite, without unscaling."""
+        scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")
+        one, found_inf = (factories.full((), value, dtype=float32, device=scale.device) for value in (1.0, 0.0))
+        found = self._unscale_grads_(optimizer, one, found_inf, True)
+        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
+        return found
+
+    def _found_inf_per_device(self, optimizer: Any) -> dict[Any, Any]:
+        found: dict[Any, Any] = self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
+        return found
