@@ -1,4 +1,4 @@
-"""The example learns, and learns the same on every machine."""
+"""The examples learn, and learn the same on every machine."""
 
 import importlib.util
 from pathlib import Path
@@ -7,15 +7,19 @@ import pytest
 
 from flambeau.testing import machine
 
-PATH = Path(__file__).parents[1] / "examples" / "digits.py"
+FOLDER = Path(__file__).parents[1] / "examples"
+
+
+def loaded(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def digits():
-    spec = importlib.util.spec_from_file_location("digits", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded("digits")
 
 
 FEW = ["--epochs", "2", "--batch-size", "128"]
@@ -63,3 +67,52 @@ def test_no_schedule_changes_a_bit(digits):
 def test_nothing_races(digits):
     with machine(devices=2, races="error"):
         digits.main(["--epochs", "1", "--batch-size", "256"])
+
+
+SMALL = {
+    "char_gpt": ["--context", "8", "--width", "16", "--layers", "1", "--characters", "4"],
+    "word_lstm": ["--length", "4", "--width", "8", "--test-words", "20"],
+    "digits_vae": ["--latent", "2"],
+    "digits_vit": ["--width", "8", "--layers", "1"],
+    "digits_gan": [],
+}
+
+
+@pytest.fixture
+def example(request, monkeypatch):
+    """`example(*options)` trains a small network of the example for four steps, and returns its losses."""
+    monkeypatch.syspath_prepend(str(FOLDER))  # for what they share
+    main = loaded(request.param).main
+    return lambda *options: main(["--steps", "4", "--batch-size", "4", *SMALL[request.param], *map(str, options)])
+
+
+examples = pytest.mark.parametrize("example", SMALL, indirect=True)
+
+
+@pytest.mark.slow
+@examples
+def test_a_resumed_training_goes_on_as_if_it_had_not_stopped(example, tmp_path):
+    saved, plot = tmp_path / "saved.pt", tmp_path / "losses.svg"
+    whole = example("--device", "cpu")
+    begun = example("--device", "cpu", "--steps", "2", "--save", saved)
+    resumed = example("--device", "cpu", "--resume", saved, "--plot", plot)
+    assert len(whole) == 4 and begun == whole[:2] and resumed == whole
+    assert "</svg>" in plot.read_text()
+
+
+@pytest.mark.slow
+@examples
+def test_training_on_a_virtual_gpu_races_with_nothing(example, capsys):
+    with machine(devices=1, races="error"):
+        losses = example("--device", "cuda")
+    assert len(losses) == 4 and all(0 < loss < 100 for loss in losses)
+    assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.full
+@pytest.mark.slow
+def test_the_vision_transformer_learns(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    losses = loaded("digits_vit").main(["--device", "cpu", "--steps", "200"])
+    assert losses[0] > 2.0 and losses[-1] < 1.6
+    assert float(capsys.readouterr().out.split()[-1]) > 0.6

@@ -1,0 +1,113 @@
+"""Programs written for PyTorch run unchanged, and their losses are those that PyTorch gives.
+
+The programs of this folder import torch and know nothing of flambeau.  losses.json has what PyTorch printed; record.py
+writes it.  On virtual GPUs, programs whose losses depend on the device are compared with PyTorch's on a GPU, if there
+are any in the file.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import flambeau
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+COUNT = 20
+LOSSES = json.loads((HERE / "losses.json").read_text())
+# Programs that draw random numbers on the device (dropout, noise, actions), or that split a batch among GPUs.
+DEVICE_DEPENDENT = {
+    *("actor_critic", "bert", "cifar_efficientnet", "cifar_mobilenet", "cifar_resnet", "cifar_vgg", "dcgan"),
+    *("diffusion", "graph_attention", "graph_convolution", "mnist_cnn", "nano_gpt", "reinforce", "seq2seq_attention"),
+    *("speech_ctc", "tcn", "text_cnn", "vae", "vit", "vit_kin", "wgan_gp", "word_lstm", "word_transformer"),
+}
+QUICK = ("clip", "diffusion", "dqn", "forward_forward", "pinn", "super_resolution", "text_cnn", "wgan_gp", "word2vec")
+# Programs that run: all but those that need a name which is not there yet.
+RUNNING = [name for name in LOSSES if name != "tcn" or hasattr(flambeau.nn.utils, "weight_norm")]
+
+
+def reports(names, device, dtype, gpus):
+    """Run programs with flambeau in a new process and return their reports."""
+    command = [sys.executable, "-m", "flambeau", "run", "--gpus", gpus, "--as-torch", "-m", "tests.programs.run"]
+    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [*command, "--device", device, "--dtype", dtype, *names],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def difference(report, expected, limit):
+    """What is wrong with a report, or None.  `limit(index)` is the largest relative difference of that loss."""
+    if "error" in report:
+        return report["error"]
+    ours = report["losses"]
+    if len(ours) != COUNT or not all(map(math.isfinite, ours)):
+        return f"losses are {ours}"
+    for index, theirs in enumerate(expected):
+        if not abs(ours[index] - theirs) <= limit(index) * abs(theirs):
+            return f"loss {index} is {ours[index]!r}, PyTorch has {theirs!r}"
+    return None
+
+
+def differences(names, device, dtype, gpus="virtual:2"):
+    """Run programs, and return what is wrong with each one that does not give PyTorch's losses."""
+    made = reports(names, device, dtype, gpus)
+    assert sorted(made) == sorted(names)
+    found = {name: difference(made[name], *expectation(name, device, dtype)) for name in names}
+    return {name: text for name, text in found.items() if text}
+
+
+def expectation(name, device, dtype):
+    """PyTorch's losses, none where they are not known, and the function that limits the differences from them."""
+    kinds = LOSSES[name]
+    recorded = kinds.get(f"{device} {dtype}") or (None if name in DEVICE_DEPENDENT else kinds[f"cpu {dtype}"])
+    if recorded is None:
+        return [], None
+    if dtype == "float64":
+        return recorded["losses"], lambda index: 1e-8
+
+    def limit(index):
+        """1e-5 for the first loss; for a later one three times the spread of PyTorch's own runs up to it."""
+        return max(1e-5, 3 * max(recorded["spread"][: index + 1]))
+
+    return recorded["losses"], limit
+
+
+def test_every_program_has_its_losses():
+    programs = {path.stem for path in HERE.glob("*.py")} - {"run", "record", "test_programs"}
+    assert programs == set(LOSSES) and {*DEVICE_DEPENDENT, *QUICK} <= programs
+    for name, kinds in LOSSES.items():
+        for kind, recorded in kinds.items():
+            assert len(recorded["losses"]) == COUNT and all(map(math.isfinite, recorded["losses"])), (name, kind)
+
+
+@pytest.mark.slow
+def test_losses_on_the_cpu_are_those_of_pytorch(sample):
+    assert differences(sample(RUNNING, 6), "cpu", "float64") == {}
+
+
+@pytest.mark.full
+@pytest.mark.slow
+def test_losses_in_float32_are_those_of_pytorch():
+    assert differences(RUNNING, "cpu", "float32") == {}
+
+
+@pytest.mark.slow
+def test_losses_on_virtual_gpus_are_those_of_pytorch_and_nothing_races(sample):
+    assert differences(sample(QUICK, 3), "cuda", "float64", gpus="virtual:2,races=error") == {}
+
+
+@pytest.mark.full
+@pytest.mark.slow
+def test_losses_of_all_programs_on_virtual_gpus_are_those_of_pytorch():
+    assert differences(RUNNING, "cuda", "float64") == {}
