@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .core import thread
+from .core.call_errors import former_machine
 from .core.operator import Operator
 from .core.parameters import VALUE_ANNOTATIONS, Parameter
-from .core.storage import former_machine
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device
 from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, name_error, shown
@@ -60,7 +60,7 @@ def _or_none(takes: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 MAKE = "torch.tensor(...) makes a Tensor of numbers"
-ACCEPTED = {  # by annotation (see core/operator.py); other annotations accept any value
+ACCEPTED = {  # by annotation (see core/parameters.py); other annotations accept any value
     "Operand": Accepted("a Tensor", _is_tensor, MAKE),
     "Operand | None": Accepted("a Tensor or None", _or_none(_is_tensor), MAKE),
     "Operands": Accepted("a list or tuple of Tensors", _are_tensors, "as in {}([a, b])"),
@@ -123,7 +123,7 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
     machine = thread.machine()
     for _, tensor in tensors:
         if tensor._layout.device.index >= 0 and tensor._layout.device.machine is not machine:
-            raise former_machine(operator.called, tensor._storage)
+            raise former_machine(operator.called, tensor._storage, machine)
     if len(devices) <= 1:
         return next(iter(devices), CPU), []
     on_gpu = [device for device in devices if device.index >= 0]

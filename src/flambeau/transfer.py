@@ -11,6 +11,7 @@ from typing import Any
 from . import strides as st
 from .core import record, thread
 from .core.call import assign, call_two
+from .core.inplace import check_inplace
 from .core.layout import Layout, layout_of
 from .core.native import whole
 from .core.queue import hooks
@@ -163,7 +164,7 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     before_write("copy_", target)
     is_recorded = record.wants_grad(ASSIGN, [target, source])
     if is_recorded or target._base is not None:
-        record.check_inplace("copy_", target, is_recorded)
+        check_inplace("copy_", target, is_recorded)
     check_own_overlap("copy_", target)
     needs_node = is_recorded and target.dtype.is_floating_point
     node = record.node_for_inplace(ASSIGN, [target, source], target) if needs_node else None

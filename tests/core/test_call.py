@@ -14,8 +14,8 @@ import pytest
 import flambeau as torch
 from flambeau import callers
 from flambeau.core import thread
+from flambeau.core.binding import bind
 from flambeau.core.call import Delegation, RunBody
-from flambeau.core.operator import bind
 from flambeau.core.plan import Launch, Plan
 from flambeau.core.storage import placeholder
 from flambeau.core.tensor import new_tensor

@@ -6,10 +6,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ..core.operator import FACT, OUT, VALUE, Need
-from ..core.record import AccumulateGrad, OperatorNode, Saved, freed
+from ..core.binding import Need
+from ..core.call_errors import freed
+from ..core.operator import FACT, OUT, VALUE
+from ..core.record import AccumulateGrad, OperatorNode, Saved
 from ..errors import ArgumentTypeError, shown
-from .node_hooks import RemovableHandle, add, hooks_of
+from .node_hooks import RemovableHandle, add, hooks_of, pack
 
 CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # operands without a gradient
 SAVED, RAW = "_saved_", "_raw_saved_"  # prefixes of attributes; PyTorch's name of the value follows
@@ -139,7 +141,7 @@ class SavedTensor:
         """
         if self._node.released:
             raise freed(self._node.name)
-        self._saved.pack(pack_hook, unpack_hook)
+        pack(self._saved, pack_hook, unpack_hook)
 
 
 def _saved_names(node: OperatorNode) -> dict[str, int]:

@@ -17,14 +17,16 @@ from typing import Any
 from .. import host
 from .. import strides as st
 from ..dtypes import dtype
-from ..errors import ArgumentTypeError, AutogradError, FlambeauError, ShapeError, shown
+from ..errors import FlambeauError, shown
 from ..memory_formats import memory_format
-from . import record, tensor, thread
+from . import call_errors, record, tensor, thread
+from .binding import Caller, bind, bind_two, make_calls_by
+from .inplace import check_inplace
 from .layout import WIDEST_ACCESS, layout_of
 from .native import enter_critical, leave_critical
-from .operator import COMPOSITE, REGISTRY, VIEW, Caller, Operator, bind, bind_two, make_calls_by
+from .operator import COMPOSITE, REGISTRY, VIEW, Operator
 from .plan import Plan
-from .storage import NO_PLACE, former_machine
+from .storage import NO_PLACE
 from .tensor import TensorBase, before_write, in_graph
 from .thread import Thread
 
@@ -468,7 +470,7 @@ def _view(operator: Operator, bound: list[Any]) -> Any:
     operand: TensorBase = source
     device = operand._layout.device
     if device.index >= 0 and device.machine is not thread.machine():
-        raise former_machine(operator.called, operand._storage)
+        raise call_errors.former_machine(operator.called, operand._storage, thread.machine())
     shape, strides, step = operator.body(*bound)
     result = view_of(
         operand, operand._layout.dtype, st.Size(_ints(shape)), _ints(strides), operand._offset + as_int(step)
@@ -502,9 +504,9 @@ def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         before_write(operator.called, target)
     if now.grad_enabled:
         for target in written:
-            record.check_inplace(operator.called, target, False)
+            check_inplace(operator.called, target, False)
         if _joins(operator, bound):
-            raise AutogradError("has no derivative", hint="call it under torch.no_grad()", operator=operator.called)
+            raise call_errors.never_differentiable(operator)
     key = _key(operator, bound)
     result = _entry(operator, bound, key, None).run(bound, None)
     for target in written:
@@ -515,35 +517,21 @@ def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
 def _call_out(now: Thread, operator: Operator, bound: list[Any], out: Any) -> Any:
     """Run a call with out=.  Raises: ArgumentTypeError, AutogradError, and the errors of the call."""
     if not operator.takes_out:
-        raise ArgumentTypeError(
-            f"got an unexpected keyword argument 'out': {shown(out)}", hint=operator.usage(), operator=operator.called
-        )
+        raise call_errors.no_out(operator, out)
     targets = list(out) if isinstance(out, (tuple, list)) else [out]
     recorded = operator.differentiable and (operator.kind is COMPOSITE or operator.backward is not None)
     joins = now.grad_enabled and recorded and _joins(operator, bound)
     for target in targets:
-        _check_out(operator, target, joins or now.grad_enabled and isinstance(target, TensorBase) and in_graph(target))
+        if not isinstance(target, TensorBase):
+            raise call_errors.out_is_no_tensor(operator, target)
+        if joins or now.grad_enabled and in_graph(target):
+            raise call_errors.out_in_graph(operator, target)
     if isinstance(out, TensorBase) and out._layout.numel and operator.kind is not COMPOSITE:
         before_write(operator.called, out)
         write(operator, bound, out)
         out._storage.version += 1
         return out
     return _lowering.write_out(operator, bound, out, _run(now, operator, bound))
-
-
-def _check_out(operator: Operator, out: Any, joins: bool) -> None:
-    """Raise ArgumentTypeError if out= is no tensor, AutogradError if the call would take part in a graph."""
-    if not isinstance(out, TensorBase):
-        raise ArgumentTypeError(
-            f"out must be a Tensor, got {shown(out)}", hint="leave it out", operator=operator.called
-        )
-    if joins:
-        raise AutogradError(
-            "functions with out=... arguments don't support automatic differentiation, and one of "
-            f"the operands, or out ({out.describe()}), requires grad",
-            hint="call it under torch.no_grad(), or without out=",
-            operator=operator.called,
-        )
 
 
 def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
@@ -556,8 +544,8 @@ def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         return now.lowering.inline(operator, bound, target)
     needs_node = now.grad_enabled and _joins(operator, bound)
     before_write(operator.called, target)
-    if needs_node or target._base is not None:
-        record.check_inplace(operator.called, target, needs_node)
+    if now.grad_enabled and (needs_node or target._base is not None and in_graph(target)):
+        check_inplace(operator.called, target, needs_node)
     if needs_node and target._layout.is_floating:
         return _inplace_recorded(operator, bound, target)
     write(operator, bound, target)
@@ -582,29 +570,15 @@ def write(operator: Operator, bound: list[Any], target: TensorBase) -> None:
         if isinstance(value, TensorBase):
             operand = value
             if operand._storage is target._storage:
-                if operand is target or _is_same(operand, target):
+                if operand._offset == target._offset and operand._layout is target._layout:
                     key.append(index)
-                else:
-                    _check_apart(operator, operand, target)
+                elif tensor.overlap_of(operand, target) == "partial":
+                    raise call_errors.partial_overlap(operator, operand, target)
     entry = _entry(operator, bound, key, target)
     if isinstance(entry, MovedScalars):
         write(operator, _with_moved(entry, bound), target)
         return
     entry.run(bound, target)
-
-
-def _is_same(one: TensorBase, other: TensorBase) -> bool:
-    return one._offset == other._offset and one._layout is other._layout
-
-
-def _check_apart(operator: Operator, operand: TensorBase, target: TensorBase) -> None:
-    """Raise ShapeError if an operand partly overlaps the tensor that is written."""
-    if tensor.overlap_of(operand, target) == "partial":
-        raise ShapeError(
-            f"the written-to tensor {target.describe()} partly overlaps an input, {operand.describe()}",
-            hint="clone() the input before writing",
-            operator=operator.called,
-        )
 
 
 def assign(target: TensorBase, source: TensorBase) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 from .. import dtypes
 from ..dtypes import dtype
-from ..errors import ArgumentTypeError, FlambeauError, name_error, shown
+from ..errors import FlambeauError, name_error
 from ..runtime import device
 from ..runtime.device import CPU_INDEX
 from . import call as calls
-from . import thread
+from . import call_errors, thread
 from .operator import REGISTRY
 from .tensor import TensorBase, empty_tensor
 
@@ -50,16 +50,11 @@ def sizes(values: Sequence[Any], name: str) -> tuple[int, ...]:
         values = values[0]
     for size in values:
         if type(size) is not int:
-            return _converted(values, name)
+            try:
+                return tuple([index(size) for size in values])
+            except TypeError as error:
+                raise call_errors.not_sizes(name, values) from error
     return values if type(values) is tuple else tuple(values)
-
-
-def _converted(values: Sequence[Any], name: str) -> tuple[int, ...]:
-    try:
-        return tuple([index(size) for size in values])
-    except TypeError as error:
-        described = ", ".join([shown(size) for size in values])
-        raise ArgumentTypeError(f"expected ints, got ({described})", hint="as in (2, 3)", operator=name) from error
 
 
 class Explainer:

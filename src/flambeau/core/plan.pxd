@@ -4,7 +4,7 @@ from .queue cimport Queue
 from . cimport storage, tensor, thread
 from .layout cimport Layout
 from .native cimport copied, enter_critical, is_unshared, leave_critical, put_address
-from .operator cimport Number
+
 from .storage cimport Storage
 from .tensor cimport TensorBase
 from .thread cimport Device

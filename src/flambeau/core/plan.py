@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import Struct
 from struct import error as StructError
-from typing import Any, NoReturn
+from typing import Any
 
 from .. import host
-from ..errors import FlambeauError, OutOfMemoryError, ValueRangeError, reference_failed, shown
 from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
 from ..library_operation import LibraryOperation, unpack_addresses
-from . import storage, tensor, thread
+from . import call_errors, storage, tensor, thread
 from .layout import Layout
 from .native import copied, enter_critical, is_unshared, leave_critical, put_address
 from .operator import Number
@@ -141,7 +140,7 @@ class Launch(Step):
                 value = conversion(value)
             struct.pack_into(buffer, place, value)
         except (StructError, OverflowError) as error:
-            raise self._overflow(at, passed) from error
+            raise call_errors.overflow(self.called, _scalar_at(self.kernel, at)[0], passed) from error
 
     def travelled(self, at: int, number: Number, passed: Any) -> Any:
         """Return a number as the kernel receives it.  Raises ValueRangeError if it does not fit its parameter."""
@@ -149,14 +148,6 @@ class Launch(Step):
         buffer = bytearray(struct.size)
         self._put_number(buffer, 0, at, struct, number, passed)
         return struct.unpack(buffer)[0]
-
-    def _overflow(self, at: int, value: Any) -> ValueRangeError:
-        kind, _ = _scalar_at(self.kernel, at)
-        return ValueRangeError(
-            f"value cannot be converted to type {kind} without overflow: {shown(value)}",
-            hint="integers travel in 64 bits, floating point numbers end at about 1.8e308: use float('inf')",
-            operator=self.called,
-        )
 
     def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
         """Return the memory that a call accesses: see Kernel.bind."""
@@ -245,7 +236,7 @@ class HostCall:
                 return self._run_by_address(used, drawn)
             return thread.quietly(self.function, _gathered(self.arguments, used, drawn, self.step))
         except Exception as error:  # noqa: BLE001  (it is raised, translated)
-            _raise_failed(error)
+            call_errors.raise_failed(thread.here().operator, error)
 
     def _run_by_address(self, used: list[Any], drawn: Any) -> Any:
         accesses = self.step.accesses(used, drawn)
@@ -444,7 +435,7 @@ class Plan:
         try:
             array = thread.quietly(call.function, values)
         except Exception as error:  # noqa: BLE001  (it is raised, translated)
-            _raise_failed(error)
+            call_errors.raise_failed(thread.here().operator, error)
         if (
             type(array) is not host.np.ndarray
             or array.dtype is not layout.plain
@@ -459,17 +450,6 @@ class Plan:
         """Return the state, the seed and the first counter of every draw (see Generator.reserve)."""
         own = thread.machine().cpu_generator if self.is_on_host else self.device.generator
         return [number for count, source in self.draws for number in (own if source is None else source).reserve(count)]
-
-
-def _raise_failed(error: Exception) -> NoReturn:
-    """Raise an error for an exception of a host function: its own FlambeauError, OutOfMemoryError or InternalError."""
-    public = thread.here().operator
-    called = "" if public is None else public.called
-    if isinstance(error, FlambeauError):
-        raise error
-    if isinstance(error, MemoryError):
-        raise OutOfMemoryError(f"CPU out of memory: {error}", hint="split the call", operator=called) from error
-    raise reference_failed(called, "", error) from error
 
 
 def _own(array: Any, layout: Layout) -> Any:

@@ -10,10 +10,9 @@ from .. import host
 from .. import memory_formats as formats
 from .. import strides as st
 from ..dtypes import dtype
-from ..errors import AutogradError, OutOfMemoryError, ShapeError, ValueRangeError
 from ..kernel import Access
 from ..strides import Size
-from . import storage, thread
+from . import call_errors, storage, thread
 from .layout import WIDEST_ACCESS, Layout, dense_layout, known_dense, layout_of
 from .native import blank
 from .queue import hooks
@@ -21,8 +20,6 @@ from .storage import Storage
 from .thread import Device
 
 MAX_NBYTES = 1 << 60
-MAX_OVERLAP_WORK = 10_000  # NumPy's limit of work to find out whether two views share a byte
-SOMEWHERE = 1 << 20  # a made-up address for arrays that are compared and never read
 _watchers: list[Callable[[Any], None]] = []  # called before writes in place
 # how a view was made, which decides whether it may be written where gradients are recorded
 ORDINARY, FROM_FUNCTION, ONE_OF_SEVERAL, IN_NO_GRAD, IN_INFERENCE = range(5)
@@ -166,11 +163,7 @@ def before_write(called: str, tensor: TensorBase) -> None:
         for watcher in tuple(_watchers):
             watcher(tensor)
     if tensor._storage.version < 0 and not thread.here().inference:
-        raise AutogradError(
-            f"Inplace update to inference tensor outside InferenceMode is not allowed: {tensor.describe()}",
-            hint="write a clone(), or write it inside torch.inference_mode()",
-            operator=called,
-        )
+        raise call_errors.inference_write(called, tensor)
 
 
 def address_of(tensor: TensorBase) -> int:
@@ -254,22 +247,14 @@ def _checked_layout(device: Device, shape: Sequence[int], dtype: dtype, name: st
     size = checked_size(shape, name)
     nbytes = prod(size) * dtype.itemsize
     if nbytes >= MAX_NBYTES:
-        raise OutOfMemoryError(
-            f"{dtype.name}{list(size)} needs {nbytes} bytes, more than 1EB memory",
-            hint="no device holds that: check how the size was computed",
-            operator=name,
-        )
+        raise call_errors.too_many_bytes(name, dtype, size, nbytes)
     return dense_layout(device, dtype, size)
 
 
 def checked_size(shape: Sequence[int], name: str) -> Size:
     """Return a shape as a Size.  Raises ValueRangeError for a negative dimension."""
-    if any(size < 0 for size in shape):
-        raise ValueRangeError(
-            f"trying to create a tensor with negative dimension: {list(shape)}",
-            hint="sizes are 0 or more",
-            operator=name,
-        )
+    if any([size < 0 for size in shape]):
+        raise call_errors.negative_size(name, shape)
     return Size(shape)
 
 
@@ -294,36 +279,18 @@ def overlap_of(a: TensorBase, b: TensorBase) -> str:
     is_aligned_alike = a._offset == b._offset and one.strides == other.strides
     if is_aligned_alike and one.shape == other.shape and one.dtype is other.dtype:
         return "same"
-    first, second = sorted((a, b), key=_start)
-    end = _start(first) + st.extent(first._layout.shape, first._layout.strides) * first._layout.itemsize
-    if _start(second) >= end:
+    start, next_start = a._offset * one.itemsize, b._offset * other.itemsize
+    end = start + st.extent(one.shape, one.strides) * one.itemsize
+    if next_start >= end or start >= next_start + st.extent(other.shape, other.strides) * other.itemsize:
         return "none"
-    return "partial" if one.compact and other.compact or _share_bytes(a, b) else "none"
-
-
-def _share_bytes(a: TensorBase, b: TensorBase) -> bool:
-    """Return whether views with gaps, whose ranges overlap, share a byte; True if that is too hard to compute."""
-    arrays = [
-        host.array_at(SOMEWHERE + _start(tensor), tensor._layout.dtype, tensor._layout.shape, tensor._layout.strides)
-        for tensor in (a, b)
-    ]
-    try:
-        return bool(host.np.shares_memory(*arrays, max_work=MAX_OVERLAP_WORK))
-    except host.np.exceptions.TooHardError:
-        return True
+    if one.compact and other.compact:
+        return "partial"
+    first = start, one.dtype, one.shape, one.strides
+    return "partial" if host.share_bytes(first, (next_start, other.dtype, other.shape, other.strides)) else "none"
 
 
 def check_own_overlap(called: str, target: TensorBase) -> None:
     """Raise ShapeError if elements of the tensor to write share memory with each other."""
     layout = target._layout
     if not layout.compact and st.overlaps_itself(layout.shape, layout.strides):
-        raise ShapeError(
-            f"more than one element of the written-to tensor {target.describe()} refers to a single memory location "
-            f"(strides {list(layout.strides)})",
-            hint="clone() the tensor before writing it",
-            operator=called,
-        )
-
-
-def _start(tensor: TensorBase) -> int:
-    return tensor._offset * tensor._layout.itemsize
+        raise call_errors.overlaps_itself(called, target)
