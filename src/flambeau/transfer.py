@@ -15,10 +15,11 @@ from .core.inplace import check_inplace
 from .core.layout import Layout, layout_of
 from .core.native import whole
 from .core.queue import hooks
-from .core.tensor import TensorBase, alias_of, before_write, check_own_overlap, empty_tensor, new_tensor, overlap_of
+from .core.tensor import TensorBase, alias_of, before_write, empty_tensor, new_tensor
 from .dtypes import dtype
 from .errors import ShapeError
 from .memory_formats import lies_in, preserve_format, suggested
+from .operands import check_own_overlap, overlap_of
 from .ops.operator import COMPOSITE, REGISTRY, Operand, Operator
 from .runtime.copy import copy_bytes, route_of
 

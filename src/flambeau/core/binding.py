@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import from_type
@@ -75,30 +74,7 @@ def make_calls_by(caller: Caller) -> None:
 class OperatorBase:
     """What a call reads of its operator.  `Operator` sets and documents the attributes."""
 
-    name: str
-    called: str
-    body: Callable[..., Any]
-    kind: str
-    tensor_indexes: tuple[int, ...]
-    travels: tuple[bool, ...]
-    node_name: str
-    setting: Setting | None
-    mutates: tuple[str, ...]
-    gives_views: bool
-    differentiable: bool
-    takes_out: bool
-    quick: Callable[[list[Any]], Any] | None
     derivative_call: OperatorBase | None
-    is_derivative: bool
-    backward: Callable[..., Any] | None
-    backward_needs: tuple[str, ...]
-    saves: tuple[Need, ...]
-    index_of: dict[str, int]
-    defaults: list[Any]
-    positional: int
-    needed: int
-    signatures: dict[tuple[Any, ...], Signature]
-    last_signature: Signature | None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return _caller.call(self, args, kwargs)
@@ -117,24 +93,24 @@ class OperatorBase:
         raise AssertionError("subclasses implement it")
 
 
-def bind(operator: OperatorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def bind(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return every parameter's value in order.  Raises ArgumentTypeError where a Python call would raise TypeError."""
     if kwargs or not operator.needed <= len(args) <= operator.positional:
         return _bind_named(operator, args, kwargs)
-    bound = operator.defaults[:]
+    bound: list[Any] = operator.defaults[:]
     for index, value in enumerate(args):
         bound[index] = value
     return bound
 
 
-def bind_two(operator: OperatorBase, first: Any, second: Any) -> list[Any]:
+def bind_two(operator: Any, first: Any, second: Any) -> list[Any]:
     """As `bind`, for an operator that needs at most two arguments."""
-    bound = operator.defaults[:]
+    bound: list[Any] = operator.defaults[:]
     bound[0], bound[1] = first, second
     return bound
 
 
-def _bind_named(operator: OperatorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def _bind_named(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     signature = operator.last_signature
     if signature is None or not _is_like(signature, len(args), kwargs):
         form = (len(args), *kwargs)
@@ -142,7 +118,7 @@ def _bind_named(operator: OperatorBase, args: tuple[Any, ...], kwargs: dict[str,
         if signature is None:
             signature = operator.signatures[form] = operator.signature_of(args, kwargs)
         operator.last_signature = signature
-    bound = operator.defaults[:]
+    bound: list[Any] = operator.defaults[:]
     for index, value in enumerate(args):
         bound[index] = value
     for index, value in enumerate(kwargs.values()):

@@ -7,30 +7,11 @@ from .plan cimport Plan
 from .storage cimport Storage
 from .tensor cimport TensorBase, before_write, in_graph
 from .thread cimport Device, Plans, Thread
+from .views cimport is_served
 
 cdef Py_ssize_t _WIDEST
 cdef Py_ssize_t _NO_PLACE
-cdef object TRUE
-cdef object FALSE
 cdef set _keyed
-
-@cython.final
-cdef class Delegation:
-    cdef public list arguments
-    cdef public OperatorBase operator
-    cdef public Py_ssize_t part
-    cdef public list sources
-    cdef public Py_ssize_t used
-
-@cython.final
-cdef class MovedScalars:
-    cdef public list indexes
-    cdef public int device
-    cdef public Py_ssize_t used
-
-@cython.final
-cdef class RunBody:
-    cdef public Py_ssize_t used
 
 cdef object _lowering
 
@@ -56,9 +37,8 @@ cdef _run(Thread now, OperatorBase operator, list bound)
 cdef _entry(OperatorBase operator, list bound, list key, target)
 @cython.locals(view=TensorBase)
 cdef _composed(OperatorBase operator, list bound)
-@cython.locals(arguments=list, source=Py_ssize_t, index=Py_ssize_t)
-cdef _delegated(Thread now, Delegation delegation, list bound)
-cdef list _with_moved(MovedScalars moved, list bound)
+@cython.locals(arguments=list, part=Py_ssize_t)
+cdef _delegated(Thread now, delegation, list bound)
 @cython.locals(key=list, index=Py_ssize_t, operand=TensorBase)
 cdef list _key(OperatorBase operator, list bound)
 cdef _plain(value)

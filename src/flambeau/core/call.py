@@ -19,8 +19,10 @@ from .. import strides as st
 from ..dtypes import dtype
 from ..errors import FlambeauError, shown
 from ..memory_formats import memory_format
+from ..operands import overlap_of
 from . import call_errors, record, tensor, thread
 from .binding import Caller, bind, bind_two, make_calls_by
+from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
 from .inplace import check_inplace
 from .layout import WIDEST_ACCESS, layout_of
 from .native import enter_critical, leave_critical
@@ -29,99 +31,19 @@ from .plan import Plan
 from .storage import NO_PLACE
 from .tensor import TensorBase, before_write, in_graph
 from .thread import Thread
+from .views import is_served
 
 _WIDEST = WIDEST_ACCESS  # a C number where compiled
 _NO_PLACE = NO_PLACE
 INTO = "into"  # in a key, precedes the layout of the written tensor
 
 
-class Marker:
-    """A value in keys that equals only itself."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __repr__(self) -> str:
-        return self._text
-
-
-TRUE, FALSE = Marker("TRUE"), Marker("FALSE")
 _keyed: set[type] = {dtype, memory_format}  # classes whose objects enter keys unchanged
 
 
 def allow_in_keys(cls: type) -> None:
     """Let the objects of a class be attributes of operators.  They must be hashable and immutable."""
     _keyed.add(cls)
-
-
-class Delegation:
-    """Entry of a composite that is one call of another operator.
-
-    arguments: the other operator's, without those that `sources` supplies.
-    sources: pairs (index among the composite's arguments, index among the other's).
-    part: index of the composite's result among several results, or -1.  used: as in Plan.
-    """
-
-    __slots__ = ("arguments", "operator", "part", "sources", "used")
-
-    def __init__(self, operator: Operator, arguments: list[Any], sources: list[tuple[int, int]], part: int) -> None:
-        self.operator = operator
-        self.arguments = arguments
-        self.sources = sources
-        self.part = part
-        self.used = 0
-
-
-class MovedScalars:
-    """Entry of a call that mixes zero-dimensional CPU tensors with CUDA tensors: every call moves them.
-
-    indexes: the positions of these arguments;  device: the CUDA device's index.
-    """
-
-    __slots__ = ("device", "indexes", "used")
-
-    def __init__(self, indexes: list[int], device: int) -> None:
-        self.indexes = indexes
-        self.device = device
-        self.used = 0
-
-
-class RunBody:
-    """Entry of a composite that needs values: its body runs in every call."""
-
-    __slots__ = ("used",)
-
-    def __init__(self) -> None:
-        self.used = 0
-
-
-class Lowering:
-    """Interface to the modules above the core, which lower calls: see `set_lowering`."""
-
-    __slots__ = ()
-    misuses: tuple[type[Exception], ...] = ()
-
-    def entry_for(self, operator: Operator, bound: list[Any], target: Any) -> Any:
-        """Return a new entry for a call that has none.  target: the tensor to write, or None."""
-        raise AssertionError("set_lowering replaces it")
-
-    def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
-        """Return the error to raise for a call that failed with one of `misuses`."""
-        raise AssertionError("set_lowering replaces it")
-
-    def moved(self, tensor: TensorBase, device: int) -> TensorBase:
-        """Copy a tensor to another device; differentiable."""
-        raise AssertionError("set_lowering replaces it")
-
-    def copy_(self, target: TensorBase, source: TensorBase) -> Any:
-        """Overwrite a tensor with another; differentiable."""
-        raise AssertionError("set_lowering replaces it")
-
-    def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:
-        """Store a call's result in the tensors of out=; return what the call returns."""
-        raise AssertionError("set_lowering replaces it")
 
 
 _lowering = Lowering()
@@ -153,10 +75,10 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return _served(operator, bound, out, False)
 
 
-def _quick(quick: Callable[[list[Any]], Any], bound: list[Any]) -> Any:
+def _quick(quick: Callable[[TensorBase, list[Any]], Any], bound: list[Any]) -> Any:
     """Compute a view directly; return None if the call has to take the ordinary path."""
     try:
-        return quick(bound)
+        return quick(bound[0], bound) if is_served(bound[0]) else None
     except (OverflowError, TypeError, FlambeauError):  # the ordinary path raises the right error
         return None
 
@@ -315,7 +237,7 @@ def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         return _delegated(now, entry, bound)
     if isinstance(entry, RunBody):
         return _composed(operator, bound)
-    return _run(now, operator, _with_moved(entry, bound))
+    return _run(now, operator, _lowering.with_moved(entry, bound))
 
 
 def _entry(operator: Operator, bound: list[Any], key: list[Any], target: Any) -> Any:
@@ -341,14 +263,8 @@ def _delegated(now: Thread, delegation: Delegation, bound: list[Any]) -> Any:
     for source, index in delegation.sources:
         arguments[index] = bound[source]
     result = _run(now, delegation.operator, arguments)
-    return result if delegation.part < 0 else result[delegation.part]
-
-
-def _with_moved(moved: MovedScalars, bound: list[Any]) -> list[Any]:
-    arguments = bound[:]
-    for index in moved.indexes:
-        arguments[index] = _lowering.moved(bound[index], moved.device)
-    return arguments
+    part = delegation.part
+    return result if part < 0 else result[part]
 
 
 def _composed(operator: Operator, bound: list[Any]) -> Any:
@@ -572,11 +488,11 @@ def write(operator: Operator, bound: list[Any], target: TensorBase) -> None:
             if operand._storage is target._storage:
                 if operand._offset == target._offset and operand._layout is target._layout:
                     key.append(index)
-                elif tensor.overlap_of(operand, target) == "partial":
+                elif overlap_of(operand, target) == "partial":
                     raise call_errors.partial_overlap(operator, operand, target)
     entry = _entry(operator, bound, key, target)
     if isinstance(entry, MovedScalars):
-        write(operator, _with_moved(entry, bound), target)
+        write(operator, _lowering.with_moved(entry, bound), target)
         return
     entry.run(bound, target)
 

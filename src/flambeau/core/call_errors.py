@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NoReturn
 
 from ..errors import (
@@ -16,7 +17,9 @@ from ..errors import (
     reference_failed,
     shown,
 )
+from ..strides import Size
 
+MAX_NBYTES = 1 << 60
 INVALID_HANDLE = 400  # CUresult
 INVALID_VALUE = 1  # CUresult of an invalid pointer
 
@@ -24,26 +27,28 @@ INVALID_VALUE = 1  # CUresult of an invalid pointer
 # memory
 
 
+def checked_size(shape: Sequence[int], name: str, dtype: Any = None) -> Size:
+    """Return a shape as a Size.  Raises ValueRangeError for a negative dimension, OutOfMemoryError for over 1EB."""
+    if any(size < 0 for size in shape):
+        raise ValueRangeError(
+            f"trying to create a tensor with negative dimension: {list(shape)}",
+            hint="sizes are 0 or more",
+            operator=name,
+        )
+    nbytes = 0 if dtype is None else prod(shape) * dtype.itemsize
+    if nbytes >= MAX_NBYTES:
+        raise OutOfMemoryError(
+            f"{dtype.name}{list(shape)} needs {nbytes} bytes, more than 1EB memory",
+            hint="no device holds that: check how the size was computed",
+            operator=name,
+        )
+    return Size(shape)
+
+
 def too_many_elements(dtype: Any, shape: Sequence[int], numel: int) -> ValueRangeError:
     return ValueRangeError(
         f"{dtype.name}{list(shape)} has {numel} elements: integer multiplication overflow",
         hint="no memory holds that: check how the size was computed",
-    )
-
-
-def negative_size(name: str, shape: Sequence[int]) -> ValueRangeError:
-    return ValueRangeError(
-        f"trying to create a tensor with negative dimension: {list(shape)}",
-        hint="sizes are 0 or more",
-        operator=name,
-    )
-
-
-def too_many_bytes(name: str, dtype: Any, shape: Sequence[int], nbytes: int) -> OutOfMemoryError:
-    return OutOfMemoryError(
-        f"{dtype.name}{list(shape)} needs {nbytes} bytes, more than 1EB memory",
-        hint="no device holds that: check how the size was computed",
-        operator=name,
     )
 
 

@@ -12,7 +12,7 @@ from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
 from . import thread
 from .operator import REGISTRY
-from .record import Edge, Node, OperatorNode, ViewNodes, edge_of, make_view_nodes_by, operator_node, streams_of
+from .record import Edge, Node, OperatorNode, edge_of, make_view_nodes_by, operator_node, streams_of
 from .tensor import FROM_FUNCTION, IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
 
 ORIGINS = {  # why a view may not be written, and a hint
@@ -125,10 +125,13 @@ class CopySlices(Node):
         self.inner.release()
 
 
-class _CoreViewNodes(ViewNodes):
+class ViewNodes:
+    """Makes the nodes of views whose memory was written.  record.py calls it."""
+
     __slots__ = ()
 
     def renew(self, view: TensorBase) -> None:
+        """Renew the node of a view whose base was written since the view was made.  Raises AutogradError."""
         if view._origin != ORDINARY:
             origin, hint = ORIGINS[view._origin]
             raise AutogradError(
@@ -146,7 +149,8 @@ class _CoreViewNodes(ViewNodes):
         view._view_version = view._storage.version
 
     def write(self, node: Any, operand: int, view: TensorBase) -> CopySlices:
+        """Return the new node of a view's base.  node: that of the write of the view, which is its edge `operand`."""
         return CopySlices(node, operand, edge_of(view._base), view._base, view)
 
 
-make_view_nodes_by(_CoreViewNodes())
+make_view_nodes_by(ViewNodes())

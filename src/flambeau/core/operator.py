@@ -106,7 +106,7 @@ class Operator(OperatorBase):
         self.takes_out = takes_out and kind != VIEW
         self.gives_views = gives_views
         self.other_names = {} if other_names is None else dict(other_names)
-        self.quick: Callable[[list[Any]], Any] | None = None
+        self.quick: Callable[[Any, list[Any]], Any] | None = None
         self.derivative_call: Operator | None = None
         self.is_derivative = False
         self.backward: Callable[..., Any] | None = None

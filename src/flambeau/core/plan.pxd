@@ -71,7 +71,6 @@ cdef class HostCall:
     cdef public bint is_checked
 
     cpdef run(self, list used, drawn)
-    cdef _run_by_address(self, list used, drawn)
 
 @cython.locals(argument=Argument, how=int, values=list)
 cdef list _gathered(list arguments, list used, drawn, step)

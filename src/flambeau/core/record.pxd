@@ -70,12 +70,8 @@ cpdef list _flatten(values)
 @cython.locals(node=OperatorNode)
 cpdef OperatorNode operator_node(OperatorBase operator, tuple edges, dict streams, inputs, Py_ssize_t outputs)
 
-cdef class ViewNodes:
-    cpdef renew(self, TensorBase view)
-    cpdef write(self, node, Py_ssize_t operand, TensorBase view)
-
 cdef list _observers
-cdef ViewNodes _view_nodes
+cdef object _view_nodes
 cdef int _IN_NO_GRAD, _IN_INFERENCE
 
 cpdef bint is_observed()

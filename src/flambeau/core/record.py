@@ -311,24 +311,10 @@ _observers: list[Callable[[Any, Any], None]] = []
 _observing = Lock()
 
 
-class ViewNodes:
-    """Interface that makes the nodes of views whose memory was written.  inplace.py sets its implementation."""
-
-    __slots__ = ()
-
-    def renew(self, view: TensorBase) -> None:
-        """Renew the node of a view whose base was written since the view was made.  Raises AutogradError."""
-        raise AssertionError("make_view_nodes_by replaces it")
-
-    def write(self, node: Any, operand: int, view: TensorBase) -> Any:
-        """Return the new node of a view's base.  node: that of the write of the view, which is its edge `operand`."""
-        raise AssertionError("make_view_nodes_by replaces it")
+_view_nodes: Any = None
 
 
-_view_nodes = ViewNodes()
-
-
-def make_view_nodes_by(view_nodes: ViewNodes) -> None:
+def make_view_nodes_by(view_nodes: Any) -> None:
     """Set the object that makes the nodes of views whose memory was written."""
     global _view_nodes
     _view_nodes = view_nodes

@@ -91,29 +91,6 @@ class Storage:
             self._array = self.whole.reshape(-1).view(host.np.uint8)
         return self._array
 
-    def move_to(self, array: Any) -> None:
-        """Replace host memory by that of a uint8 NumPy array, which holds the bytes already."""
-        if self._owner is not None:
-            self._owner.free(self._block)
-        self._block = self._owner = None
-        self._address = host.address_of(array)
-        self._has_address = True
-        self._array = array
-        self.whole = self.whole_layout = None
-
-    def exchange(self, other: Storage) -> None:
-        """Exchange the memory of two storages of one device."""
-        self.nbytes, other.nbytes = other.nbytes, self.nbytes
-        self.aligned, other.aligned = other.aligned, self.aligned
-        self._address, other._address = other._address, self._address
-        self._has_address, other._has_address = other._has_address, self._has_address
-        self._block, other._block = other._block, self._block
-        self._allocator, other._allocator = other._allocator, self._allocator
-        self._owner, other._owner = other._owner, self._owner
-        self._array, other._array = other._array, self._array
-        self.whole, other.whole = other.whole, self.whole
-        self.whole_layout, other.whole_layout = other.whole_layout, self.whole_layout
-
     def record_stream(self, stream: Stream) -> None:
         """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done."""
         if self._allocator is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 
 from .. import host
@@ -17,9 +16,7 @@ from .layout import WIDEST_ACCESS, Layout, dense_layout, known_dense, layout_of
 from .native import blank
 from .queue import hooks
 from .storage import Storage
-from .thread import Device
 
-MAX_NBYTES = 1 << 60
 _watchers: list[Callable[[Any], None]] = []  # called before writes in place
 # how a view was made, which decides whether it may be written where gradients are recorded
 ORDINARY, FROM_FUNCTION, ONE_OF_SEVERAL, IN_NO_GRAD, IN_INFERENCE = range(5)
@@ -233,7 +230,9 @@ def empty_tensor(
     On a GPU its first use is on the current stream.  Raises: ValueRangeError, OutOfMemoryError.
     """
     device = thread.device_at(index)
-    layout = known_dense(device, dtype, shape) or _checked_layout(device, shape, dtype, name)
+    layout = known_dense(device, dtype, shape)
+    if layout is None:
+        layout = dense_layout(device, dtype, call_errors.checked_size(shape, name, dtype))
     lowering = thread.here().lowering
     if lowering is not None:
         placeholder: TensorBase = lowering.take(layout)
@@ -241,21 +240,6 @@ def empty_tensor(
     if pin_memory:
         return new_tensor(storage.pinned(thread.machine(), layout.nbytes), layout)
     return taken(layout, thread.current_stream(index) if index >= 0 else None)
-
-
-def _checked_layout(device: Device, shape: Sequence[int], dtype: dtype, name: str) -> Layout:
-    size = checked_size(shape, name)
-    nbytes = prod(size) * dtype.itemsize
-    if nbytes >= MAX_NBYTES:
-        raise call_errors.too_many_bytes(name, dtype, size, nbytes)
-    return dense_layout(device, dtype, size)
-
-
-def checked_size(shape: Sequence[int], name: str) -> Size:
-    """Return a shape as a Size.  Raises ValueRangeError for a negative dimension."""
-    if any([size < 0 for size in shape]):
-        raise call_errors.negative_size(name, shape)
-    return Size(shape)
 
 
 def tensor_over(
@@ -269,28 +253,3 @@ def tensor_over(
 def alias_of(source: TensorBase, shape: Sequence[int], strides: Sequence[int], offset: int) -> TensorBase:
     """Make another tensor over the same storage, unknown to autograd."""
     return tensor_over(source._storage, source._layout.dtype, shape, strides, offset)
-
-
-def overlap_of(a: TensorBase, b: TensorBase) -> str:
-    """Return how two tensors overlap: "none", "same" (element for element) or "partial"."""
-    one, other = a._layout, b._layout
-    if a._storage is not b._storage or not one.numel or not other.numel:
-        return "none"
-    is_aligned_alike = a._offset == b._offset and one.strides == other.strides
-    if is_aligned_alike and one.shape == other.shape and one.dtype is other.dtype:
-        return "same"
-    start, next_start = a._offset * one.itemsize, b._offset * other.itemsize
-    end = start + st.extent(one.shape, one.strides) * one.itemsize
-    if next_start >= end or start >= next_start + st.extent(other.shape, other.strides) * other.itemsize:
-        return "none"
-    if one.compact and other.compact:
-        return "partial"
-    first = start, one.dtype, one.shape, one.strides
-    return "partial" if host.share_bytes(first, (next_start, other.dtype, other.shape, other.strides)) else "none"
-
-
-def check_own_overlap(called: str, target: TensorBase) -> None:
-    """Raise ShapeError if elements of the tensor to write share memory with each other."""
-    layout = target._layout
-    if not layout.compact and st.overlaps_itself(layout.shape, layout.strides):
-        raise call_errors.overlaps_itself(called, target)

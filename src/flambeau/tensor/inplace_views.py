@@ -11,10 +11,11 @@ from typing import Any
 from .. import memory_formats as formats
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..autograd.node_hooks import move_kept
+from ..core.call_errors import checked_size
 from ..core.factories import sizes as sizes_of
 from ..core.inplace import check_inplace
 from ..core.storage import Storage
-from ..core.tensor import TensorBase, before_write, checked_size, empty_tensor, tensor_over
+from ..core.tensor import TensorBase, before_write, empty_tensor, tensor_over
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, naming, shown
 from ..ops.operator import REGISTRY
 from ..strides import contiguous, extent
