@@ -11,7 +11,7 @@ from typing import Any
 from . import strides as st
 from .core import record, thread
 from .core.call import assign, call_two
-from .core.inplace import check_inplace
+from .core.inplace import check_inplace, node_for_inplace, record_inplace
 from .core.layout import Layout, layout_of
 from .core.native import whole
 from .core.queue import hooks
@@ -168,9 +168,9 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
         check_inplace("copy_", target, is_recorded)
     check_own_overlap("copy_", target)
     needs_node = is_recorded and target.dtype.is_floating_point
-    node = record.node_for_inplace(ASSIGN, [target, source], target) if needs_node else None
+    node = node_for_inplace(ASSIGN, [target, source], target) if needs_node else None
     _write(target, source, non_blocking)
-    record.record_inplace(target, node)
+    record_inplace(target, node)
     return target
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import callers
-from ..core import record
 from ..core.native import whole
 from ..errors import ArgumentTypeError, AutogradError, shown
+from .graph_node import observe
 from .node_hooks import hooks_of
 
 TRACEBACK, PARENT = "traceback_", "parent_"  # keys of a node's metadata
@@ -26,7 +26,7 @@ class _Anomaly:
 @whole
 def _set(enabled: bool, check_nan: bool) -> None:
     _Anomaly.enabled, _Anomaly.check_nan = enabled, check_nan
-    record.observe(note_forward, enabled)
+    observe(note_forward, enabled)
 
 
 class _Restoring:
@@ -119,7 +119,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def note_forward(node: Any, saved: Any) -> None:
-    """Store the program's stack of a new node, and the node whose backward made it (see record.observe)."""
+    """Store the program's stack of a new node, and the node whose backward made it (see graph_node.observe)."""
     metadata = hooks_of(node).metadata
     metadata[TRACEBACK] = callers.program_stack()
     parent = getattr(_Anomaly.running, "node", None)

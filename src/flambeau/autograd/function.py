@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core import record
 from ..core.call_errors import check_broadcast, freed
-from ..core.inplace import check_inplace
+from ..core.inplace import check_inplace, rebase
 from ..core.record import Edge, Node, Saved, fit, save, streams_of
 from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, alias_of, empty_tensor
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
@@ -363,7 +363,7 @@ def _link(
             continue
         linked.append(result)
         if id(result) in dirty:
-            record.rebase(result, node, index, next(position for position, arg in enumerate(args) if arg is result))
+            rebase(result, node, index, next(position for position, arg in enumerate(args) if arg is result))
         else:
             result._grad_fn, result._output_index = node, index
     renamed = {id(old): new for old, new in zip(outputs, fresh)}

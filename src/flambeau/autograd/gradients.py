@@ -13,7 +13,7 @@ from ..core.record import NO_STREAMS, Node
 from ..core.tensor import TensorBase, empty_tensor, in_graph, new_tensor
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError, shown
 from ..ops.join import stack
-from .graph_node import GradientEdge
+from .graph_node import GradientEdge, keep_gradient
 
 
 def backward(
@@ -184,7 +184,7 @@ def _run(
     if inputs is not None and accumulates:
         for input in inputs:
             if isinstance(input, TensorBase):
-                record.retain(input)
+                keep_gradient(input)
     task = GraphTask(targets, create_graph if retain is None else retain, create_graph, accumulates)
     return task.run(roots, started)
 

@@ -16,7 +16,7 @@ from ..core.record import Saved
 from ..core.tensor import TensorBase, watch_writes
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from .gradients import current_task, notes
-from .graph_node import GradientEdge, Node, face_of
+from .graph_node import GradientEdge, Node, face_of, observe
 from .node_hooks import RemovableHandle, add, hooks_of, leaf_hooks, pack
 from .node_streams import set_override_stale_capture_stream, set_warn_on_accumulate_grad_stream_mismatch
 
@@ -60,11 +60,11 @@ def _count(change: int) -> None:
     global _open
     with _counting:
         _open += change
-        record.observe(_pack_of_node, _open > 0)
+        observe(_pack_of_node, _open > 0)
 
 
 def _pack_of_node(node: Any, saved: Any) -> None:
-    """Pack the tensors that a new node saved (see record.observe)."""
+    """Pack the tensors that a new node saved (see graph_node.observe)."""
     pack_saved(saved)
 
 

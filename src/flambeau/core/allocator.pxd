@@ -24,7 +24,6 @@ cdef class BlockAllocator:
     cdef public Flow _oversize
     cdef object __weakref__
 
-    cpdef Block allocate(self, long long nbytes, stream)
     @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)
     cpdef Block take(self, long long nbytes, stream)
     cpdef free(self, Block block)

@@ -34,21 +34,11 @@ class BlockAllocator:
         self._divisions: tuple[int, ...] = ()
         self._oversize = Flow()
 
-    def allocate(self, nbytes: int, stream: StreamHandle) -> Block:
-        """Return a block of at least `nbytes` bytes whose first use is on `stream`.
-
-        Host:   returns at once, unless the driver has no more memory: then it may wait for the device.
-        Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
-        """
-        self.lock.acquire()
-        try:
-            block = self.take(nbytes, stream)
-        finally:
-            self.lock.release()
-        return block
-
     def take(self, nbytes: int, stream: StreamHandle) -> Block:
-        """As `allocate`.  The caller holds `lock` until the block has an owner; else an interrupt could lose it."""
+        """As `CachingAllocator.allocate`.
+
+        The caller holds `lock` until the block has an owner; else an interrupt could lose it.
+        """
         if nbytes <= 0:
             raise ArgumentError(f"{nbytes} bytes were asked for; a block has at least 1", operator="allocate")
         size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN

@@ -10,7 +10,7 @@ from .thread cimport Device, Plans, Thread
 from .views cimport is_served
 
 cdef Py_ssize_t _WIDEST
-cdef Py_ssize_t _NO_PLACE
+cdef Py_ssize_t _NO_PLACE, _STALE
 cdef set _keyed
 
 cdef object _lowering

@@ -23,7 +23,7 @@ from ..operands import overlap_of
 from . import call_errors, record, tensor, thread
 from .binding import Caller, bind, bind_two, make_calls_by
 from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
-from .inplace import check_inplace
+from .inplace import check_inplace, node_for_inplace, record_inplace
 from .layout import WIDEST_ACCESS, layout_of
 from .native import enter_critical, leave_critical
 from .operator import COMPOSITE, REGISTRY, VIEW, Operator
@@ -34,7 +34,7 @@ from .thread import Thread
 from .views import is_served
 
 _WIDEST = WIDEST_ACCESS  # a C number where compiled
-_NO_PLACE = NO_PLACE
+_NO_PLACE, _STALE = NO_PLACE, record.STALE
 INTO = "into"  # in a key, precedes the layout of the written tensor
 
 
@@ -465,14 +465,16 @@ def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     if needs_node and target._layout.is_floating:
         return _inplace_recorded(operator, bound, target)
     write(operator, bound, target)
-    record.record_inplace(target, None)
+    target._storage.version += 1
+    if target._base is not None:
+        target._view_version = _STALE
     return target
 
 
 def _inplace_recorded(operator: Operator, bound: list[Any], target: TensorBase) -> Any:
-    node = record.node_for_inplace(operator, bound, target)
+    node = node_for_inplace(operator, bound, target)
     write(operator, bound, target)
-    record.record_inplace(target, node)
+    record_inplace(target, node)
     return target
 
 

@@ -57,23 +57,13 @@ def sizes(values: Sequence[Any], name: str) -> tuple[int, ...]:
     return values if type(values) is tuple else tuple(values)
 
 
-class Explainer:
-    """Explains failed calls of factories.  The tensor package sets its own: see `explain_by`."""
-
-    __slots__ = ()
-
-    def unset(self, error: Exception, name: str, size: Any, dtype: Any, where: Any, pin_memory: Any) -> Any:
-        """Return the result of the call with `dtype` converted, or raise a better error than `error`."""
-        raise error
+_explain: Any = None
 
 
-_explainer = Explainer()
-
-
-def explain_by(explainer: Explainer) -> None:
-    """Set the object that explains failed calls."""
-    global _explainer
-    _explainer = explainer
+def explain_by(function: Any) -> None:
+    """Set the function that returns the result of a failed call, or raises a better error."""
+    global _explain
+    _explain = function
 
 
 def unset(name: str, size: Any, dtype: dtype | None, where: Any, pin_memory: Any = False) -> TensorBase:
@@ -88,7 +78,7 @@ def unset(name: str, size: Any, dtype: dtype | None, where: Any, pin_memory: Any
             _sizes(size), dtype or dtypes.default.floating, device_index, pin_memory=pin_memory, name=name
         )
     except (FlambeauError, AttributeError, TypeError) as error:
-        tensor: TensorBase = _explainer.unset(error, name, size, dtype, where, pin_memory)
+        tensor: TensorBase = _explain(error, name, size, dtype, where, pin_memory)
     return tensor
 
 

@@ -1,4 +1,9 @@
-"""Writes in place in the gradient graph: which are refused, and the nodes of views whose memory was written."""
+"""Writes in place in the gradient graph: which are refused, and the nodes that they make.
+
+- A write in place gives the tensor a new node.  A write through a view gives its base a new node (`CopySlices`), which
+  passes the written part of the gradient to the operator and the rest to the base's former node.  The view's own node
+  is renewed when it is next needed.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import strides as st
+from ..autograd.mode import GradMode
 from ..autograd.node_hooks import move_kept
 from ..errors import AutogradError
 from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
 from . import thread
-from .operator import REGISTRY
-from .record import Edge, Node, OperatorNode, edge_of, make_view_nodes_by, operator_node, streams_of
+from .operator import OUT, REGISTRY, Operator
+from .record import (
+    STALE,
+    Edge,
+    Node,
+    OperatorNode,
+    Saved,
+    edge_of,
+    node_of,
+    observed,
+    observers,
+    operator_node,
+    renew_views_by,
+    save,
+    streams_of,
+)
 from .tensor import FROM_FUNCTION, IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
 
 ORIGINS = {  # why a view may not be written, and a hint
@@ -125,32 +145,80 @@ class CopySlices(Node):
         self.inner.release()
 
 
-class ViewNodes:
-    """Makes the nodes of views whose memory was written.  record.py calls it."""
-
-    __slots__ = ()
-
-    def renew(self, view: TensorBase) -> None:
-        """Renew the node of a view whose base was written since the view was made.  Raises AutogradError."""
-        if view._origin != ORDINARY:
-            origin, hint = ORIGINS[view._origin]
-            raise AutogradError(
-                f"a view that {origin} is used, and its base or another view of its base has been modified "
-                f"inplace since: {view.describe()} of {view._base.describe()}",
-                hint=hint,
-                operator="view" if view._grad_fn is None else view._grad_fn.name,
-            )
-        edge = edge_of(view._base)
-        if edge is not None:
-            node = _part_node(edge, view._base, view)
-            if view.retains_grad:
-                move_kept(view, view._grad_fn, node, 0)
-            view._grad_fn, view._output_index = node, 0
-        view._view_version = view._storage.version
-
-    def write(self, node: Any, operand: int, view: TensorBase) -> CopySlices:
-        """Return the new node of a view's base.  node: that of the write of the view, which is its edge `operand`."""
-        return CopySlices(node, operand, edge_of(view._base), view._base, view)
+def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
+    """Record a write in place of `target`.  recorded: the call's node, made before the write, or None."""
+    target._storage.version += 1
+    if recorded is not None:
+        _save_results(recorded, target)
+        rebase(target, recorded, 0, 0)
+    elif target._base is not None:
+        target._view_version = STALE
 
 
-make_view_nodes_by(ViewNodes())
+def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
+    """Make a tensor that was written in place output `index` of `node`.  It was the node's edge `operand` before.
+
+    If the tensor is a view, its base gets the node, and the view's node is renewed when it is next needed.
+    """
+    base = target._base
+    if base is not None:
+        target._view_version = STALE
+        node = CopySlices(node, operand, edge_of(base), base, target)
+        target, index = base, 0
+    if target.retains_grad:
+        move_kept(target, target._grad_fn, node, index)
+    target._grad_fn, target._output_index = node, index
+
+
+def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBase) -> OperatorNode:
+    """Make the node of a call that is about to write `target`; save the values that its derivative needs.
+
+    If the derivative needs the values that the call overwrites, it saves a copy.
+    Raises: AutogradError if there is no derivative.
+    """
+    node = node_of(operator, bound, (), 1)
+    for index, name in enumerate(operator.backward_needs):
+        if operator.index_of.get(name) == 0 and isinstance(node.saved[index], Saved):
+            node.saved[index] = save(_copy(target), node.saved[index].edge)
+    if observers:
+        observed(node, node.saved)
+    return node
+
+
+def _copy(tensor: TensorBase) -> TensorBase:
+    with GradMode(False):
+        copy: TensorBase = REGISTRY["convert"](tensor)
+        return copy
+
+
+def _save_results(node: OperatorNode, target: TensorBase) -> None:
+    """Save the result of a write in place, if the derivative needs it."""
+    saved = []
+    for index, name in enumerate(node.operator.backward_needs):
+        if name == OUT:
+            node.saved[index] = save(target, (None, 0))
+            saved.append(node.saved[index])
+    if observers:
+        observed(node, saved)
+
+
+def _renew(view: TensorBase) -> None:
+    """Renew the node of a view whose base was written since the view was made.  Raises AutogradError."""
+    if view._origin != ORDINARY:
+        origin, hint = ORIGINS[view._origin]
+        raise AutogradError(
+            f"a view that {origin} is used, and its base or another view of its base has been modified "
+            f"inplace since: {view.describe()} of {view._base.describe()}",
+            hint=hint,
+            operator="view" if view._grad_fn is None else view._grad_fn.name,
+        )
+    edge = edge_of(view._base)
+    if edge is not None:
+        node = _part_node(edge, view._base, view)
+        if view.retains_grad:
+            move_kept(view, view._grad_fn, node, 0)
+        view._grad_fn, view._output_index = node, 0
+    view._view_version = view._storage.version
+
+
+renew_views_by(_renew)

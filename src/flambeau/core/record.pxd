@@ -8,6 +8,7 @@ from .binding cimport Need, OperatorBase
 from . cimport thread
 from .queue cimport Queue
 from .storage cimport Storage
+from .views cimport linked
 
 @cython.final
 @cython.freelist(32)
@@ -71,8 +72,7 @@ cpdef list _flatten(values)
 cpdef OperatorNode operator_node(OperatorBase operator, tuple edges, dict streams, inputs, Py_ssize_t outputs)
 
 cdef list _observers
-cdef object _view_nodes
-cdef int _IN_NO_GRAD, _IN_INFERENCE
+cdef object _renew_view
 
 cpdef bint is_observed()
 cpdef edge_of(TensorBase tensor)
@@ -83,7 +83,7 @@ cpdef _fact(value, what)
 cdef bint _needs_grad(value) except -1
 cpdef _keep(value)
 @cython.locals(edges=list, metas=list, tensors=list, node=OperatorNode, index=Py_ssize_t)
-cpdef OperatorNode _node(OperatorBase operator, list bound, outputs, Py_ssize_t count)
+cpdef OperatorNode node_of(OperatorBase operator, list bound, outputs, Py_ssize_t count)
 @cython.locals(tensor=TensorBase)
 cpdef _add_edge(value, list edges, list metas, list tensors)
 cpdef tuple _meta(TensorBase tensor)
@@ -92,5 +92,4 @@ cpdef _save(Need need, list bound, outputs)
 cpdef bint wants_grad(OperatorBase operator, list bound)
 @cython.locals(index=Py_ssize_t, out=TensorBase, node=OperatorNode)
 cpdef record(OperatorBase operator, list bound, outputs)
-@cython.locals(source=TensorBase, now=thread.Thread)
 cpdef link_view(OperatorBase operator, list bound, TensorBase view)

@@ -4,9 +4,6 @@
 - A node saves storages and metadata, never its own output tensors: tensors own nodes, so there is no cycle.
 - Nodes are numbered in the order in which they are made.  A node has a higher number than the nodes of its inputs, so
   backward runs nodes in descending order.
-- A write in place gives the tensor a new node.  A write through a view gives its base a new node (`CopySlices`), which
-  passes the written part of the gradient to the operator and the rest to the base's former node.  The view's own node
-  is renewed when it is next needed.
 """
 
 from __future__ import annotations
@@ -16,19 +13,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
-from ..autograd.mode import GradMode
-from ..autograd.node_hooks import hooks_of, move_kept
 from ..errors import AutogradError, name_error
 from ..runtime.stream import Stream
 from . import call_errors, thread
 from .binding import Need
 from .layout import Layout
-from .native import Lock, next_number
-from .operator import FACT, GRAD, GRADS, NEEDS, OUT, REGISTRY, VALUE, Operator
+from .native import next_number
+from .operator import FACT, GRAD, GRADS, NEEDS, OUT, VALUE, Operator
 from .storage import Storage
 from .tensor import (
-    IN_INFERENCE,
-    IN_NO_GRAD,
     ONE_OF_SEVERAL,
     ORDINARY,
     TensorBase,
@@ -36,6 +29,7 @@ from .tensor import (
     in_graph,
     new_tensor,
 )
+from .views import linked
 
 Edge = tuple["Node", int]
 SavedEdge = tuple["Node | None", int]  # without a node: an output of the node that saves it
@@ -305,37 +299,28 @@ def fit(grad: Any, layout: Layout, device: int) -> Any:
     return grad if grad._layout.device.index == device else grad.to("cpu" if device < 0 else device)
 
 
-_IN_NO_GRAD, _IN_INFERENCE = IN_NO_GRAD, IN_INFERENCE  # C numbers where compiled
 STALE = -1  # version of a view whose node has to be renewed from its base
-_observers: list[Callable[[Any, Any], None]] = []
-_observing = Lock()
+observers: list[Callable[[Any, Any], None]] = []  # see graph_node.observe
+_observers = observers  # typed where compiled
 
 
-_view_nodes: Any = None
+_renew_view: Any = None
 
 
-def make_view_nodes_by(view_nodes: Any) -> None:
-    """Set the object that makes the nodes of views whose memory was written."""
-    global _view_nodes
-    _view_nodes = view_nodes
+def renew_views_by(function: Callable[[TensorBase], None]) -> None:
+    """Set the function that renews the node of a view whose base was written since the view was made."""
+    global _renew_view
+    _renew_view = function
 
 
 def edge_of(tensor: Any) -> Edge | None:
     """Return the edge that a tensor's gradient goes to, or None if it needs no gradient."""
     is_stale = tensor._base is not None and tensor._view_version != tensor._storage.version
     if is_stale and (in_graph(tensor._base) or tensor._grad_fn is not None):
-        _view_nodes.renew(tensor)
+        _renew_view(tensor)
     if tensor._grad_fn is not None:
         return tensor._grad_fn, tensor._output_index
     return (accumulator(tensor), 0) if tensor._requires_grad else None
-
-
-def retain(tensor: TensorBase) -> None:
-    """Keep the gradient of a non-leaf tensor in its `grad`; a leaf's is always kept."""
-    edge = edge_of(tensor)
-    if edge is not None and tensor._grad_fn is not None and not tensor.retains_grad:
-        tensor.retains_grad = True
-        hooks_of(edge[0]).kept.append((edge[1], ref(tensor)))
 
 
 def accumulator(leaf: TensorBase) -> AccumulateGrad:
@@ -360,18 +345,6 @@ def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
     return False
 
 
-def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
-    """Add or remove an observer, a function that is called with each new node and a list of its saved values.
-
-    For a write in place it is called twice: before the write, and after it with what was saved of the result.
-    """
-    with _observing:
-        if observer in _observers:
-            _observers.remove(observer)
-        if is_wanted:
-            _observers.append(observer)
-
-
 def is_observed() -> bool:
     """Return whether any observer is set."""
     return bool(_observers)
@@ -391,11 +364,11 @@ def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBas
     for index, out in enumerate(outputs):
         if out is not None and out._layout.is_floating:
             if node is None:
-                node = _node(operator, bound, outputs, len(outputs))
+                node = node_of(operator, bound, outputs, len(outputs))
             out._grad_fn, out._output_index = node, index
 
 
-def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase], count: int) -> OperatorNode:
+def node_of(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase], count: int) -> OperatorNode:
     if operator.backward is None:
         raise call_errors.no_derivative(operator)
     edges: list[Edge | None] = []
@@ -469,65 +442,6 @@ def _keep(value: Any) -> Any:
     return value
 
 
-# writes in place
-
-def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
-    """Record a write in place of `target`.  recorded: the call's node, made before the write, or None."""
-    target._storage.version += 1
-    if recorded is not None:
-        _save_results(recorded, target)
-        rebase(target, recorded, 0, 0)
-    elif target._base is not None:
-        target._view_version = STALE
-
-
-def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
-    """Make a tensor that was written in place output `index` of `node`.  It was the node's edge `operand` before.
-
-    If the tensor is a view, its base gets the node, and the view's node is renewed when it is next needed.
-    """
-    base = target._base
-    if base is not None:
-        target._view_version = STALE
-        node = _view_nodes.write(node, operand, target)
-        target, index = base, 0
-    if target.retains_grad:
-        move_kept(target, target._grad_fn, node, index)
-    target._grad_fn, target._output_index = node, index
-
-
-def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBase) -> OperatorNode:
-    """Make the node of a call that is about to write `target`; save the values that its derivative needs.
-
-    If the derivative needs the values that the call overwrites, it saves a copy.
-    Raises: AutogradError if there is no derivative.
-    """
-    node = _node(operator, bound, (), 1)
-    for index, name in enumerate(operator.backward_needs):
-        if operator.index_of.get(name) == 0 and isinstance(node.saved[index], Saved):
-            node.saved[index] = save(_copy(target), node.saved[index].edge)
-    if _observers:
-        observed(node, node.saved)
-    return node
-
-
-def _copy(tensor: TensorBase) -> TensorBase:
-    with GradMode(False):
-        copy: TensorBase = REGISTRY["convert"](tensor)
-        return copy
-
-
-def _save_results(node: OperatorNode, target: TensorBase) -> None:
-    """Save the result of a write in place, if the derivative needs it."""
-    saved = []
-    for index, name in enumerate(node.operator.backward_needs):
-        if name == OUT:
-            node.saved[index] = save(target, (None, 0))
-            saved.append(node.saved[index])
-    if _observers:
-        observed(node, saved)
-
-
 def disown(result: Any, operands: Sequence[Any]) -> None:
     """Detach a composite's result from a base that only the composite's body has seen."""
     for operand in operands:
@@ -553,14 +467,6 @@ def part_views(views: Any) -> Any:
 
 def link_view(operator: Operator, bound: Sequence[Any], view: TensorBase) -> None:
     """Record a view: its base, and its node if a gradient is wanted."""
-    source = bound[0]
-    now = thread.here()
-    if source._storage.version >= 0:  # a view of an inference tensor is an inference tensor
-        view._base = source if source._base is None else source._base
-        view._view_version = view._storage.version
-        if now.grad_enabled:
-            view._origin = source._origin
-        else:
-            view._origin = _IN_INFERENCE if now.inference else _IN_NO_GRAD
+    linked(bound[0], view)
     if wants_grad(operator, bound):
         record(operator, bound, [view])

@@ -168,26 +168,18 @@ def address_of(tensor: TensorBase) -> int:
     return tensor._storage.address() + tensor._offset * tensor._layout.itemsize
 
 
-class Result:
-    """Holder of the class of the tensors that operators make."""
-
-    __slots__ = ("kind",)
-
-    def __init__(self) -> None:
-        self.kind: type[TensorBase] = TensorBase
-
-
-_result = Result()
+_result: type[TensorBase] = TensorBase
 
 
 def make_results(cls: type[TensorBase]) -> None:
     """Set the class of the tensors that operators make."""
-    _result.kind = cls
+    global _result
+    _result = cls
 
 
 def new_tensor(storage: Storage, layout: Layout, offset: int = 0) -> TensorBase:
     """Make a leaf over a storage; `offset` in elements."""
-    return new_tensor_of(_result.kind, storage, layout, offset)
+    return new_tensor_of(_result, storage, layout, offset)
 
 
 def new_tensor_of(cls: type[TensorBase], storage: Storage, layout: Layout, offset: int) -> TensorBase:

@@ -13,7 +13,7 @@ cpdef bint is_served(operand) except -1
 @cython.locals(memory=Storage, layout=Layout, device=Device, known=Layout, aligned=bint)
 cdef TensorBase _made(TensorBase source, tuple shape, tuple strides, Py_ssize_t offset)
 @cython.locals(now=Thread)
-cdef TensorBase _linked(TensorBase source, TensorBase view)
+cpdef TensorBase linked(TensorBase source, TensorBase view)
 @cython.locals(at=Py_ssize_t)
 cdef Py_ssize_t _wrapped(dim, Py_ssize_t ndim) except -2
 cdef tuple _without(tuple values, Py_ssize_t at)

@@ -38,10 +38,10 @@ def _made(source: TensorBase, shape: tuple[int, ...], strides: tuple[int, ...], 
     known = device.layouts.get((dtype, shape, strides, aligned))
     if known is None:
         known = layout_of(device, dtype, st.Size(shape), strides, aligned)
-    return _linked(source, tensor.new_tensor(memory, known, offset))
+    return linked(source, tensor.new_tensor(memory, known, offset))
 
 
-def _linked(source: TensorBase, view: TensorBase) -> TensorBase:
+def linked(source: TensorBase, view: TensorBase) -> TensorBase:
     """Set a view's base and origin; return the view."""
     if view._storage.version >= 0:  # a view of an inference tensor is an inference tensor
         now = thread.here()

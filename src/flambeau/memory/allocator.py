@@ -113,6 +113,19 @@ class CachingAllocator(BlockAllocator):
     def limit(self) -> int | None:  # bytes; None where only the device limits this process
         return self._segments.limit
 
+    def allocate(self, nbytes: int, stream: StreamHandle) -> Block:
+        """Return a block of at least `nbytes` bytes whose first use is on `stream`.
+
+        Host:   returns at once, unless the driver has no more memory: then it may wait for the device.
+        Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
+        """
+        self.lock.acquire()
+        try:
+            block = self.take(nbytes, stream)
+        finally:
+            self.lock.release()
+        return block
+
     def capture_started(self, pool_id: PoolId | None = None) -> None:
         """Begin a capture: until it ends, no event is queried and no memory is handed back.
 
