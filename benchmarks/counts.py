@@ -9,7 +9,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import nn, optim
-from flambeau.core.queue import subscribe, unsubscribe
+from flambeau.core.hooks import subscribe, unsubscribe
 from flambeau.nn import functional as F
 
 Call = Callable[[], Any]

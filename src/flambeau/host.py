@@ -10,6 +10,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+MAX_OVERLAP_WORK = 10_000  # NumPy's limit of work to find out whether two views share a byte
+SOMEWHERE = 1 << 20  # a made-up address for arrays that are compared and never read
+
 
 @cache
 def numpy() -> Any:
@@ -100,6 +103,18 @@ class _Interface:
             "strides": strides,
             "typestr": typestr,
         }
+
+
+def share_bytes(*layouts: tuple[int, Any, Sequence[int], Sequence[int]]) -> bool:
+    """Return whether two arrays of given (start, dtype, shape, strides) in one memory share a byte.
+
+    start in bytes, strides in elements.  True if that is too hard to compute.
+    """
+    arrays = [array_at(SOMEWHERE + start, dtype, shape, strides) for start, dtype, shape, strides in layouts]
+    try:
+        return bool(np.shares_memory(*arrays, max_work=MAX_OVERLAP_WORK))
+    except np.exceptions.TooHardError:
+        return True
 
 
 def array_at(address: int, dtype: Any, shape: Sequence[int], strides: Sequence[int] | None, owner: Any = None) -> Any:

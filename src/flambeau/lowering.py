@@ -18,25 +18,76 @@ from . import callers, transfer
 from . import strides as st
 from .core import call as calls
 from .core import storage, tensor, thread
-from .core.call import Delegation, MovedScalars, RunBody
+from .core.call_errors import checked_size
+from .core.entries import Delegation, Lowering, MovedScalars, RunBody
 from .core.host_calls import HostDraw, direct_call, host_call, whole_call
 from .core.layout import Layout, dense_layout, layout_of
 from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
-from .core.plan import Drawn, Launch, LibraryCall, Part, Plan
+from .core.plan import ADDRESS, Launch, LibraryCall, Part, Place, Plan
 from .core.storage import NO_PLACE, NotLowerable
-from .core.tensor import TensorBase, before_write, check_own_overlap
+from .core.tensor import TensorBase, before_write
 from .core.thread import CPU, Device
 from .dtypes import dtype
 from .errors import ArgumentTypeError, DeviceMismatchError
-from .kernel import Grid, Kernel
+from .kernel import Grid, Kernel, Pointer, Pointers
 from .library_operation import LibraryOperation
-from .operands import MISUSES, check_types, device_of, misuse
+from .operands import MISUSES, check_own_overlap, check_types, device_of, misuse
 from .ops.pointwise import uncastable, unlike_result
 from .runtime.device import device
 from .runtime.generator import Generator, check_generator
 from .runtime.machine import Accelerator
 
 AT_ONCE = 2  # a call with at most this many allocations makes them all before its first step
+
+
+class Drawn:
+    """The state's address, the seed or the first counter of a random draw.  place: its index among the plan's draws."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+def launch_of(kernel: Kernel, handle: Any, grid: Grid, values: Sequence[Any], called: str) -> Launch:
+    """Make a launch with its argument buffer prepared.  called: the operator's public name."""
+    step = Launch(kernel, handle, grid, values, called)
+    fixed = [_fixed(step, param, at, value) for param, at, value in zip(kernel.params, kernel.offsets, values)]
+    step.template = bytearray(kernel.pack(fixed))
+    return step
+
+
+def _fixed(step: Launch, param: Any, at: int, value: Any) -> Any:
+    """Return the value to prepare.  What only a call knows is noted, and is 0 until then."""
+    if type(param) is Pointer:
+        if type(value) is Drawn:
+            step.draws.append((at, ADDRESS, value.place))
+        elif value is not None:
+            step.addresses.append(Place(at, value))
+        return 0
+    if type(param) is Pointers:
+        for number, item in enumerate(value):
+            step.addresses.append(Place(at + number * Pointers.NBYTES, item))
+        return [(0, item.numel()) for item in value]
+    if type(value) is Number:
+        step.numbers.append((at, param.struct, value))
+        return 0
+    if type(value) is Drawn:
+        step.draws.append((at, param.struct, value.place))
+        return 0
+    return value
+
+
+def library_call_of(
+    operation: LibraryOperation, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
+) -> LibraryCall:
+    """Make a library call with its addresses prepared.  called: the operator's public name."""
+    step = LibraryCall(operation, handle, workspace_nbytes, called)
+    step.template = bytearray(ADDRESS.size * len(operands))
+    step.addresses = [
+        Place(ADDRESS.size * index, operand) for index, operand in enumerate(operands) if operand is not None
+    ]
+    return step
 
 
 class Call:
@@ -92,7 +143,7 @@ class Call:
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
         """Allocate contiguous memory that is freed when the launches of this call are done."""
-        return self.take(dense_layout(self.device, dtype, tensor.checked_size(shape, self.name)))
+        return self.take(dense_layout(self.device, dtype, checked_size(shape, self.name)))
 
     def take(self, layout: Layout) -> Any:
         """Allocate memory of a dense layout."""
@@ -130,13 +181,13 @@ class Call:
         """Queue a kernel; on the CPU, run its reference."""
         callers.uses(kernel.entry, self.name)
         handle = self.device.kernel(kernel) if isinstance(self.device, Accelerator) else None
-        self.steps.append(Launch(kernel, handle, grid, values, self.called))
+        self.steps.append(launch_of(kernel, handle, grid, values, self.called))
 
     def library(self, operation: LibraryOperation, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
         callers.uses(operation.kind, self.name)
         handle, nbytes = self.device.library_plan(operation) if isinstance(self.device, Accelerator) else (None, 0)
-        self.steps.append(LibraryCall(operation, handle, nbytes, operands, self.called))
+        self.steps.append(library_call_of(operation, handle, nbytes, operands, self.called))
 
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters of a generator (None: the device's); return (state, seed, first counter)."""
@@ -480,7 +531,7 @@ def _adopt(bound: list[Any], target: TensorBase, result: TensorBase) -> None:
     target._storage, target._layout, target._offset = result._storage, result._layout, result._offset
 
 
-class _Lowering(calls.Lowering):
+class _Lowering(Lowering):
     """The core's interface to the modules above it."""
 
     __slots__ = ()
@@ -492,9 +543,11 @@ class _Lowering(calls.Lowering):
     def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
         return misuse(operator, bound, error)
 
-    def moved(self, tensor: TensorBase, device: int) -> TensorBase:
-        moved: TensorBase = transfer.move(tensor, device)
-        return moved
+    def with_moved(self, moved: MovedScalars, bound: list[Any]) -> list[Any]:
+        arguments = bound[:]
+        for index in moved.indexes:
+            arguments[index] = transfer.move(bound[index], moved.device)
+        return arguments
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         """Write the result of a composite in place.  Raises DtypeError if the target's type cannot hold it."""

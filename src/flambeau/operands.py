@@ -1,4 +1,4 @@
-"""Checks of the arguments of an operator: their types, and the common device of its tensors."""
+"""Checks of the arguments of an operator: their types, the common device of its tensors, and overlap in memory."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from . import host
+from . import strides as st
 from .core import thread
+from .core.call_errors import former_machine, overlaps_itself
 from .core.operator import Operator
 from .core.parameters import VALUE_ANNOTATIONS, Parameter
-from .core.storage import former_machine
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device
 from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, name_error, shown
@@ -60,7 +62,7 @@ def _or_none(takes: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 MAKE = "torch.tensor(...) makes a Tensor of numbers"
-ACCEPTED = {  # by annotation (see core/operator.py); other annotations accept any value
+ACCEPTED = {  # by annotation (see core/parameters.py); other annotations accept any value
     "Operand": Accepted("a Tensor", _is_tensor, MAKE),
     "Operand | None": Accepted("a Tensor or None", _or_none(_is_tensor), MAKE),
     "Operands": Accepted("a list or tuple of Tensors", _are_tensors, "as in {}([a, b])"),
@@ -123,7 +125,7 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
     machine = thread.machine()
     for _, tensor in tensors:
         if tensor._layout.device.index >= 0 and tensor._layout.device.machine is not machine:
-            raise former_machine(operator.called, tensor._storage)
+            raise former_machine(operator.called, tensor._storage, machine)
     if len(devices) <= 1:
         return next(iter(devices), CPU), []
     on_gpu = [device for device in devices if device.index >= 0]
@@ -159,3 +161,28 @@ def _mismatch(operator: Operator, tensors: Sequence[tuple[str, TensorBase]]) -> 
         hint=f'move one of them, for example {mover}.to("{target}")',
         operator=operator.called,
     )
+
+
+def overlap_of(a: TensorBase, b: TensorBase) -> str:
+    """Return how two tensors overlap: "none", "same" (element for element) or "partial"."""
+    one, other = a._layout, b._layout
+    if a._storage is not b._storage or not one.numel or not other.numel:
+        return "none"
+    is_aligned_alike = a._offset == b._offset and one.strides == other.strides
+    if is_aligned_alike and one.shape == other.shape and one.dtype is other.dtype:
+        return "same"
+    start, next_start = a._offset * one.itemsize, b._offset * other.itemsize
+    end = start + st.extent(one.shape, one.strides) * one.itemsize
+    if next_start >= end or start >= next_start + st.extent(other.shape, other.strides) * other.itemsize:
+        return "none"
+    if one.compact and other.compact:
+        return "partial"
+    first = start, one.dtype, one.shape, one.strides
+    return "partial" if host.share_bytes(first, (next_start, other.dtype, other.shape, other.strides)) else "none"
+
+
+def check_own_overlap(called: str, target: TensorBase) -> None:
+    """Raise ShapeError if elements of the tensor to write share memory with each other."""
+    layout = target._layout
+    if not layout.compact and st.overlaps_itself(layout.shape, layout.strides):
+        raise overlaps_itself(called, target)

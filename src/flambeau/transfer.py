@@ -11,13 +11,15 @@ from typing import Any
 from . import strides as st
 from .core import record, thread
 from .core.call import assign, call_two
+from .core.inplace import check_inplace, node_for_inplace, record_inplace
 from .core.layout import Layout, layout_of
 from .core.native import whole
 from .core.queue import hooks
-from .core.tensor import TensorBase, alias_of, before_write, check_own_overlap, empty_tensor, new_tensor, overlap_of
+from .core.tensor import TensorBase, alias_of, before_write, empty_tensor, new_tensor
 from .dtypes import dtype
 from .errors import ShapeError
 from .memory_formats import lies_in, preserve_format, suggested
+from .operands import check_own_overlap, overlap_of
 from .ops.operator import COMPOSITE, REGISTRY, Operand, Operator
 from .runtime.copy import copy_bytes, route_of
 
@@ -163,12 +165,12 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     before_write("copy_", target)
     is_recorded = record.wants_grad(ASSIGN, [target, source])
     if is_recorded or target._base is not None:
-        record.check_inplace("copy_", target, is_recorded)
+        check_inplace("copy_", target, is_recorded)
     check_own_overlap("copy_", target)
     needs_node = is_recorded and target.dtype.is_floating_point
-    node = record.node_for_inplace(ASSIGN, [target, source], target) if needs_node else None
+    node = node_for_inplace(ASSIGN, [target, source], target) if needs_node else None
     _write(target, source, non_blocking)
-    record.record_inplace(target, node)
+    record_inplace(target, node)
     return target
 
 

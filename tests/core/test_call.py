@@ -14,15 +14,16 @@ import pytest
 import flambeau as torch
 from flambeau import callers
 from flambeau.core import thread
-from flambeau.core.call import Delegation, RunBody
-from flambeau.core.operator import bind
-from flambeau.core.plan import Launch, Plan
+from flambeau.core.binding import bind
+from flambeau.core.entries import Delegation, RunBody
+from flambeau.core.plan import Plan
 from flambeau.core.storage import placeholder
 from flambeau.core.tensor import new_tensor
 from flambeau.core.thread import CPU
 from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError, ArgumentTypeError, FlambeauError, ValueRangeError, name_error
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar
+from flambeau.lowering import launch_of
 from flambeau.ops.operator import REGISTRY, Number, Operand, composite
 from flambeau.testing.machine import machine
 
@@ -50,7 +51,7 @@ def test_a_spare_buffer_serves_one_call_which_overwrites_all_that_differs():
         "shift", "", [Pointer("out", float32, "w", ("n",)), Scalar("by", "float32"), Scalar("n", "int64")], id
     )
     layout = torch.empty(4)._layout
-    step = Launch(
+    step = launch_of(
         kernel,
         None,
         Grid((1, 1, 1), 32),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flambeau.core.pool import FIELDS, KINDS, Block
+from flambeau.core.pool import KINDS, Block
 from flambeau.core.queue import hooks
 from flambeau.errors import AcceleratorError, ArgumentError, ArgumentTypeError, OutOfMemoryError
 from flambeau.memory.allocator import CachingAllocator
@@ -19,6 +19,7 @@ from .fake import FakeDriver
 
 KIB = 1 << 10
 MIB = 1 << 20
+FIELDS = ("current", "peak", "allocated", "freed")
 
 
 def make(capacity=1 << 40, settings=None, **options):

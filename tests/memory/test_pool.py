@@ -2,7 +2,9 @@
 
 import pytest
 
-from flambeau.core.pool import LARGE_REMAINDER, Counters, Pool, Segment, segment_size
+from flambeau.core.pool import LARGE_REMAINDER, Counters, Pool, Segment
+from flambeau.memory.segments import add_segment, idle_segments, largest, remove_segment, segment_size
+from flambeau.memory.statistics import current
 
 MIB = 1 << 20
 KIB = 1 << 10
@@ -13,7 +15,7 @@ def make(is_small=True):
 
 
 def add(pool, address, nbytes, stream=1, take=None):
-    return pool.add(Segment(address, nbytes, stream, pool.is_small, False), take or nbytes)
+    return add_segment(pool, Segment(address, nbytes, stream, pool.is_small, False), take or nbytes)
 
 
 def idle(pool, stream=1):
@@ -140,7 +142,7 @@ def test_inactive_split_counts_the_idle_parts():
     seen = []
 
     def look():
-        seen.append((parts.current, nbytes.current))
+        seen.append((current(parts), current(nbytes)))
 
     first = add(pool, 0, 4 * KIB, take=KIB)
     look()
@@ -161,15 +163,15 @@ def test_removing_the_last_idle_block_of_a_stream_forgets_the_stream():
     pool = make()
     block = add(pool, 0, 2 * MIB)
     pool.put(block)
-    assert list(pool.idle_segments()) == [block.segment] and pool.largest() == pool.largest(1) == 2 * MIB
-    pool.remove(block.segment)
-    assert pool.idle == {} and pool.largest() == pool.largest(1) == 0
-    assert pool.counters.reserved_bytes.current == 0
+    assert list(idle_segments(pool)) == [block.segment] and largest(pool) == largest(pool, 1) == 2 * MIB
+    remove_segment(pool, block.segment)
+    assert pool.idle == {} and largest(pool) == largest(pool, 1) == 0
+    assert current(pool.counters.reserved_bytes) == 0
 
 
 def test_a_split_segment_is_not_idle():
     pool = make()
     block = add(pool, 0, 2 * MIB, take=512)
-    assert list(pool.idle_segments()) == []
+    assert list(idle_segments(pool)) == []
     pool.put(block)
-    assert [segment.nbytes for segment in pool.idle_segments()] == [2 * MIB]
+    assert [segment.nbytes for segment in idle_segments(pool)] == [2 * MIB]

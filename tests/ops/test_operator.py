@@ -14,7 +14,7 @@ import pytest
 
 import flambeau
 import flambeau as torch
-from flambeau.errors import ArgumentTypeError
+from flambeau.errors import ArgumentError, ArgumentTypeError
 from flambeau.ops.copies import fill_kernel
 from flambeau.ops.operator import REGISTRY, Operand, composite, operator, view
 from flambeau.ops.pointwise import grid_over
@@ -109,10 +109,20 @@ def test_an_alias_is_one_operator_with_calls_of_its_own():
 
 
 def test_an_alias_has_all_attributes_of_its_operator():
-    declared = (Path(flambeau.__file__).parent / "core/operator.pxd").read_text().partition("cdef class Operator:\n")[2]
+    text = (Path(flambeau.__file__).parent / "core/binding.pxd").read_text()
+    declared = text.partition("cdef class OperatorBase:\n")[2]
     names = set(re.findall(r"^    cdef public \w+ (\w+)$", declared, re.MULTILINE))
     operator, alias = REGISTRY["mul"], REGISTRY["mul"].called_as("multiply")
     for name in (names | vars(operator).keys()) - {"__name__", "called", "last_signature"}:
         assert getattr(alias, name) is getattr(operator, name), name
     private = re.findall(r"^    cdef (?!public )\S+ (\w+)$", declared, re.MULTILINE)
     assert private == ["__dict__", "__weakref__"], "an alias is made of public attributes"
+
+
+@pytest.mark.parametrize("fact", ["input_size", "other_shape", "shape"])
+def test_a_derivative_takes_known_facts_only(fact):
+    operator = REGISTRY["relu"].called_as("relu_with_another_derivative")
+    with pytest.raises(ArgumentError, match=rf"relu.*'{fact}'") as caught:
+        operator.derivative(eval(f"lambda grad, {fact}: grad"))
+    assert "input" in caught.value.hint and "<parameter>_strides" in caught.value.hint
+    assert operator.backward is REGISTRY["relu"].backward

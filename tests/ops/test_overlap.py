@@ -6,8 +6,8 @@ import pytest
 import flambeau as torch
 from flambeau.core import thread
 from flambeau.core.call import INTO
-from flambeau.core.tensor import overlap_of
 from flambeau.errors import ArgumentTypeError, ShapeError
+from flambeau.operands import overlap_of
 
 
 @pytest.fixture

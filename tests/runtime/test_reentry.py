@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 import flambeau as torch
-from flambeau.core.queue import subscribe, unsubscribe
+from flambeau.core.hooks import subscribe, unsubscribe
 from flambeau.errors import AcceleratorError, ReentryError
 
 from ..conftest import ON_HARDWARE

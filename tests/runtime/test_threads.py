@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import flambeau as torch
-from flambeau.core import thread
 from flambeau.nn import DataParallel, Linear
 from flambeau.runtime.strict import unwatch
+from flambeau.runtime.threads import Choice, streams
 from flambeau.testing import machine
 
 
@@ -213,13 +213,13 @@ def test_streams_are_chosen_and_asked_for_in_any_order_of_devices():
     with machine(devices=3):
         last = torch.cuda.Stream(2)
         torch.cuda.set_stream(last)
-        assert thread.streams() == {2: last}
+        assert streams() == {2: last}
         first = torch.cuda.current_stream(0)
         assert first == torch.cuda.default_stream(0) and torch.cuda.current_stream(2) is last
-        assert thread.streams() == {0: first, 2: last}
+        assert streams() == {0: first, 2: last}
         side = torch.cuda.Stream(1)
-        thread.choose(1, [side], True)
-        assert thread.streams() == {1: side}
+        Choice(torch.cuda.current_stream().machine, 1, (side,), True).restore()
+        assert streams() == {1: side}
         assert [torch.cuda.current_stream(each) for each in range(3)] == [
             first, side, torch.cuda.default_stream(2)
         ]  # fmt: skip

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import callers
-from ..core import record
 from ..core.native import whole
 from ..errors import ArgumentTypeError, AutogradError, shown
+from .graph_node import observe
 from .node_hooks import hooks_of
 
 TRACEBACK, PARENT = "traceback_", "parent_"  # keys of a node's metadata
@@ -26,7 +26,7 @@ class _Anomaly:
 @whole
 def _set(enabled: bool, check_nan: bool) -> None:
     _Anomaly.enabled, _Anomaly.check_nan = enabled, check_nan
-    record.observe(note_forward, enabled)
+    observe(note_forward, enabled)
 
 
 class _Restoring:
@@ -119,7 +119,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def note_forward(node: Any, saved: Any) -> None:
-    """Store the program's stack of a new node, and the node whose backward made it (see record.observe)."""
+    """Store the program's stack of a new node, and the node whose backward made it (see graph_node.observe)."""
     metadata = hooks_of(node).metadata
     metadata[TRACEBACK] = callers.program_stack()
     parent = getattr(_Anomaly.running, "node", None)
@@ -130,16 +130,21 @@ def note_forward(node: Any, saved: Any) -> None:
 class Watch:
     """Anomaly checks of one backward pass."""
 
-    def enter(self, node: Any) -> Any:
-        """Mark `node` as running; return the former one, for `leave`."""
+    def run(self, task: Any, node: Any, grads: list[Any]) -> Sequence[Any]:
+        """Run a node of a backward pass (a core.engine.GraphTask); return the gradients of its inputs."""
         before = getattr(_Anomaly.running, "node", None)
         _Anomaly.running.node = node
-        return before
+        try:
+            results: Sequence[Any] = task.apply_node(node, grads)
+            self._check(node, results)
+        except Exception:
+            self._report(node)
+            raise
+        finally:
+            _Anomaly.running.node = before
+        return results
 
-    def leave(self, before: Any) -> None:
-        _Anomaly.running.node = before
-
-    def check(self, node: Any, grads: Sequence[Any]) -> None:
+    def _check(self, node: Any, grads: Sequence[Any]) -> None:
         """Raise AutogradError if a gradient is NaN.  Host: waits."""
         for index, grad in enumerate(grads) if _Anomaly.check_nan else ():
             if grad is not None and bool((grad != grad).any()):
@@ -149,7 +154,7 @@ class Watch:
                     operator="backward",
                 )
 
-    def report(self, node: Any) -> None:
+    def _report(self, node: Any) -> None:
         """Warn with the forward call of a node that failed, and with those of the nodes whose backward made it."""
         metadata = {} if node.hooks is None else node.hooks.metadata
         if TRACEBACK not in metadata:

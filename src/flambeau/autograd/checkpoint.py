@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import Any, NamedTuple
 
 from .. import callers
-from ..core.engine import current_task, notes
 from ..core.record import Saved, save
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, AutogradError, CheckpointError
@@ -225,7 +224,7 @@ class _Frame:
 
     def unpack(self, slot: _Place) -> Any:
         """Return a tensor that was not kept.  Within a backward pass, one recomputation supplies each tensor once."""
-        values = notes(self)
+        values = gradients.notes(self)
         if values is None:
             values = {}
         if slot.index not in values:
@@ -338,7 +337,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        task = current_task()
+        task = gradients.current_task()
         if task is None or not task.accumulates or task.targets is not None:
             raise AutogradError(
                 "When use_reentrant=True, it is incompatible with .grad() or passing an `inputs` parameter "

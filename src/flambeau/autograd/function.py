@@ -9,7 +9,9 @@ from functools import wraps
 from typing import Any
 
 from ..core import record
-from ..core.record import Edge, Node, Saved, check_broadcast, fit, freed, save, streams_of
+from ..core.call_errors import check_broadcast, freed
+from ..core.inplace import check_inplace, rebase
+from ..core.record import Edge, Node, Saved, fit, save, streams_of
 from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, alias_of, empty_tensor
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from .mode import GradMode, mode
@@ -339,15 +341,13 @@ def _check_dirty(name: str, written: Any, is_returned: bool, count: int, is_reco
             hint="return it, or leave it out of mark_dirty and clone() it before writing",
             operator=name,
         )
-    record.check_inplace(name, written, is_recorded)
-    if is_recorded and written._base is not None:
-        if count > 1:
-            raise AutogradError(
-                f"forward wrote a view in place, {written.describe()}, and returned {count} tensors",
-                hint="write a clone(), or return the view alone",
-                operator=name,
-            )
-        record.check_base(name, written)
+    check_inplace(name, written, is_recorded)
+    if is_recorded and written._base is not None and count > 1:
+        raise AutogradError(
+            f"forward wrote a view in place, {written.describe()}, and returned {count} tensors",
+            hint="write a clone(), or return the view alone",
+            operator=name,
+        )
 
 
 def _link(
@@ -363,7 +363,7 @@ def _link(
             continue
         linked.append(result)
         if id(result) in dirty:
-            record.rebase(result, node, index, next(position for position, arg in enumerate(args) if arg is result))
+            rebase(result, node, index, next(position for position, arg in enumerate(args) if arg is result))
         else:
             result._grad_fn, result._output_index = node, index
     renamed = {id(old): new for old, new in zip(outputs, fresh)}

@@ -1,4 +1,4 @@
-"""backward and grad: the two entry points of the engine."""
+"""backward and grad, the two entry points of the engine, and the pass that is running."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import callers
-from ..core import record
-from ..core.engine import GraphTask, initial_grads
+from ..core import record, thread
+from ..core.engine import GraphTask
+from ..core.operator import REGISTRY
 from ..core.record import NO_STREAMS, Node
-from ..core.tensor import TensorBase, empty_tensor
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
+from ..core.tensor import TensorBase, empty_tensor, in_graph, new_tensor
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError, shown
 from ..ops.join import stack
-from .graph_node import GradientEdge
+from .graph_node import GradientEdge, keep_gradient
 
 
 def backward(
@@ -175,7 +176,7 @@ def _run(
     _check_flag(name, "create_graph", create_graph)
     if retain is not None:
         _check_flag(name, "retain_graph", retain)
-    started = initial_grads(name, outputs, grads)
+    started = _initial_grads(name, outputs, grads)
     if inputs is not None:
         _check_inputs(name, inputs)
     targets = None if inputs is None else [_edge(name, input, True) for input in inputs]
@@ -183,7 +184,7 @@ def _run(
     if inputs is not None and accumulates:
         for input in inputs:
             if isinstance(input, TensorBase):
-                record.retain(input)
+                keep_gradient(input)
     task = GraphTask(targets, create_graph if retain is None else retain, create_graph, accumulates)
     return task.run(roots, started)
 
@@ -215,3 +216,103 @@ def _edge(name: str, tensor: Any, is_input: bool) -> Any:
             operator=name,
         )
     return edge
+
+
+def _initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+    """Return the gradients that a pass starts with; ones for scalars.
+
+    Raises: AutogradError; for a passed gradient, ArgumentTypeError, ShapeError or DeviceMismatchError.
+    """
+    if len(grads) != len(outputs):
+        raise AutogradError(
+            f"got {len(outputs)} tensors and {len(grads)} gradients",
+            hint="pass one gradient, or None, for each tensor",
+            operator=name,
+        )
+    result = []
+    for index, output in enumerate(outputs):
+        grad = grads[index]
+        if isinstance(output, GradientEdge):
+            result.append(_grad_of_edge(name, grad, output))
+            continue
+        if not isinstance(output, TensorBase):
+            raise ArgumentTypeError(
+                f"element {index} of tensors must be a Tensor, got {shown(output)}",
+                hint="pass a computed tensor, such as a loss",
+                operator=name,
+            )
+        if not in_graph(output):
+            raise AutogradError(
+                f"element {index} of tensors does not require grad and does not have a grad_fn: {output.describe()}",
+                hint="set requires_grad=True on an input, and do not compute it under no_grad()",
+                operator=name,
+            )
+        if grad is None and output.numel() != 1:
+            raise AutogradError(
+                f"grad can be implicitly created only for scalar outputs, not for {output.describe()}",
+                hint="reduce the output, for example output.sum().backward(), or pass a gradient of its shape",
+                operator=name,
+            )
+        if grad is not None:
+            _check_given(name, grad, output)
+        result.append(_one_like(output) if grad is None else grad)
+    return result
+
+
+def _grad_of_edge(name: str, grad: Any, edge: Any) -> Any:
+    """Return the gradient that a pass starts with at a gradient edge.  Raises: AutogradError."""
+    if grad is None:
+        made_of = edge.made_of
+        if made_of is None or made_of[0].numel != 1:
+            raise AutogradError(
+                f"grad can be implicitly created only for scalar outputs, not for an edge of {edge.node!r}",
+                hint="pass a gradient of the shape of the edge's tensor",
+                operator=name,
+            )
+        layout, device = made_of
+        ones: Any = empty_tensor(layout.shape, layout.dtype, device)
+        return ones.fill_(1)
+    if not isinstance(grad, TensorBase):
+        raise ArgumentTypeError(
+            f"a gradient is a tensor or None, not {shown(grad)}", hint="as in torch.ones_like(output)", operator=name
+        )
+    return grad
+
+
+def _check_given(name: str, grad: Any, output: Any) -> None:
+    if not isinstance(grad, TensorBase):
+        raise ArgumentTypeError(
+            f"a gradient is a tensor or None, not {shown(grad)}", hint="as in torch.ones_like(output)", operator=name
+        )
+    if grad.shape != output.shape:
+        raise ShapeError(
+            f"the gradient has shape {list(grad.shape)}, the output {list(output.shape)}",
+            hint="make it with torch.ones_like(output)",
+            operator=name,
+        )
+    if grad._layout.device.index != output._layout.device.index:
+        raise DeviceMismatchError(
+            f"the gradient is {grad.describe()}, the output {output.describe()}",
+            hint="move the gradient to the device of the output",
+            operator=name,
+        )
+
+
+def _one_like(output: Any) -> Any:
+    fill, like = REGISTRY["fill"], new_tensor(output._storage, output._layout, output._offset)
+    return fill.run((like, 1))  # fill does not read its operand
+
+
+def current_task() -> Any:
+    """The innermost backward pass that runs in this thread, or None."""
+    return thread.here().task
+
+
+def notes(owner: Any) -> Any:
+    """Return the owner's dictionary, kept for the running backward pass; None outside a pass."""
+    task = current_task()
+    if task is None:
+        return None
+    if task.notes is None:
+        task.notes = {}
+    return task.notes.setdefault(owner, {})

@@ -11,13 +11,13 @@ from typing import Any
 
 from .. import transfer
 from ..core import record
-from ..core.engine import current_task, notes
 from ..core.native import Lock, whole
 from ..core.record import Saved
 from ..core.tensor import TensorBase, watch_writes
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
-from .graph_node import GradientEdge, Node, face_of
-from .node_hooks import RemovableHandle, add, hooks_of, leaf_hooks
+from .gradients import current_task, notes
+from .graph_node import GradientEdge, Node, face_of, observe
+from .node_hooks import RemovableHandle, add, hooks_of, leaf_hooks, pack
 from .node_streams import set_override_stale_capture_stream, set_warn_on_accumulate_grad_stream_mismatch
 
 __all__ = [
@@ -60,11 +60,11 @@ def _count(change: int) -> None:
     global _open
     with _counting:
         _open += change
-        record.observe(_pack_of_node, _open > 0)
+        observe(_pack_of_node, _open > 0)
 
 
 def _pack_of_node(node: Any, saved: Any) -> None:
-    """Pack the tensors that a new node saved (see record.observe)."""
+    """Pack the tensors that a new node saved (see graph_node.observe)."""
     pack_saved(saved)
 
 
@@ -74,12 +74,12 @@ def pack_saved(saved: Any) -> None:
         _pack_all(saved, *_choices.hooks[-1])
 
 
-def _pack_all(saved: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+def _pack_all(saved: Any, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
     for value in saved:
         if isinstance(value, Saved):
-            value.pack(pack, unpack)
+            pack(value, pack_hook, unpack_hook)
         elif isinstance(value, (list, tuple)):
-            _pack_all(value, pack, unpack)
+            _pack_all(value, pack_hook, unpack_hook)
 
 
 class saved_tensors_hooks:  # noqa: N801

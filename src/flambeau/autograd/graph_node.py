@@ -1,4 +1,4 @@
-"""Public objects of the gradient graph: `grad_fn` nodes, named after their operators, and edges between them."""
+"""Public objects of the gradient graph: `grad_fn` nodes, named after their operators, edges, and observers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ..core.operator import FACT, OUT, VALUE, Need
-from ..core.record import AccumulateGrad, OperatorNode, Saved, freed
+from ..core.binding import Need
+from ..core.call_errors import freed
+from ..core.native import Lock
+from ..core.operator import FACT, OUT, VALUE
+from ..core.record import AccumulateGrad, OperatorNode, Saved, edge_of, observers
+from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, shown
-from .node_hooks import RemovableHandle, add, hooks_of
+from .node_hooks import RemovableHandle, add, hooks_of, pack
 
 CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # operands without a gradient
+_observing = Lock()
 SAVED, RAW = "_saved_", "_raw_saved_"  # prefixes of attributes; PyTorch's name of the value follows
 
 
@@ -139,7 +144,7 @@ class SavedTensor:
         """
         if self._node.released:
             raise freed(self._node.name)
-        self._saved.pack(pack_hook, unpack_hook)
+        pack(self._saved, pack_hook, unpack_hook)
 
 
 def _saved_names(node: OperatorNode) -> dict[str, int]:
@@ -232,3 +237,23 @@ class GradientEdge(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         return f"GradientEdge(node={self[0]!r}, output_nr={self[1]}, ownership_token={self[2]!r})"
+
+
+def keep_gradient(tensor: TensorBase) -> None:
+    """Keep the gradient of a non-leaf tensor in its `grad`; a leaf's is always kept."""
+    edge = edge_of(tensor)
+    if edge is not None and tensor._grad_fn is not None and not tensor.retains_grad:
+        tensor.retains_grad = True
+        hooks_of(edge[0]).kept.append((edge[1], weakref.ref(tensor)))
+
+
+def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
+    """Add or remove an observer, a function that is called with each new node and a list of its saved values.
+
+    For a write in place it is called twice: before the write, and after it with what was saved of the result.
+    """
+    with _observing:
+        if observer in observers:
+            observers.remove(observer)
+        if is_wanted:
+            observers.append(observer)

@@ -1,4 +1,4 @@
-"""Hooks of nodes and of leaves: functions that backward calls with gradients.
+"""Hooks of nodes and of leaves: functions that backward calls with gradients; hooks of saved tensors.
 
 The order at a node is: hooks of its output tensors, `retain_grad`, the node's own pre-hooks, the node, its post-hooks.
 A leaf's hooks belong to the tensor, not to its AccumulateGrad node.
@@ -10,9 +10,10 @@ import itertools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from ..core.tensor import TensorBase
+from ..core.tensor import TensorBase, new_tensor
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, shown
 
 Hook = Callable[..., Any]
@@ -155,6 +156,37 @@ def check_changed(changed: Any, grad: Any) -> None:
 
 
 _ids = itertools.count()
+
+
+def pack(saved: Any, pack_hook: Hook, unpack_hook: Hook) -> None:
+    """Save the result of pack_hook in place of a saved tensor.  Raises: AutogradError if the hook writes the tensor."""
+    if saved.storage is None:
+        raise AutogradError(
+            "Calling register_hooks on a saved tensor whose hooks have already been set",
+            hint="register them once, outside of saved_tensors_hooks",
+            operator="register_hooks",
+        )
+    tensor = new_tensor(saved.storage, saved.layout, saved.offset)
+    value = pack_hook(tensor)
+    if tensor._storage.version != saved.version:
+        raise AutogradError(
+            f"a saved tensor pack hook is modifying its input in place: {tensor.describe()}",
+            hint="write a clone() of it",
+            operator="saved_tensors_hooks",
+        )
+    saved.storage, saved.packed = None, partial(_unpacked, unpack_hook, value)
+
+
+def _unpacked(unpack_hook: Hook, value: Any, name: str) -> TensorBase:
+    """Return the saved tensor of a packed value.  name: the node's, for an error."""
+    tensor = unpack_hook(value)
+    if not isinstance(tensor, TensorBase):
+        raise ArgumentTypeError(
+            f"a saved tensor unpack hook must return a Tensor, got {shown(tensor)}",
+            hint="return the tensor that the pack hook was given, or one like it",
+            operator=name,
+        )
+    return new_tensor(tensor._storage, tensor._layout, tensor._offset)
 
 
 class RemovableHandle:

@@ -1,5 +1,5 @@
 cimport cython
-from .pool cimport Block, Counters, Flow, Pool, note_peaks
+from .pool cimport Block, Counters, Flow, Pool, note_hot_peaks
 from .queue cimport Hooks
 from .native cimport Lock
 
@@ -24,11 +24,10 @@ cdef class BlockAllocator:
     cdef public Flow _oversize
     cdef object __weakref__
 
-    cpdef Block allocate(self, long long nbytes, stream)
     @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)
     cpdef Block take(self, long long nbytes, stream)
     cpdef free(self, Block block)
-    @cython.locals(freed=list, count=Py_ssize_t)
+    @cython.locals(freed=list, count=Py_ssize_t, small=Counters, large=Counters)
     cpdef _drain(self)
     @cython.locals(pool=Pool, counters=Counters)
     cpdef _take_back(self, Block block, bint records_later)

@@ -6,12 +6,14 @@ memory/allocator.py is the rest, and says how blocks are chosen and which invari
 from __future__ import annotations
 
 from ..driver.api import Driver, StreamHandle
-from ..errors import ArgumentError, InternalError
+from ..errors import ArgumentError
 from ..memory.pending import Pending, RecordEvent
 from ..memory.private import PrivatePool
 from ..memory.settings import BLOCK_GRAIN, rounded
+from ..memory.statistics import note_peaks
+from . import call_errors
 from .native import Lock
-from .pool import SMALL_LIMIT, Block, Counters, Flow, Pool, invalid_pointer, note_peaks
+from .pool import SMALL_LIMIT, Block, Counters, Flow, Pool, note_hot_peaks
 from .queue import hooks
 
 
@@ -32,21 +34,11 @@ class BlockAllocator:
         self._divisions: tuple[int, ...] = ()
         self._oversize = Flow()
 
-    def allocate(self, nbytes: int, stream: StreamHandle) -> Block:
-        """Return a block of at least `nbytes` bytes whose first use is on `stream`.
-
-        Host:   returns at once, unless the driver has no more memory: then it may wait for the device.
-        Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
-        """
-        self.lock.acquire()
-        try:
-            block = self.take(nbytes, stream)
-        finally:
-            self.lock.release()
-        return block
-
     def take(self, nbytes: int, stream: StreamHandle) -> Block:
-        """As `allocate`.  The caller holds `lock` until the block has an owner; else an interrupt could lose it."""
+        """As `CachingAllocator.allocate`.
+
+        The caller holds `lock` until the block has an owner; else an interrupt could lose it.
+        """
         if nbytes <= 0:
             raise ArgumentError(f"{nbytes} bytes were asked for; a block has at least 1", operator="allocate")
         size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN
@@ -90,7 +82,7 @@ class BlockAllocator:
         Raises: AcceleratorError if the block was freed already.
         """
         if not block.allocated:
-            raise invalid_pointer("free", block.address)
+            raise call_errors.invalid_pointer("free", block.address)
         block.allocated = False
         self._freed.append(block)
 
@@ -102,7 +94,7 @@ class BlockAllocator:
         Raises: AcceleratorError if the block was freed.
         """
         if not block.allocated:
-            raise invalid_pointer("record_stream", block.address)
+            raise call_errors.invalid_pointer("record_stream", block.address)
         if stream == block.stream:
             return
         with self.lock:
@@ -112,7 +104,11 @@ class BlockAllocator:
     # methods that need the lock held
     def _drain(self) -> None:
         """Process the blocks freed since the last call.  A block whose processing fails stays in the list."""
-        note_peaks(self._small.counters, self._large.counters, self._total)
+        small, large = self._small.counters, self._large.counters
+        if small.awaiting or large.awaiting:
+            note_peaks(small, large, self._total)
+        else:
+            note_hot_peaks(small, large, self._total)
         freed, count = self._freed, 0
         try:
             while count < len(freed):  # other frees may append meanwhile
@@ -152,8 +148,8 @@ class BlockAllocator:
     # methods of the subclass, called with the lock held
     def _poll(self) -> None:
         """Make blocks reusable whose events are done."""
-        raise InternalError("CachingAllocator has this", operator="_poll")
+        raise AssertionError("the subclass defines _poll")
 
     def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:
         """Return a block of `size` bytes that the pool did not have.  Raises: OutOfMemoryError."""
-        raise InternalError("CachingAllocator has this", operator="_find_room")
+        raise AssertionError("the subclass defines _find_room")

@@ -2,87 +2,65 @@ cimport cython
 from . cimport tensor, thread
 from .layout cimport Layout, layout_of
 from .native cimport enter_critical, leave_critical
-from .operator cimport Caller, Operator, bind, bind_two
+from .binding cimport Caller, OperatorBase, bind, bind_two
 from .plan cimport Plan
 from .storage cimport Storage
 from .tensor cimport TensorBase, before_write, in_graph
 from .thread cimport Device, Plans, Thread
+from .views cimport is_served
 
 cdef Py_ssize_t _WIDEST
-cdef Py_ssize_t _NO_PLACE
-cdef object TRUE
-cdef object FALSE
+cdef Py_ssize_t _NO_PLACE, _STALE
 cdef set _keyed
-
-@cython.final
-cdef class Delegation:
-    cdef public list arguments
-    cdef public Operator operator
-    cdef public Py_ssize_t part
-    cdef public list sources
-    cdef public Py_ssize_t used
-
-@cython.final
-cdef class MovedScalars:
-    cdef public list indexes
-    cdef public int device
-    cdef public Py_ssize_t used
-
-@cython.final
-cdef class RunBody:
-    cdef public Py_ssize_t used
 
 cdef object _lowering
 
-cpdef call(Operator operator, tuple args, dict kwargs)
+cpdef call(OperatorBase operator, tuple args, dict kwargs)
 cdef _quick(quick, list bound)
-cpdef call_two(Operator operator, first, second)
-cpdef call_inplace(Operator operator, tuple args, dict kwargs)
+cpdef call_two(OperatorBase operator, first, second)
+cpdef call_inplace(OperatorBase operator, tuple args, dict kwargs)
 
-cpdef derive(Operator operator, list bound)
+cpdef derive(OperatorBase operator, list bound)
 cpdef bint is_operand(other) except -1
 
 cdef class _CoreCaller(Caller):
-    cpdef derive(self, Operator operator, list bound)
-    cpdef call(self, Operator operator, tuple args, dict kwargs)
+    cpdef derive(self, OperatorBase operator, list bound)
+    cpdef call(self, OperatorBase operator, tuple args, dict kwargs)
 
-cdef _served(Operator operator, list bound, out, bint inplace)
+cdef _served(OperatorBase operator, list bound, out, bint inplace)
 @cython.locals(now=Thread)
-cdef _named(Operator operator, list bound, out, bint inplace)
-cdef _called(Thread now, Operator operator, list bound, out)
+cdef _named(OperatorBase operator, list bound, out, bint inplace)
+cdef _called(Thread now, OperatorBase operator, list bound, out)
 @cython.locals(key=list, plan=Plan, joins=bint)
-cdef _run(Thread now, Operator operator, list bound)
+cdef _run(Thread now, OperatorBase operator, list bound)
 @cython.locals(plans=Plans, full=tuple, plan=Plan)
-cdef _entry(Operator operator, list bound, list key, target)
+cdef _entry(OperatorBase operator, list bound, list key, target)
 @cython.locals(view=TensorBase)
-cdef _composed(Operator operator, list bound)
-@cython.locals(arguments=list, source=Py_ssize_t, index=Py_ssize_t)
-cdef _delegated(Thread now, Delegation delegation, list bound)
-cdef list _with_moved(MovedScalars moved, list bound)
+cdef _composed(OperatorBase operator, list bound)
+@cython.locals(arguments=list, part=Py_ssize_t)
+cdef _delegated(Thread now, delegation, list bound)
 @cython.locals(key=list, index=Py_ssize_t, operand=TensorBase)
-cdef list _key(Operator operator, list bound)
+cdef list _key(OperatorBase operator, list bound)
 cdef _plain(value)
 cdef _canonical(value)
 @cython.locals(operand=TensorBase)
 cdef bint _is_placed(values) except -1
 @cython.locals(index=Py_ssize_t)
-cdef bint _joins(Operator operator, list bound) except -1
+cdef bint _joins(OperatorBase operator, list bound) except -1
 cdef bint _any_joins(values) except -1
 @cython.locals(operand=TensorBase, device=Device)
-cdef _view(Operator operator, list bound)
+cdef _view(OperatorBase operator, list bound)
 cdef tuple _ints(values)
 @cython.locals(memory=Storage, layout=Layout)
 cpdef TensorBase view_of(TensorBase source, dtype, shape, tuple strides, Py_ssize_t offset)
-cdef _call_mutating(Thread now, Operator operator, list bound)
+cdef _call_mutating(Thread now, OperatorBase operator, list bound)
 @cython.locals(joins=bint)
-cdef _call_out(Thread now, Operator operator, list bound, out)
-cdef _check_out(Operator operator, out, bint joins)
+cdef _call_out(Thread now, OperatorBase operator, list bound, out)
 @cython.locals(target=TensorBase, needs_node=bint)
-cdef _inplace(Thread now, Operator operator, list bound)
-cdef _inplace_recorded(Operator operator, list bound, TensorBase target)
+cdef _inplace(Thread now, OperatorBase operator, list bound)
+cdef _inplace_recorded(OperatorBase operator, list bound, TensorBase target)
 @cython.locals(key=list, index=Py_ssize_t, operand=TensorBase)
-cpdef write(Operator operator, list bound, TensorBase target)
-cdef bint _is_same(TensorBase one, TensorBase other)
+cpdef write(OperatorBase operator, list bound, TensorBase target)
 cpdef assign(TensorBase target, TensorBase source)
 @cython.locals(bound=list, now=Thread)
-cpdef fill_new(Operator operator, TensorBase target, tuple args, dict kwargs)
+cpdef fill_new(OperatorBase operator, TensorBase target, tuple args, dict kwargs)

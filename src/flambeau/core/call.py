@@ -17,109 +17,33 @@ from typing import Any
 from .. import host
 from .. import strides as st
 from ..dtypes import dtype
-from ..errors import ArgumentTypeError, AutogradError, FlambeauError, ShapeError, shown
+from ..errors import FlambeauError, shown
 from ..memory_formats import memory_format
-from . import record, tensor, thread
+from ..operands import overlap_of
+from . import call_errors, record, tensor, thread
+from .binding import Caller, bind, bind_two, make_calls_by
+from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
+from .inplace import check_inplace, node_for_inplace, record_inplace
 from .layout import WIDEST_ACCESS, layout_of
 from .native import enter_critical, leave_critical
-from .operator import COMPOSITE, REGISTRY, VIEW, Caller, Operator, bind, bind_two, make_calls_by
+from .operator import COMPOSITE, REGISTRY, VIEW, Operator
 from .plan import Plan
-from .storage import NO_PLACE, former_machine
+from .storage import NO_PLACE
 from .tensor import TensorBase, before_write, in_graph
 from .thread import Thread
+from .views import is_served
 
 _WIDEST = WIDEST_ACCESS  # a C number where compiled
-_NO_PLACE = NO_PLACE
+_NO_PLACE, _STALE = NO_PLACE, record.STALE
 INTO = "into"  # in a key, precedes the layout of the written tensor
 
 
-class Marker:
-    """A value in keys that equals only itself."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __repr__(self) -> str:
-        return self._text
-
-
-TRUE, FALSE = Marker("TRUE"), Marker("FALSE")
 _keyed: set[type] = {dtype, memory_format}  # classes whose objects enter keys unchanged
 
 
 def allow_in_keys(cls: type) -> None:
     """Let the objects of a class be attributes of operators.  They must be hashable and immutable."""
     _keyed.add(cls)
-
-
-class Delegation:
-    """Entry of a composite that is one call of another operator.
-
-    arguments: the other operator's, without those that `sources` supplies.
-    sources: pairs (index among the composite's arguments, index among the other's).
-    part: index of the composite's result among several results, or -1.  used: as in Plan.
-    """
-
-    __slots__ = ("arguments", "operator", "part", "sources", "used")
-
-    def __init__(self, operator: Operator, arguments: list[Any], sources: list[tuple[int, int]], part: int) -> None:
-        self.operator = operator
-        self.arguments = arguments
-        self.sources = sources
-        self.part = part
-        self.used = 0
-
-
-class MovedScalars:
-    """Entry of a call that mixes zero-dimensional CPU tensors with CUDA tensors: every call moves them.
-
-    indexes: the positions of these arguments;  device: the CUDA device's index.
-    """
-
-    __slots__ = ("device", "indexes", "used")
-
-    def __init__(self, indexes: list[int], device: int) -> None:
-        self.indexes = indexes
-        self.device = device
-        self.used = 0
-
-
-class RunBody:
-    """Entry of a composite that needs values: its body runs in every call."""
-
-    __slots__ = ("used",)
-
-    def __init__(self) -> None:
-        self.used = 0
-
-
-class Lowering:
-    """Interface to the modules above the core, which lower calls: see `set_lowering`."""
-
-    __slots__ = ()
-    misuses: tuple[type[Exception], ...] = ()
-
-    def entry_for(self, operator: Operator, bound: list[Any], target: Any) -> Any:
-        """Return a new entry for a call that has none.  target: the tensor to write, or None."""
-        raise AssertionError("set_lowering replaces it")
-
-    def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
-        """Return the error to raise for a call that failed with one of `misuses`."""
-        raise AssertionError("set_lowering replaces it")
-
-    def moved(self, tensor: TensorBase, device: int) -> TensorBase:
-        """Copy a tensor to another device; differentiable."""
-        raise AssertionError("set_lowering replaces it")
-
-    def copy_(self, target: TensorBase, source: TensorBase) -> Any:
-        """Overwrite a tensor with another; differentiable."""
-        raise AssertionError("set_lowering replaces it")
-
-    def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:
-        """Store a call's result in the tensors of out=; return what the call returns."""
-        raise AssertionError("set_lowering replaces it")
 
 
 _lowering = Lowering()
@@ -151,10 +75,10 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return _served(operator, bound, out, False)
 
 
-def _quick(quick: Callable[[list[Any]], Any], bound: list[Any]) -> Any:
+def _quick(quick: Callable[[TensorBase, list[Any]], Any], bound: list[Any]) -> Any:
     """Compute a view directly; return None if the call has to take the ordinary path."""
     try:
-        return quick(bound)
+        return quick(bound[0], bound) if is_served(bound[0]) else None
     except (OverflowError, TypeError, FlambeauError):  # the ordinary path raises the right error
         return None
 
@@ -324,7 +248,7 @@ def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         return _delegated(now, entry, bound)
     if isinstance(entry, RunBody):
         return _composed(operator, bound)
-    return _run(now, operator, _with_moved(entry, bound))
+    return _run(now, operator, _lowering.with_moved(entry, bound))
 
 
 def _entry(operator: Operator, bound: list[Any], key: list[Any], target: Any) -> Any:
@@ -350,14 +274,8 @@ def _delegated(now: Thread, delegation: Delegation, bound: list[Any]) -> Any:
     for source, index in delegation.sources:
         arguments[index] = bound[source]
     result = _run(now, delegation.operator, arguments)
-    return result if delegation.part < 0 else result[delegation.part]
-
-
-def _with_moved(moved: MovedScalars, bound: list[Any]) -> list[Any]:
-    arguments = bound[:]
-    for index in moved.indexes:
-        arguments[index] = _lowering.moved(bound[index], moved.device)
-    return arguments
+    part = delegation.part
+    return result if part < 0 else result[part]
 
 
 def _composed(operator: Operator, bound: list[Any]) -> Any:
@@ -479,7 +397,7 @@ def _view(operator: Operator, bound: list[Any]) -> Any:
     operand: TensorBase = source
     device = operand._layout.device
     if device.index >= 0 and device.machine is not thread.machine():
-        raise former_machine(operator.called, operand._storage)
+        raise call_errors.former_machine(operator.called, operand._storage, thread.machine())
     shape, strides, step = operator.body(*bound)
     result = view_of(
         operand, operand._layout.dtype, st.Size(_ints(shape)), _ints(strides), operand._offset + as_int(step)
@@ -513,9 +431,9 @@ def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         before_write(operator.called, target)
     if now.grad_enabled:
         for target in written:
-            record.check_inplace(operator.called, target, False)
+            check_inplace(operator.called, target, False)
         if _joins(operator, bound):
-            raise AutogradError("has no derivative", hint="call it under torch.no_grad()", operator=operator.called)
+            raise call_errors.never_differentiable(operator)
     key = _key(operator, bound)
     result = _entry(operator, bound, key, None).run(bound, None)
     for target in written:
@@ -526,35 +444,21 @@ def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
 def _call_out(now: Thread, operator: Operator, bound: list[Any], out: Any) -> Any:
     """Run a call with out=.  Raises: ArgumentTypeError, AutogradError, and the errors of the call."""
     if not operator.takes_out:
-        raise ArgumentTypeError(
-            f"got an unexpected keyword argument 'out': {shown(out)}", hint=operator.usage(), operator=operator.called
-        )
+        raise call_errors.no_out(operator, out)
     targets = list(out) if isinstance(out, (tuple, list)) else [out]
     recorded = operator.differentiable and (operator.kind is COMPOSITE or operator.backward is not None)
     joins = now.grad_enabled and recorded and _joins(operator, bound)
     for target in targets:
-        _check_out(operator, target, joins or now.grad_enabled and isinstance(target, TensorBase) and in_graph(target))
+        if not isinstance(target, TensorBase):
+            raise call_errors.out_is_no_tensor(operator, target)
+        if joins or now.grad_enabled and in_graph(target):
+            raise call_errors.out_in_graph(operator, target)
     if isinstance(out, TensorBase) and out._layout.numel and operator.kind is not COMPOSITE:
         before_write(operator.called, out)
         write(operator, bound, out)
         out._storage.version += 1
         return out
     return _lowering.write_out(operator, bound, out, _run(now, operator, bound))
-
-
-def _check_out(operator: Operator, out: Any, joins: bool) -> None:
-    """Raise ArgumentTypeError if out= is no tensor, AutogradError if the call would take part in a graph."""
-    if not isinstance(out, TensorBase):
-        raise ArgumentTypeError(
-            f"out must be a Tensor, got {shown(out)}", hint="leave it out", operator=operator.called
-        )
-    if joins:
-        raise AutogradError(
-            "functions with out=... arguments don't support automatic differentiation, and one of "
-            f"the operands, or out ({out.describe()}), requires grad",
-            hint="call it under torch.no_grad(), or without out=",
-            operator=operator.called,
-        )
 
 
 def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
@@ -567,19 +471,21 @@ def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         return now.lowering.inline(operator, bound, target)
     needs_node = now.grad_enabled and _joins(operator, bound)
     before_write(operator.called, target)
-    if needs_node or target._base is not None:
-        record.check_inplace(operator.called, target, needs_node)
+    if now.grad_enabled and (needs_node or target._base is not None and in_graph(target)):
+        check_inplace(operator.called, target, needs_node)
     if needs_node and target._layout.is_floating:
         return _inplace_recorded(operator, bound, target)
     write(operator, bound, target)
-    record.record_inplace(target, None)
+    target._storage.version += 1
+    if target._base is not None:
+        target._view_version = _STALE
     return target
 
 
 def _inplace_recorded(operator: Operator, bound: list[Any], target: TensorBase) -> Any:
-    node = record.node_for_inplace(operator, bound, target)
+    node = node_for_inplace(operator, bound, target)
     write(operator, bound, target)
-    record.record_inplace(target, node)
+    record_inplace(target, node)
     return target
 
 
@@ -593,29 +499,15 @@ def write(operator: Operator, bound: list[Any], target: TensorBase) -> None:
         if isinstance(value, TensorBase):
             operand = value
             if operand._storage is target._storage:
-                if operand is target or _is_same(operand, target):
+                if operand._offset == target._offset and operand._layout is target._layout:
                     key.append(index)
-                else:
-                    _check_apart(operator, operand, target)
+                elif overlap_of(operand, target) == "partial":
+                    raise call_errors.partial_overlap(operator, operand, target)
     entry = _entry(operator, bound, key, target)
     if isinstance(entry, MovedScalars):
-        write(operator, _with_moved(entry, bound), target)
+        write(operator, _lowering.with_moved(entry, bound), target)
         return
     entry.run(bound, target)
-
-
-def _is_same(one: TensorBase, other: TensorBase) -> bool:
-    return one._offset == other._offset and one._layout is other._layout
-
-
-def _check_apart(operator: Operator, operand: TensorBase, target: TensorBase) -> None:
-    """Raise ShapeError if an operand partly overlaps the tensor that is written."""
-    if tensor.overlap_of(operand, target) == "partial":
-        raise ShapeError(
-            f"the written-to tensor {target.describe()} partly overlaps an input, {operand.describe()}",
-            hint="clone() the input before writing",
-            operator=operator.called,
-        )
 
 
 def assign(target: TensorBase, source: TensorBase) -> None:

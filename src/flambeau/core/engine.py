@@ -13,16 +13,14 @@ from heapq import heappop, heappush
 from typing import Any
 
 from ..autograd import anomaly_mode, node_streams
-from ..autograd.graph_node import GradientEdge
 from ..autograd.node_hooks import after_node, before_node, keep, on_tensors
-from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError, shown
 from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
 from . import record, thread
 from .native import Lock, identity
 from .operator import REGISTRY
 from .record import NO_STREAMS, AccumulateGrad, Edge, Node
-from .tensor import TensorBase, alias_of, empty_tensor, in_graph, new_tensor
+from .tensor import alias_of, empty_tensor, new_tensor
 from .thread import Thread
 
 NOTHING: tuple[Any, ...] = ()
@@ -61,7 +59,7 @@ def _waiting(node: Node) -> Waiting:
 class GraphTask:
     """One backward pass.  targets: the edges whose gradients are returned; None accumulates into all leaves.
 
-    accumulates: whether gradients are added to the leaves' `grad`.  notes: see the function of that name.
+    accumulates: whether gradients are added to the leaves' `grad`.  notes: see autograd/gradients.py.
     """
 
     def __init__(self, targets: Sequence[Edge] | None, keep_graph: bool, create_graph: bool, accumulates: bool) -> None:
@@ -144,9 +142,11 @@ class GraphTask:
             waiting.is_needed = waiting.is_needed or waiting.leads
 
     def _leads(self, node: Node) -> bool:
-        for edge in node.edges:  # noqa: SIM110 (compiled, there are no closures)
-            if edge is not None and self.waiting[edge[0]].is_needed:
-                return True
+        for edge in node.edges:
+            if edge is not None:
+                waiting = self.waiting[edge[0]]
+                if waiting.is_needed:
+                    return True
         return False
 
     def _push(self, waiting: Waiting) -> None:
@@ -256,8 +256,8 @@ class GraphTask:
         if not goes_on:
             return self._ended(node, hooks, grads)
         if self.watch is not None:
-            return self._watched(node, grads)
-        return self._apply(node, grads) if hooks is None else self._apply_hooked(node, hooks, grads)
+            return self.watch.run(self, node, grads)
+        return self.apply_node(node, grads)
 
     def _ended(self, node: Node, hooks: Any, grads: list[Any]) -> Sequence[Any]:
         """Return a node's input gradients where none is needed.  With `inputs=`, backward still runs inputs' nodes."""
@@ -265,7 +265,7 @@ class GraphTask:
         if not self.accumulates:
             return nothing
         if node.shares:
-            return self._apply(node, grads) if hooks is None else self._apply_hooked(node, hooks, grads)
+            return self.apply_node(node, grads)
         if hooks is not None:
             if hooks.before:
                 grads = before_node(hooks.before, grads)
@@ -283,7 +283,11 @@ class GraphTask:
             on_tensors(hooks.of_gradient, grads)
             self._share(grads)
 
-    def _apply_hooked(self, node: Node, hooks: Any, grads: list[Any]) -> Sequence[Any]:
+    def apply_node(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+        """Run a node with its own hooks."""
+        hooks = node.hooks
+        if hooks is None:
+            return self._apply(node, grads)
         if hooks.before:
             grads = before_node(hooks.before, grads)
             self._share(grads)
@@ -297,21 +301,6 @@ class GraphTask:
     def _share(self, grads: Sequence[Any]) -> None:
         """Note gradients that a hook saw and may keep: they must not become the `grad` of a leaf."""
         self.shared.update([identity(grad._storage) for grad in grads if grad is not None])
-
-    def _watched(self, node: Node, grads: list[Any]) -> Sequence[Any]:
-        """As `_apply_hooked`, with anomaly detection."""
-        watch = self.watch
-        assert watch is not None
-        before = watch.enter(node)
-        try:
-            results = self._apply(node, grads) if node.hooks is None else self._apply_hooked(node, node.hooks, grads)
-            watch.check(node, results)
-        except Exception:
-            watch.report(node)
-            raise
-        finally:
-            watch.leave(before)
-        return results
 
     def _apply(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         if isinstance(node, AccumulateGrad):
@@ -395,103 +384,3 @@ def _enter(now: Thread, streams: dict[int, Stream]) -> None:
     for device in streams:
         now.device = device
         break
-
-
-def current_task() -> Any:
-    """The innermost backward pass that runs in this thread, or None."""
-    return thread.here().task
-
-
-def notes(owner: Any) -> Any:
-    """Return the owner's dictionary, kept for the running backward pass; None outside a pass."""
-    task = current_task()
-    if task is None:
-        return None
-    if task.notes is None:
-        task.notes = {}
-    return task.notes.setdefault(owner, {})
-
-
-def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-    """Return the gradients that a pass starts with; ones for scalars.
-
-    Raises: AutogradError; for a passed gradient, ArgumentTypeError, ShapeError or DeviceMismatchError.
-    """
-    if len(grads) != len(outputs):
-        raise AutogradError(
-            f"got {len(outputs)} tensors and {len(grads)} gradients",
-            hint="pass one gradient, or None, for each tensor",
-            operator=name,
-        )
-    result = []
-    for index, output in enumerate(outputs):
-        grad = grads[index]
-        if isinstance(output, GradientEdge):
-            result.append(_grad_of_edge(name, grad, output))
-            continue
-        if not isinstance(output, TensorBase):
-            raise ArgumentTypeError(
-                f"element {index} of tensors must be a Tensor, got {shown(output)}",
-                hint="pass a computed tensor, such as a loss",
-                operator=name,
-            )
-        if not in_graph(output):
-            raise AutogradError(
-                f"element {index} of tensors does not require grad and does not have a grad_fn: {output.describe()}",
-                hint="set requires_grad=True on an input, and do not compute it under no_grad()",
-                operator=name,
-            )
-        if grad is None and output.numel() != 1:
-            raise AutogradError(
-                f"grad can be implicitly created only for scalar outputs, not for {output.describe()}",
-                hint="reduce the output, for example output.sum().backward(), or pass a gradient of its shape",
-                operator=name,
-            )
-        if grad is not None:
-            _check_given(name, grad, output)
-        result.append(_one_like(output) if grad is None else grad)
-    return result
-
-
-def _grad_of_edge(name: str, grad: Any, edge: Any) -> Any:
-    """Return the gradient that a pass starts with at a gradient edge.  Raises: AutogradError."""
-    if grad is None:
-        made_of = edge.made_of
-        if made_of is None or made_of[0].numel != 1:
-            raise AutogradError(
-                f"grad can be implicitly created only for scalar outputs, not for an edge of {edge.node!r}",
-                hint="pass a gradient of the shape of the edge's tensor",
-                operator=name,
-            )
-        layout, device = made_of
-        ones: Any = empty_tensor(layout.shape, layout.dtype, device)
-        return ones.fill_(1)
-    if not isinstance(grad, TensorBase):
-        raise ArgumentTypeError(
-            f"a gradient is a tensor or None, not {shown(grad)}", hint="as in torch.ones_like(output)", operator=name
-        )
-    return grad
-
-
-def _check_given(name: str, grad: Any, output: Any) -> None:
-    if not isinstance(grad, TensorBase):
-        raise ArgumentTypeError(
-            f"a gradient is a tensor or None, not {shown(grad)}", hint="as in torch.ones_like(output)", operator=name
-        )
-    if grad.shape != output.shape:
-        raise ShapeError(
-            f"the gradient has shape {list(grad.shape)}, the output {list(output.shape)}",
-            hint="make it with torch.ones_like(output)",
-            operator=name,
-        )
-    if grad._layout.device.index != output._layout.device.index:
-        raise DeviceMismatchError(
-            f"the gradient is {grad.describe()}, the output {output.describe()}",
-            hint="move the gradient to the device of the output",
-            operator=name,
-        )
-
-
-def _one_like(output: Any) -> Any:
-    fill, like = REGISTRY["fill"], new_tensor(output._storage, output._layout, output._offset)
-    return fill.run((like, 1))  # fill does not read its operand

@@ -5,7 +5,7 @@ from .tensor cimport TensorBase, empty_tensor
 
 cdef int _CPU, _CURRENT
 cdef dict _places
-cdef object _explainer
+cdef object _explain
 
 @cython.locals(machine=thread.Machine, device_index=int, current=int)
 cpdef int resolve(value) except? -2

@@ -8,11 +8,11 @@ from typing import Any
 
 from .. import dtypes
 from ..dtypes import dtype
-from ..errors import ArgumentTypeError, FlambeauError, name_error, shown
+from ..errors import FlambeauError, name_error
 from ..runtime import device
 from ..runtime.device import CPU_INDEX
 from . import call as calls
-from . import thread
+from . import call_errors, thread
 from .operator import REGISTRY
 from .tensor import TensorBase, empty_tensor
 
@@ -50,35 +50,20 @@ def sizes(values: Sequence[Any], name: str) -> tuple[int, ...]:
         values = values[0]
     for size in values:
         if type(size) is not int:
-            return _converted(values, name)
+            try:
+                return tuple([index(size) for size in values])
+            except TypeError as error:
+                raise call_errors.not_sizes(name, values) from error
     return values if type(values) is tuple else tuple(values)
 
 
-def _converted(values: Sequence[Any], name: str) -> tuple[int, ...]:
-    try:
-        return tuple([index(size) for size in values])
-    except TypeError as error:
-        described = ", ".join([shown(size) for size in values])
-        raise ArgumentTypeError(f"expected ints, got ({described})", hint="as in (2, 3)", operator=name) from error
+_explain: Any = None
 
 
-class Explainer:
-    """Explains failed calls of factories.  The tensor package sets its own: see `explain_by`."""
-
-    __slots__ = ()
-
-    def unset(self, error: Exception, name: str, size: Any, dtype: Any, where: Any, pin_memory: Any) -> Any:
-        """Return the result of the call with `dtype` converted, or raise a better error than `error`."""
-        raise error
-
-
-_explainer = Explainer()
-
-
-def explain_by(explainer: Explainer) -> None:
-    """Set the object that explains failed calls."""
-    global _explainer
-    _explainer = explainer
+def explain_by(function: Any) -> None:
+    """Set the function that returns the result of a failed call, or raises a better error."""
+    global _explain
+    _explain = function
 
 
 def unset(name: str, size: Any, dtype: dtype | None, where: Any, pin_memory: Any = False) -> TensorBase:
@@ -93,7 +78,7 @@ def unset(name: str, size: Any, dtype: dtype | None, where: Any, pin_memory: Any
             _sizes(size), dtype or dtypes.default.floating, device_index, pin_memory=pin_memory, name=name
         )
     except (FlambeauError, AttributeError, TypeError) as error:
-        tensor: TensorBase = _explainer.unset(error, name, size, dtype, where, pin_memory)
+        tensor: TensorBase = _explain(error, name, size, dtype, where, pin_memory)
     return tensor
 
 

@@ -11,8 +11,8 @@ from math import prod
 from typing import Any
 
 from ..dtypes import dtype, no_tensors_of
-from ..errors import ValueRangeError
 from ..strides import Shape, Size, contiguous, is_compact, is_contiguous
+from . import call_errors
 from .thread import Device
 
 MAX_COUNT = 2**63 - 1  # bytes in one tensor
@@ -63,10 +63,7 @@ def checked_numel(dtype: dtype, shape: Sequence[int]) -> int:
     """Return the number of elements of a shape.  Raises ValueRangeError if the bytes exceed 64 bits."""
     numel = prod(shape)
     if numel * dtype.itemsize > MAX_COUNT:
-        raise ValueRangeError(
-            f"{dtype.name}{list(shape)} has {numel} elements: integer multiplication overflow",
-            hint="no memory holds that: check how the size was computed",
-        )
+        raise call_errors.too_many_elements(dtype, shape, numel)
     return numel
 
 

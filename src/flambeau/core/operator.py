@@ -1,10 +1,12 @@
-"""The operator record: parameters, binding of arguments, derivative, and what belongs in the key of a call.
+"""Operators: definition, parameters, derivative, and the errors of calls that cannot be bound.
+
+What every call reads of its operator is compiled: see binding.py.
 
 An operator's parameters are those of the function that defines it: see parameters.py.
 
 A derivative names its inputs, and only these are saved: `grad` (or `grads`, a tuple, where there are several
 results), `out` (the first result; `out1` is the second, and so on), any parameter, `<parameter>_shape` for the shape
-alone, and `needs`, one bool per tensor parameter.  It returns one gradient, or None, per tensor parameter.
+alone (see FACTS), and `needs`, one bool per tensor parameter.  It returns one gradient, or None, per tensor parameter.
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..dtypes import dtype, from_type
-from ..errors import ArgumentTypeError, shown
+from ..dtypes import dtype
+from ..errors import ArgumentError, ArgumentTypeError, shown
+from .binding import Need, OperatorBase, Setting, Signature
 from .parameters import VALUE_ANNOTATIONS, Errors, Parameter, Samples, by_position, parameters_of, python_signature
 
 POINTWISE, LOWERED, VIEW, COMPOSITE = "pointwise", "lowered", "view", "composite"
 OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
-
 
 REGISTRY: dict[str, Operator] = {}
 
@@ -57,70 +59,10 @@ NODE_NAMES = {  # the names that `grad_fn` and backward errors show, where PyTor
 VALUE, FACT = "value", "fact"
 OF_BACKWARD = GRAD, GRADS, NEEDS = "grad", "grads", "needs"  # beside the results and the operator's parameters
 OUT = "out"
+FACTS = {"shape": "shape", "strides": "strides", "offset": "_offset"}  # of a tensor, and the attribute that has each
 
 
-class Need:
-    """One input of a derivative: where its value comes from.
-
-    kind: one of OF_BACKWARD, OUT (result `at`), VALUE (argument `at`; if only_for is not -1, saved only where argument
-    only_for needs a gradient) or FACT (`what`, such as the shape, of argument `at`).
-    """
-
-    __slots__ = ("at", "kind", "only_for", "what")
-
-    def __init__(self, kind: str, at: int, what: str, only_for: int) -> None:
-        self.kind = kind
-        self.at = at
-        self.what = what
-        self.only_for = only_for
-
-
-class Setting:
-    """A user setting that lowerings depend on."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-class Signature:
-    """How a call passes its arguments: `count` by position, the others by keyword.
-
-    names: the keywords;  places: the index of each keyword's parameter.
-    """
-
-    __slots__ = ("count", "names", "places")
-
-    def __init__(self, count: int, names: tuple[str, ...], places: list[int]) -> None:
-        self.count = count
-        self.names = names
-        self.places = places
-
-
-class Caller:
-    """Interface that runs calls of operators.  The core sets its implementation when it is imported (call.py)."""
-
-    __slots__ = ()
-
-    def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        raise RuntimeError(f"{operator.name}: calls cannot be run yet")
-
-    def derive(self, operator: Operator, bound: list[Any]) -> Any:
-        """Run a derivative (see Operator.derivative_call)."""
-        raise RuntimeError(f"{operator.name}: calls cannot be run yet")
-
-
-_caller = Caller()
-
-
-def make_calls_by(caller: Caller) -> None:
-    """Set the object that runs operators called as functions."""
-    global _caller
-    _caller = caller
-
-
-class Operator:
+class Operator(OperatorBase):
     """One operator.
 
     name: its key;  called: the name that users call it by, which starts its errors.
@@ -164,7 +106,7 @@ class Operator:
         self.takes_out = takes_out and kind != VIEW
         self.gives_views = gives_views
         self.other_names = {} if other_names is None else dict(other_names)
-        self.quick: Callable[[list[Any]], Any] | None = None
+        self.quick: Callable[[Any, list[Any]], Any] | None = None
         self.derivative_call: Operator | None = None
         self.is_derivative = False
         self.backward: Callable[..., Any] | None = None
@@ -212,13 +154,6 @@ class Operator:
         """Record a call's allocations and launches in `call`; return its results."""
         return self.body(call, *arguments)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _caller.call(self, args, kwargs)
-
-    def run(self, args: tuple[Any, ...]) -> Any:
-        """Return `self(*args)`, through a C call where compiled."""
-        return _caller.call(self, args, {})
-
     def derivative(self, body: Callable[..., Any] | None = None, *, only_for: dict[str, str] | None = None) -> Any:
         """Attach the derivative, a function of the names that it needs (see the module's docstring).
 
@@ -228,9 +163,9 @@ class Operator:
         return self.derivative_body if body is None else self.derivative_body(body)
 
     def derivative_body(self, body: Callable[..., Any]) -> Operator:
-        self.backward = body
-        self.backward_needs = tuple([parameter.name for parameter in parameters_of(body)])
-        self.saves = tuple([self._need(name) for name in self.backward_needs])
+        names = tuple([parameter.name for parameter in parameters_of(body)])
+        self.saves = tuple([self._need(name) for name in names])
+        self.backward, self.backward_needs = body, names
         self.derivative_call = self._as_composite(body, len(self.saves))
         return self
 
@@ -243,11 +178,6 @@ class Operator:
         composite.gives_views, composite.is_derivative = False, True
         return composite
 
-    def derive(self, bound: list[Any]) -> Any:
-        """Run the derivative on the values that `saves` lists, without recording."""
-        assert self.derivative_call is not None
-        return _caller.derive(self.derivative_call, bound)
-
     def _need(self, name: str) -> Need:
         """Return the Need that a parameter of the derivative stands for."""
         if name in OF_BACKWARD:  # kinds are compared by identity: take the constant
@@ -258,16 +188,19 @@ class Operator:
         if index is not None:
             reason = self.only_for.get(name)
             return Need(VALUE, index, "", -1 if reason is None else self.index_of[reason])
-        parameter, _, what = name.rpartition("_")
-        return Need(FACT, self.index_of[parameter], "_offset" if what == "offset" else what, -1)
+        parameter, _, fact = name.rpartition("_")
+        if parameter not in self.index_of or fact not in FACTS:
+            facts = ", ".join([f"<parameter>_{fact}" for fact in FACTS])
+            raise ArgumentError(
+                f"the derivative takes '{name}', which is no parameter, result or fact",
+                hint=f"it may take {', '.join([*OF_BACKWARD, OUT, *self.index_of])} and {facts}",
+                operator=self.name,
+            )
+        return Need(FACT, self.index_of[parameter], FACTS[fact], -1)
 
     def signature_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
-        """Return the signature of a call, cached.  Raises ArgumentTypeError if the call cannot be bound."""
-        signature = self.signatures.get((len(args), *kwargs))
-        if signature is None:
-            signature = Signature(len(args), tuple(kwargs), self._places(args, kwargs))
-            self.signatures[signature.count, *signature.names] = signature
-        return signature
+        """Make the signature of a call.  Raises ArgumentTypeError if the call cannot be bound."""
+        return Signature(len(args), tuple(kwargs), self._places(args, kwargs))
 
     def _places(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
         """Return the index of each keyword's parameter."""
@@ -328,51 +261,14 @@ class Operator:
         return f"<operator {self.name}>"
 
 
-COMPILED = tuple([  # attributes of a compiled Operator, which vars() leaves out
-    name for name, value in vars(Operator).items() if inspect.isgetsetdescriptor(value) and not name.startswith("__")
-])  # fmt: skip
+COMPILED = tuple([  # attributes of a compiled OperatorBase, which vars() leaves out
+    name
+    for name, value in vars(OperatorBase).items()
+    if inspect.isgetsetdescriptor(value) and not name.startswith("__")
+])
 
 
 def registered(name: str, called: str) -> Operator:
     """Return an operator by its key and the name that it is called by.  Pickle calls it."""
     operator = REGISTRY[name]
     return operator if operator.called == called else operator.called_as(called)
-
-
-def bind(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return every parameter's value in order.  Raises ArgumentTypeError where a Python call would raise TypeError."""
-    if kwargs or not operator.needed <= len(args) <= operator.positional:
-        return _bind_named(operator, args, kwargs)
-    bound = operator.defaults[:]
-    for index, value in enumerate(args):
-        bound[index] = value
-    return bound
-
-
-def bind_two(operator: Operator, first: Any, second: Any) -> list[Any]:
-    """As `bind`, for an operator that needs at most two arguments."""
-    bound = operator.defaults[:]
-    bound[0], bound[1] = first, second
-    return bound
-
-
-def _bind_named(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    signature = operator.last_signature
-    if signature is None or not _is_like(signature, len(args), kwargs):
-        signature = operator.last_signature = operator.signature_of(args, kwargs)
-    bound = operator.defaults[:]
-    for index, value in enumerate(args):
-        bound[index] = value
-    for index, value in enumerate(kwargs.values()):
-        bound[signature.places[index]] = from_type(value) if isinstance(value, type) else value
-    return bound
-
-
-def _is_like(signature: Signature, count: int, kwargs: dict[str, Any]) -> bool:
-    """Return whether a call has this signature.  Keywords in program text are interned, so identity suffices."""
-    if signature.count != count or len(signature.names) != len(kwargs):
-        return False
-    for index, name in enumerate(kwargs):  # noqa: SIM110 (compiled, there are no closures)
-        if name is not signature.names[index]:
-            return False
-    return True

@@ -4,7 +4,7 @@ from .queue cimport Queue
 from . cimport storage, tensor, thread
 from .layout cimport Layout
 from .native cimport copied, enter_critical, is_unshared, leave_critical, put_address
-from .operator cimport Number
+
 from .storage cimport Storage
 from .tensor cimport TensorBase
 from .thread cimport Device
@@ -71,7 +71,6 @@ cdef class HostCall:
     cdef public bint is_checked
 
     cpdef run(self, list used, drawn)
-    cdef _run_by_address(self, list used, drawn)
 
 @cython.locals(argument=Argument, how=int, values=list)
 cdef list _gathered(list arguments, list used, drawn, step)

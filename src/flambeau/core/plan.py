@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import Struct
 from struct import error as StructError
-from typing import Any, NoReturn
+from typing import Any
 
 from .. import host
-from ..errors import FlambeauError, OutOfMemoryError, ValueRangeError, reference_failed, shown
-from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
+from ..kernel import Grid, Kernel, Scalar
 from ..library_operation import LibraryOperation, unpack_addresses
-from . import storage, tensor, thread
+from . import call_errors, storage, tensor, thread
+from .hooks import touched
 from .layout import Layout
 from .native import copied, enter_critical, is_unshared, leave_critical, put_address
 from .operator import Number
@@ -30,15 +30,6 @@ ADDRESS = Struct("@Q")
 # sources of a host function's argument
 FIXED, WHOLE, SHAPED, NUMBER, WEAK, DRAWN, LISTED = range(7)
 _FIXED, _WHOLE, _SHAPED, _NUMBER, _WEAK, _DRAWN = FIXED, WHOLE, SHAPED, NUMBER, WEAK, DRAWN  # C numbers where compiled
-
-
-class Drawn:
-    """The state's address, the seed or the first counter of a random draw.  place: its index among the plan's draws."""
-
-    __slots__ = ("place",)
-
-    def __init__(self, place: int) -> None:
-        self.place = place
 
 
 class Place:
@@ -83,7 +74,7 @@ class Step:
 
 
 class Launch(Step):
-    """One launch of a plan, and the positions of numbers and draws in its buffer."""
+    """One launch of a plan, and the positions of numbers and draws in its buffer (see lowering.launch_of)."""
 
     __slots__ = ("draws", "grid", "handle", "kernel", "numbers", "values")
 
@@ -97,28 +88,6 @@ class Launch(Step):
         self.spare = None
         self.numbers: list[tuple[int, Any, Number]] = []
         self.draws: list[tuple[int, Any, int]] = []
-        fixed = [self._fixed(param, at, value) for param, at, value in zip(kernel.params, kernel.offsets, values)]
-        self.template = bytearray(kernel.pack(fixed))
-
-    def _fixed(self, param: Any, at: int, value: Any) -> Any:
-        """Return the value to prepare.  What only a call knows is noted, and is 0 until then."""
-        if type(param) is Pointer:
-            if type(value) is Drawn:
-                self.draws.append((at, ADDRESS, value.place))
-            elif value is not None:
-                self.addresses.append(Place(at, value))
-            return 0
-        if type(param) is Pointers:
-            for number, item in enumerate(value):
-                self.addresses.append(Place(at + number * Pointers.NBYTES, item))
-            return [(0, item.numel()) for item in value]
-        if type(value) is Number:
-            self.numbers.append((at, param.struct, value))
-            return 0
-        if type(value) is Drawn:
-            self.draws.append((at, param.struct, value.place))
-            return 0
-        return value
 
     def filled(self, used: list[Any], drawn: Any) -> bytearray:
         """Return the argument buffer of one call."""
@@ -141,7 +110,7 @@ class Launch(Step):
                 value = conversion(value)
             struct.pack_into(buffer, place, value)
         except (StructError, OverflowError) as error:
-            raise self._overflow(at, passed) from error
+            raise call_errors.overflow(self.called, _scalar_at(self.kernel, at)[0], passed) from error
 
     def travelled(self, at: int, number: Number, passed: Any) -> Any:
         """Return a number as the kernel receives it.  Raises ValueRangeError if it does not fit its parameter."""
@@ -149,14 +118,6 @@ class Launch(Step):
         buffer = bytearray(struct.size)
         self._put_number(buffer, 0, at, struct, number, passed)
         return struct.unpack(buffer)[0]
-
-    def _overflow(self, at: int, value: Any) -> ValueRangeError:
-        kind, _ = _scalar_at(self.kernel, at)
-        return ValueRangeError(
-            f"value cannot be converted to type {kind} without overflow: {shown(value)}",
-            hint="integers travel in 64 bits, floating point numbers end at about 1.8e308: use float('inf')",
-            operator=self.called,
-        )
 
     def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
         """Return the memory that a call accesses: see Kernel.bind."""
@@ -179,18 +140,12 @@ class LibraryCall(Step):
 
     __slots__ = ("handle", "operation", "workspace_nbytes")
 
-    def __init__(
-        self, operation: LibraryOperation, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
-    ) -> None:
+    def __init__(self, operation: LibraryOperation, handle: Any, workspace_nbytes: int, called: str) -> None:
         self.called = called
         self.operation = operation
         self.handle = handle
         self.workspace_nbytes = workspace_nbytes
-        self.template = bytearray(ADDRESS.size * len(operands))
         self.spare = None
-        self.addresses = [
-            Place(ADDRESS.size * index, operand) for index, operand in enumerate(operands) if operand is not None
-        ]
 
     def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
         """Return the memory that a call accesses."""
@@ -242,34 +197,10 @@ class HostCall:
         """Call the function; return its result."""
         try:
             if self.arguments is None or hooks.on_host_read is not None or hooks.on_host_write is not None:
-                return self._run_by_address(used, drawn)
+                return thread.quietly(self.step.reference, touched(self.step.accesses(used, drawn)))
             return thread.quietly(self.function, _gathered(self.arguments, used, drawn, self.step))
         except Exception as error:  # noqa: BLE001  (it is raised, translated)
-            _raise_failed(error)
-
-    def _run_by_address(self, used: list[Any], drawn: Any) -> Any:
-        accesses = self.step.accesses(used, drawn)
-        _note_touched(accesses)
-        return thread.quietly(self.step.reference, [_array_at(access) for access in accesses])
-
-
-def _note_touched(values: Sequence[Any]) -> None:
-    """Call the hooks for every array among the arguments of a host function."""
-    for value in values:
-        if isinstance(value, list):
-            _note_touched(value)
-        elif isinstance(value, Access):
-            hook = hooks.on_host_write if value.mode == "w" else hooks.on_host_read
-            if hook is not None:
-                hook(value)
-
-
-def _array_at(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_array_at(item) for item in value]
-    if isinstance(value, Access):
-        return host.array_at(value.address, value.dtype, value.shape, value.strides)
-    return value
+            call_errors.raise_failed(thread.here().operator, error)
 
 
 def _gathered(arguments: list[Argument], used: list[Any], drawn: Any, step: Any) -> list[Any]:
@@ -444,7 +375,7 @@ class Plan:
         try:
             array = thread.quietly(call.function, values)
         except Exception as error:  # noqa: BLE001  (it is raised, translated)
-            _raise_failed(error)
+            call_errors.raise_failed(thread.here().operator, error)
         if (
             type(array) is not host.np.ndarray
             or array.dtype is not layout.plain
@@ -459,17 +390,6 @@ class Plan:
         """Return the state, the seed and the first counter of every draw (see Generator.reserve)."""
         own = thread.machine().cpu_generator if self.is_on_host else self.device.generator
         return [number for count, source in self.draws for number in (own if source is None else source).reserve(count)]
-
-
-def _raise_failed(error: Exception) -> NoReturn:
-    """Raise an error for an exception of a host function: its own FlambeauError, OutOfMemoryError or InternalError."""
-    public = thread.here().operator
-    called = "" if public is None else public.called
-    if isinstance(error, FlambeauError):
-        raise error
-    if isinstance(error, MemoryError):
-        raise OutOfMemoryError(f"CPU out of memory: {error}", hint="split the call", operator=called) from error
-    raise reference_failed(called, "", error) from error
 
 
 def _own(array: Any, layout: Layout) -> Any:

@@ -5,11 +5,9 @@ cdef class Flow:
     cdef public long long allocated
     cdef public long long freed
     cdef public long long peak
-    cdef long long _allocated_before
-    cdef long long _freed_before
+    cdef public long long allocated_before
+    cdef public long long freed_before
 
-    @cython.locals(copy=Flow)
-    cpdef Flow copied(self)
     @cython.locals(current=cython.longlong)
     cpdef note(self)
 
@@ -27,11 +25,11 @@ cdef class Counters:
     cdef public long long awaiting
     cdef public long long awaiting_bytes
 
-cpdef note_peaks(Counters small, Counters large, Counters total)
+cpdef note_hot_peaks(Counters small, Counters large, Counters total)
 @cython.locals(in_small=cython.longlong, in_large=cython.longlong)
-cpdef _note(Flow small, Flow large, Flow total)
+cdef _note(Flow small, Flow large, Flow total)
 @cython.locals(current=cython.longlong)
-cpdef change(Flow flow, Flow total, long long amount)
+cdef change(Flow flow, Flow total, long long amount)
 
 cdef class Pool
 cdef class FreeList
@@ -107,3 +105,4 @@ cdef class Pool:
     cdef FreeLists _free_lists_of(self, stream)
     cpdef coalesce(self)
     cpdef put(self, Block block)
+    cpdef Block carve(self, Block block, long long nbytes)

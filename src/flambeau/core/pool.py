@@ -9,34 +9,23 @@
   when a request finds no block.  The small pool tries the best fit before that, so that the blocks of loops stay apart.
 - In a split and in a merge the lower Block object survives, so the first block of a segment never changes.
 - A pool has no lock: its allocator holds one.
-
-Counters
-- A flow adds up allocations and frees; everything else is derived when it is read.
-- A flow peaks just before a free, so the hot flows note their peak once before each batch of frees.
-- `active` differs from `allocation` only by the blocks that wait for events, so it costs nothing while none waits.
+- memory/segments.py adds and removes segments, memory/statistics.py reads the counters.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
 
 from ..driver.api import Address, StreamHandle
-from ..errors import AcceleratorError
-from ..memory.settings import BLOCK_GRAIN, DEFAULT_NON_SPLIT_ROUNDING, SMALLEST_OWN_SEGMENT, UNLIMITED
+from ..memory.settings import BLOCK_GRAIN, DEFAULT_NON_SPLIT_ROUNDING, UNLIMITED
 
 KINDS = (
     "allocation", "segment", "active", "inactive_split",
     "allocated_bytes", "reserved_bytes", "active_bytes", "inactive_split_bytes", "requested_bytes",
 )  # fmt: skip
-FIELDS = ("current", "peak", "allocated", "freed")
 SMALL_LIMIT = 1 << 20  # bytes: the largest block of the small pool
-SMALL_SEGMENT = 2 << 20  # bytes
-OWN_SEGMENT_GRAIN = 2 << 20  # bytes: segments made for one request are a multiple of this
 SMALL_REMAINDER = BLOCK_GRAIN  # bytes: the smallest remainder that is split off in the small pool
-INVALID_VALUE = 1  # the CUresult of an invalid pointer
 LARGE_REMAINDER = (1 << 20) + BLOCK_GRAIN  # bytes: the smallest remainder that is split off in the large pool
-
 
 _GRAIN, _LIMIT = BLOCK_GRAIN, SMALL_LIMIT  # C numbers where compiled
 SHARED = (0, 0)  # the id of the pools that are not private
@@ -45,28 +34,17 @@ SHARED = (0, 0)  # the id of the pools that are not private
 class Flow:
     """A counter of allocated and freed blocks or bytes, with its peak.
 
-    `allocated` and `freed` only grow.  A reset remembers their values.
+    `allocated` and `freed` only grow.  A reset remembers their values, as `allocated_before` and `freed_before`.
     """
 
-    __slots__ = ("_allocated_before", "_freed_before", "allocated", "freed", "peak")
+    __slots__ = ("allocated", "allocated_before", "freed", "freed_before", "peak")
 
     def __init__(self) -> None:
         self.allocated = 0
         self.freed = 0
         self.peak = 0
-        self._allocated_before = 0
-        self._freed_before = 0
-
-    @property
-    def current(self) -> int:
-        return self.allocated - self.freed
-
-    def copied(self) -> Flow:
-        """Return an independent copy."""
-        copy = Flow()
-        copy.allocated, copy.freed, copy.peak = self.allocated, self.freed, self.peak
-        copy._allocated_before, copy._freed_before = self._allocated_before, self._freed_before
-        return copy
+        self.allocated_before = 0
+        self.freed_before = 0
 
     def add(self, amount: int) -> None:
         self.allocated += amount
@@ -80,20 +58,6 @@ class Flow:
         current = self.allocated - self.freed
         if current > self.peak:
             self.peak = current
-
-    def reset_peak(self) -> None:
-        self.peak = self.allocated - self.freed
-
-    def reset_accumulated(self) -> None:
-        self._allocated_before = self.allocated
-        self._freed_before = self.freed
-
-    def report(self, key: str, into: dict[str, int]) -> None:
-        """Write `key.current`, `key.peak`, `key.allocated` and `key.freed`."""
-        into[f"{key}.current"] = self.allocated - self.freed
-        into[f"{key}.peak"] = self.peak
-        into[f"{key}.allocated"] = self.allocated - self._allocated_before
-        into[f"{key}.freed"] = self.freed - self._freed_before
 
 
 class Counters:
@@ -120,53 +84,12 @@ class Counters:
         self.awaiting = 0
         self.awaiting_bytes = 0
 
-    def copied(self) -> Counters:
-        """Return an independent copy."""
-        copy = Counters()
-        for kind, flow in self.flows():
-            setattr(copy, kind, flow.copied())
-        copy.awaiting, copy.awaiting_bytes = self.awaiting, self.awaiting_bytes
-        return copy
 
-    def flows(self) -> list[tuple[str, Flow]]:
-        return [(kind, getattr(self, kind)) for kind in KINDS]
-
-    def settle(self) -> None:
-        """Derive the active flows, and update every peak."""
-        _derive(self.active, self.allocation, self.awaiting)
-        _derive(self.active_bytes, self.allocated_bytes, self.awaiting_bytes)
-        for _, flow in self.flows():
-            flow.note()
-
-
-def _derive(active: Flow, allocated: Flow, awaiting: int) -> None:
-    active.allocated = allocated.allocated
-    active.freed = allocated.freed - awaiting
-    allocated.note()
-    # While nothing waits, the active flow is not updated: it then equals the allocated one.
-    active.peak = max(active.peak, allocated.peak)
-
-
-def note_peaks(small: Counters, large: Counters, total: Counters) -> None:
-    """Update the peaks of the hot flows; call before anything is freed."""
+def note_hot_peaks(small: Counters, large: Counters, total: Counters) -> None:
+    """Update the peaks of the hot flows, while no block waits for events; call before anything is freed."""
     _note(small.allocation, large.allocation, total.allocation)
     _note(small.allocated_bytes, large.allocated_bytes, total.allocated_bytes)
     _note(small.requested_bytes, large.requested_bytes, total.requested_bytes)
-    if small.awaiting or large.awaiting:
-        settle(small, large, total)
-
-
-def settle(small: Counters, large: Counters, total: Counters) -> None:
-    """Update every flow, so that all can be read or reset."""
-    for kind in ("allocation", "allocated_bytes", "requested_bytes"):
-        one, other, both = getattr(small, kind), getattr(large, kind), getattr(total, kind)
-        both.allocated = one.allocated + other.allocated
-        both.freed = one.freed + other.freed
-    total.awaiting = small.awaiting + large.awaiting
-    total.awaiting_bytes = small.awaiting_bytes + large.awaiting_bytes
-    small.settle()
-    large.settle()
-    total.settle()
 
 
 def change(flow: Flow, total: Flow, amount: int) -> None:
@@ -211,13 +134,6 @@ class Segment:
         self.is_oversize = is_oversize
         self.pool: Pool | None = None
         self.first = Block(address, nbytes, self)
-
-    def blocks(self) -> Iterator[Block]:
-        """All blocks, in address order."""
-        block: Block | None = self.first
-        while block is not None:
-            yield block
-            block = block.next
 
 
 class Block:
@@ -285,9 +201,6 @@ class FreeLists:
         else:
             self.large[nbytes] = free_list
         return free_list
-
-    def all(self) -> list[FreeList]:
-        return [*[free_list for free_list in self.small if free_list is not None], *self.large.values()]
 
 
 Idle = tuple[int, int, Block]
@@ -362,8 +275,8 @@ class Pool:
     def coalesce(self) -> None:
         """Merge the blocks of all free lists into the idle list."""
         for free_lists in self._free_lists.values():
-            for free_list in free_lists.all():
-                while free_list.top is not None:
+            for free_list in [*free_lists.small, *free_lists.large.values()]:
+                while free_list is not None and free_list.top is not None:
                     block = free_list.top
                     free_list.top = block.below
                     block.below = block.free_list = None
@@ -382,7 +295,7 @@ class Pool:
             return None
         del blocks[at]
         block.is_idle = False
-        return self._carve(block, nbytes)
+        return self.carve(block, nbytes)
 
     def put(self, block: Block) -> None:
         """Make a block idle; coalesce it with its idle neighbours."""
@@ -414,43 +327,10 @@ class Pool:
                 change(self._part_bytes, self._all_part_bytes, nbytes - block.nbytes)
                 change(self._parts, self._all_parts, -merged)
 
-    def add(self, segment: Segment, nbytes: int) -> Block:
-        """Add a new segment; return its first `nbytes` bytes as a block that is not idle."""
-        self.idle.setdefault(segment.stream, [])
-        segment.pool = self
-        self.segments += 1
-        for counters in (self.counters, self.total):
-            counters.segment.add(1)
-            counters.reserved_bytes.add(segment.nbytes)
-        return self._carve(segment.first, nbytes)
-
-    def remove(self, segment: Segment) -> None:
-        """Remove an idle segment, which has been returned to the driver."""
-        blocks = self.idle[segment.stream]
-        del blocks[bisect_left(blocks, (segment.nbytes, segment.address))]
-        if not blocks:
-            del self.idle[segment.stream]
-        self.segments -= 1
-        for counters in (self.counters, self.total):
-            counters.segment.remove(1)
-            counters.reserved_bytes.remove(segment.nbytes)
-
-    def idle_segments(self) -> Iterator[Segment]:
-        """Yield the segments that are one idle block."""
-        for blocks in self.idle.values():
-            for _, _, block in blocks:
-                if block.prev is None and block.next is None:
-                    yield block.segment
-
-    def largest(self, stream: StreamHandle | None = None) -> int:
-        """Return the bytes of the largest idle block, of one stream or of all; 0 without any."""
-        lists = self.idle.values() if stream is None else [self.idle.get(stream, [])]
-        return max((blocks[-1][0] for blocks in lists if blocks), default=0)
-
     def _is_oversize_for(self, block: Block, nbytes: int) -> bool:
         return nbytes < self.max_split or block.nbytes >= nbytes + self.max_excess
 
-    def _carve(self, block: Block, nbytes: int) -> Block:
+    def carve(self, block: Block, nbytes: int) -> Block:
         """Split a block that is in no list after `nbytes`, if the remainder is large enough."""
         rest = block.nbytes - nbytes
         was_split = block.prev is not None or block.next is not None
@@ -476,15 +356,6 @@ class Pool:
         return block
 
 
-def segment_size(nbytes: int, large_segment: int) -> int:
-    """Return the bytes of the segment to make for a block of `nbytes`."""
-    if nbytes <= SMALL_LIMIT:
-        return SMALL_SEGMENT
-    if nbytes < SMALLEST_OWN_SEGMENT:
-        return large_segment
-    return -(-nbytes // OWN_SEGMENT_GRAIN) * OWN_SEGMENT_GRAIN
-
-
 def _absorb(block: Block, after: Block) -> None:
     """Append the next block's bytes to a block.  The next block is unlinked, so that its reference count frees it."""
     block.nbytes += after.nbytes
@@ -493,8 +364,3 @@ def _absorb(block: Block, after: Block) -> None:
         after.next.prev = block
     after.prev = after.next = None
     after.is_idle = False
-
-
-def invalid_pointer(operator: str, address: int) -> AcceleratorError:
-    """Return the error for a block that has no owner."""
-    return AcceleratorError(f"invalid device pointer: {address:#x}", error_code=INVALID_VALUE, operator=operator)

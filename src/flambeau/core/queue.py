@@ -1,29 +1,4 @@
-"""Queue: submits all work of a stream to the driver.  Hooks: the points at which tools are notified.
-
-An attribute of `hooks` is None until a tool subscribes.  The runtime tests it and calls it.  The hooks of `callers` are
-called after the events that they report.  Addresses are plain integers here, because an Address costs a call.
-
-on_submit(stream)                            work is about to be put on a stream; one of the next four follows
-on_launch(stream, kernel, arguments)         a kernel or library call was put on a stream
-on_copy(stream, dst, src, nbytes, kind)      a copy was put on a stream
-on_fill(stream, dst, nbytes)                 the setting of bytes was put on a stream
-on_graph_launch(stream, graph)               a whole graph was put on a stream
-on_span(device, stream, name, start_ns, end_ns, nbytes, site)
-                                             virtual GPUs: something put on a stream has its modelled times
-on_range(text, start_ns, end_ns)             the program ended a range that it named, or (start is end) marked a
-                                             moment; start_ns is None if the range began before the hook was set
-on_block_taken(block, stream)                the allocator handed out a block
-on_block_given(block)                        the allocator took a block back
-on_record(event, stream)                     an event was recorded on a stream
-on_wait(waiter, event)                       a stream waits for an event; or the host (waiter None) is about to wait
-                                             for an event, a stream or a device
-on_route(route, stream, other, nbytes)       a copy takes a route (runtime/copy.py) on a stream, None on the host;
-                                             between devices, `other` is the stream that waits before and after
-on_convert(source, dtype, device)            a copy changes type or layout of a tensor on a device, -1 for the host
-on_done(awaited)                             the host was told that an event or a stream is done
-on_host_read(access)                         the host reads memory that a device may write (kernel.Access)
-on_host_write(access)                        the host writes memory that a device may read
-"""
+"""Queue: submits all work of a stream to the driver, and calls the hooks of tools (see hooks.py)."""
 
 from __future__ import annotations
 
@@ -33,7 +8,7 @@ from typing import Any
 from ..driver.api import Address, CopyKind, Driver, EventHandle, GraphExecHandle, KernelHandle, PlanHandle, StreamHandle
 from ..kernel import Buffer, Grid
 from ..library_operation import unpack_addresses
-from .native import Lock, enter_critical, leave_critical
+from .native import enter_critical, leave_critical
 
 
 class Queue:
@@ -174,7 +149,6 @@ class HotCalls:
 
 Hook = Callable[..., Any]
 
-
 NAMES = (
     "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_span", "on_range",
     "on_block_taken", "on_block_given", "on_record", "on_wait", "on_route", "on_convert", "on_done",
@@ -210,31 +184,3 @@ class Hooks:
 
 hooks = Hooks()
 _hooks = hooks  # typed where compiled
-_subscribed: dict[str, list[Hook]] = {name: [] for name in NAMES}
-_lock = Lock()
-
-
-def subscribe(**functions: Hook) -> None:
-    """Add functions to the hooks of their names; the latest subscriber is called first."""
-    with _lock:
-        for name, function in functions.items():
-            _subscribed[name].insert(0, function)
-            _renew(name)
-
-
-def unsubscribe(**functions: Hook) -> None:
-    """Remove functions added by `subscribe`."""
-    with _lock:
-        for name, function in functions.items():
-            _subscribed[name].remove(function)
-            _renew(name)
-
-
-def _renew(name: str) -> None:
-    listening = tuple(_subscribed[name])
-
-    def call_all(*facts: Any) -> None:
-        for function in listening:
-            function(*facts)
-
-    setattr(hooks, name, call_all if len(listening) > 1 else next(iter(listening), None))

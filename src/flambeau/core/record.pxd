@@ -4,10 +4,11 @@ from .tensor cimport TensorBase
 from .layout cimport Layout
 from .native cimport next_number
 from .tensor cimport in_graph, new_tensor
-from .operator cimport Need, Operator
+from .binding cimport Need, OperatorBase
 from . cimport thread
 from .queue cimport Queue
 from .storage cimport Storage
+from .views cimport linked
 
 @cython.final
 @cython.freelist(32)
@@ -17,7 +18,7 @@ cdef class Saved:
     cdef public Py_ssize_t offset
     cdef public Py_ssize_t version
     cdef public object edge
-    cdef public tuple packed
+    cdef public object packed
 
     cpdef unpack(self, name, own)
 
@@ -47,13 +48,13 @@ cpdef AccumulateGrad accumulate_grad(TensorBase leaf)
 
 cdef class OperatorNode(Node):
     cdef public object inputs
-    cdef public Operator operator
+    cdef public OperatorBase operator
     cdef public bint released
     cdef public list saved
 
     @cython.locals(input_grads=list, index=Py_ssize_t)
     cpdef apply(self, grads)
-    @cython.locals(operator=Operator, values=list, need=Need, index=Py_ssize_t)
+    @cython.locals(operator=OperatorBase, values=list, need=Need, index=Py_ssize_t)
     cpdef list flow(self, grads, own)
     @cython.locals(flat=list, index=Py_ssize_t, grad=TensorBase, layout=Layout, device=int)
     cpdef list _fitted(self, result)
@@ -68,10 +69,10 @@ cdef bint _has_none(values) except -1
 cdef bint _holds_saved(values) except -1
 cpdef list _flatten(values)
 @cython.locals(node=OperatorNode)
-cpdef OperatorNode operator_node(Operator operator, tuple edges, dict streams, inputs, Py_ssize_t outputs)
+cpdef OperatorNode operator_node(OperatorBase operator, tuple edges, dict streams, inputs, Py_ssize_t outputs)
 
 cdef list _observers
-cdef int _IN_NO_GRAD, _IN_INFERENCE
+cdef object _renew_view
 
 cpdef bint is_observed()
 cpdef edge_of(TensorBase tensor)
@@ -82,14 +83,13 @@ cpdef _fact(value, what)
 cdef bint _needs_grad(value) except -1
 cpdef _keep(value)
 @cython.locals(edges=list, metas=list, tensors=list, node=OperatorNode, index=Py_ssize_t)
-cpdef OperatorNode _node(Operator operator, list bound, outputs, Py_ssize_t count)
+cpdef OperatorNode node_of(OperatorBase operator, list bound, outputs, Py_ssize_t count)
 @cython.locals(tensor=TensorBase)
 cpdef _add_edge(value, list edges, list metas, list tensors)
 cpdef tuple _meta(TensorBase tensor)
 cpdef _save(Need need, list bound, outputs)
 @cython.locals(index=Py_ssize_t, tensor=TensorBase)
-cpdef bint wants_grad(Operator operator, list bound)
+cpdef bint wants_grad(OperatorBase operator, list bound)
 @cython.locals(index=Py_ssize_t, out=TensorBase, node=OperatorNode)
-cpdef record(Operator operator, list bound, outputs)
-@cython.locals(source=TensorBase, now=thread.Thread)
-cpdef link_view(Operator operator, list bound, TensorBase view)
+cpdef record(OperatorBase operator, list bound, outputs)
+cpdef link_view(OperatorBase operator, list bound, TensorBase view)

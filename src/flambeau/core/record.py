@@ -4,9 +4,6 @@
 - A node saves storages and metadata, never its own output tensors: tensors own nodes, so there is no cycle.
 - Nodes are numbered in the order in which they are made.  A node has a higher number than the nodes of its inputs, so
   backward runs nodes in descending order.
-- A write in place gives the tensor a new node.  A write through a view gives its base a new node (`CopySlices`), which
-  passes the written part of the gradient to the operator and the rest to the base's former node.  The view's own node
-  is renewed when it is next needed.
 """
 
 from __future__ import annotations
@@ -16,21 +13,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
-from .. import strides as st
-from ..autograd.mode import GradMode
-from ..autograd.node_hooks import hooks_of, move_kept
-from ..errors import ArgumentTypeError, AutogradError, name_error, shown
-from ..memory_formats import contiguous_format
+from ..errors import AutogradError, name_error
 from ..runtime.stream import Stream
-from . import thread
+from . import call_errors, thread
+from .binding import Need
 from .layout import Layout
-from .native import Lock, next_number
-from .operator import FACT, GRAD, GRADS, NEEDS, OUT, REGISTRY, VALUE, Need, Operator
+from .native import next_number
+from .operator import FACT, GRAD, GRADS, NEEDS, OUT, VALUE, Operator
 from .storage import Storage
 from .tensor import (
-    FROM_FUNCTION,
-    IN_INFERENCE,
-    IN_NO_GRAD,
     ONE_OF_SEVERAL,
     ORDINARY,
     TensorBase,
@@ -38,6 +29,7 @@ from .tensor import (
     in_graph,
     new_tensor,
 )
+from .views import linked
 
 Edge = tuple["Node", int]
 SavedEdge = tuple["Node | None", int]  # without a node: an output of the node that saves it
@@ -69,11 +61,11 @@ def _streams_of_several(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
 class Saved:
     """A tensor saved for backward, with its version and its edge.  Made by `save`.
 
-    packed: (unpack hook, packed value) where saved-tensor hooks hold the tensor; storage is None then.
+    packed: where saved-tensor hooks hold the tensor, a function that gets it for the node of a name; storage is None.
     """
 
     __slots__ = ("edge", "layout", "offset", "packed", "storage", "version")
-    packed: tuple[Any, Any] | None
+    packed: Callable[[str], TensorBase] | None
     storage: Storage | None
     layout: Layout
     offset: int
@@ -85,65 +77,24 @@ class Saved:
 
         Raises: AutogradError if its memory was written since it was saved.
         """
+        tensor: TensorBase
         if self.storage is None:
-            tensor = self._unpacked(name)
+            assert self.packed is not None
+            tensor = self.packed(name)
         else:
-            self._check_version(name, self.storage)
+            if self.storage.version != self.version:
+                raise call_errors.overwritten(name, self)
             tensor = new_tensor(self.storage, self.layout, self.offset)
         if self.edge is not None and own is not None:
             node, index = self.edge
             attach(tensor, own if node is None else node, index)
         return tensor
 
-    def _check_version(self, name: str, storage: Storage) -> None:
-        if storage.version != self.version:
-            raise AutogradError(
-                "one of the variables needed for gradient computation has been modified by an inplace "
-                f"operation: {self.layout.dtype.name}{list(self.layout.shape)} is at version {storage.version}; "
-                f"expected version {self.version}",
-                hint="use the out-of-place form, or clone() the tensor before it is written",
-                operator=name,
-            )
-
-    def pack(self, pack: Any, unpack: Any) -> None:
-        """Save the result of the hook `pack` in place of the tensor.  Raises: AutogradError if the hook writes it."""
-        if self.storage is None:
-            raise AutogradError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set",
-                hint="register them once, outside of saved_tensors_hooks",
-                operator="register_hooks",
-            )
-        tensor = new_tensor(self.storage, self.layout, self.offset)
-        value = pack(tensor)
-        if tensor._storage.version != self.version:
-            raise AutogradError(
-                f"a saved tensor pack hook is modifying its input in place: {tensor.describe()}",
-                hint="write a clone() of it",
-                operator="saved_tensors_hooks",
-            )
-        self.storage, self.packed = None, (unpack, value)
-
-    def _unpacked(self, name: str) -> TensorBase:
-        assert self.packed is not None
-        unpack, value = self.packed
-        tensor = unpack(value)
-        if not isinstance(tensor, TensorBase):
-            raise ArgumentTypeError(
-                f"a saved tensor unpack hook must return a Tensor, got {shown(tensor)}",
-                hint="return the tensor that the pack hook was given, or one like it",
-                operator=name,
-            )
-        return new_tensor(tensor._storage, tensor._layout, tensor._offset)
-
 
 def save(tensor: TensorBase, edge: SavedEdge | None) -> Saved:
     """Save a tensor as it is now.  Raises AutogradError for an inference tensor."""
     if tensor._storage.version < 0:
-        raise AutogradError(
-            f"Inference tensors cannot be saved for backward: {tensor.describe()}",
-            hint="use a clone() of it, which is a normal tensor",
-            operator="backward",
-        )
+        raise call_errors.inference_saved(tensor)
     saved: Saved = Saved.__new__(Saved)
     saved.packed = None
     saved.storage = tensor._storage
@@ -162,15 +113,6 @@ def attach(tensor: TensorBase, node: Node, index: int) -> None:
     else:
         tensor._grad_fn = node
         tensor._output_index = index
-
-
-def freed(name: str) -> AutogradError:
-    """Return the error for saved values that an earlier backward has freed."""
-    return AutogradError(
-        "trying to backward through the graph a second time, or to read saved tensors that have been freed",
-        hint="Specify retain_graph=True in the first backward",
-        operator=name,
-    )
 
 
 class Node:
@@ -252,7 +194,7 @@ class OperatorNode(Node):
         own: the node that saved outputs belong to.
         """
         if self.released:
-            raise freed(self.name)
+            raise call_errors.freed(self.name)
         operator = self.operator
         assert operator.backward is not None
         values: list[Any] = []
@@ -267,11 +209,7 @@ class OperatorNode(Node):
         """Convert a derivative's results to the shape, type and device of its inputs; None where there is no edge."""
         flat: list[Any] = [result] if isinstance(result, TensorBase) else _flatten(result)
         if len(flat) != len(self.edges):
-            raise AutogradError(
-                f"got {len(flat)} gradients for {len(self.edges)} inputs",
-                hint="a derivative returns one for each operand, None where there is none",
-                operator=self.name,
-            )
+            raise call_errors.wrong_count(self.name, len(flat), len(self.edges))
         for index, edge in enumerate(self.edges):
             grad = flat[index]
             if edge is None:
@@ -354,28 +292,25 @@ def fit(grad: Any, layout: Layout, device: int) -> Any:
     if grad._layout is layout and grad._layout.device.index == device:
         return grad
     if grad.shape != layout.shape:
-        check_broadcast("backward: a derivative returned an invalid gradient", grad, layout.shape)
+        call_errors.check_broadcast("backward: a derivative returned an invalid gradient", grad, layout.shape)
         grad = grad.sum_to_size(layout.shape)
     if grad.dtype is not layout.dtype:
         grad = grad.to(layout.dtype)
     return grad if grad._layout.device.index == device else grad.to("cpu" if device < 0 else device)
 
 
-def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
-    """Raise AutogradError, with `fact` as its operation, if `shape` does not broadcast to the gradient's shape."""
-    have = grad.shape[len(grad.shape) - len(shape) :]
-    if len(grad.shape) < len(shape) or any(size not in (1, other) for size, other in zip(shape, have)):
-        raise AutogradError(
-            f"{grad.describe()} for an input of shape {list(shape)}",
-            hint="a gradient has the shape of its input, or one that its input broadcasts to",
-            operator=fact,
-        )
-
-
-_IN_NO_GRAD, _IN_INFERENCE = IN_NO_GRAD, IN_INFERENCE  # C numbers where compiled
 STALE = -1  # version of a view whose node has to be renewed from its base
-_observers: list[Callable[[Any, Any], None]] = []
-_observing = Lock()
+observers: list[Callable[[Any, Any], None]] = []  # see graph_node.observe
+_observers = observers  # typed where compiled
+
+
+_renew_view: Any = None
+
+
+def renew_views_by(function: Callable[[TensorBase], None]) -> None:
+    """Set the function that renews the node of a view whose base was written since the view was made."""
+    global _renew_view
+    _renew_view = function
 
 
 def edge_of(tensor: Any) -> Edge | None:
@@ -388,58 +323,12 @@ def edge_of(tensor: Any) -> Edge | None:
     return (accumulator(tensor), 0) if tensor._requires_grad else None
 
 
-def retain(tensor: TensorBase) -> None:
-    """Keep the gradient of a non-leaf tensor in its `grad`; a leaf's is always kept."""
-    edge = edge_of(tensor)
-    if edge is not None and tensor._grad_fn is not None and not tensor.retains_grad:
-        tensor.retains_grad = True
-        hooks_of(edge[0]).kept.append((edge[1], ref(tensor)))
-
-
 def accumulator(leaf: TensorBase) -> AccumulateGrad:
     """Return the node that adds to a leaf's gradient.  There is one for as long as any graph holds it."""
     node: AccumulateGrad | None = leaf._accumulator() if leaf._accumulator is not None else None
     if node is None:
         node = accumulate_grad(leaf)
         leaf._accumulator = ref(node)
-    return node
-
-
-def _renew_view(view: TensorBase) -> None:
-    """Renew the node of a view whose base was written since the view was made.  Raises AutogradError."""
-    if view._origin != ORDINARY:
-        origin, hint = ORIGINS[view._origin]
-        raise AutogradError(
-            f"a view that {origin} is used, and its base or another view of its base has been modified "
-            f"inplace since: {view.describe()} of {view._base.describe()}",
-            hint=hint,
-            operator=_called(view),
-        )
-    edge = edge_of(view._base)
-    if edge is not None:
-        node = _part_node(edge, view._base, view)
-        if view.retains_grad:
-            move_kept(view, view._grad_fn, node, 0)
-        view._grad_fn, view._output_index = node, 0
-    view._view_version = view._storage.version
-
-
-def _called(view: TensorBase) -> str:
-    return "view" if view._grad_fn is None else view._grad_fn.name
-
-
-def _part_node(edge: Edge, base: TensorBase, view: TensorBase) -> OperatorNode:
-    """Make the node of `view` as a part of `base`, whose gradient goes to `edge`."""
-    operator = REGISTRY["as_strided"]
-    node = operator_node(operator, (edge,), streams_of([base]), [_meta(base)], 1)
-    known = {
-        "size": tuple(view.shape),
-        "stride": view.strides,
-        "storage_offset": view._offset,
-        "input_shape": base.shape,
-    }
-    known |= {"input_strides": base.strides, "input_offset": base._offset}
-    node.saved = [known.get(name) for name in operator.backward_needs]
     return node
 
 
@@ -454,18 +343,6 @@ def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
         elif (type(value) is list or type(value) is tuple) and any([_needs_grad(item) for item in value]):
             return thread.here().grad_enabled
     return False
-
-
-def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
-    """Add or remove an observer, a function that is called with each new node and a list of its saved values.
-
-    For a write in place it is called twice: before the write, and after it with what was saved of the result.
-    """
-    with _observing:
-        if observer in _observers:
-            _observers.remove(observer)
-        if is_wanted:
-            _observers.append(observer)
 
 
 def is_observed() -> bool:
@@ -487,15 +364,13 @@ def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBas
     for index, out in enumerate(outputs):
         if out is not None and out._layout.is_floating:
             if node is None:
-                node = _node(operator, bound, outputs, len(outputs))
+                node = node_of(operator, bound, outputs, len(outputs))
             out._grad_fn, out._output_index = node, index
 
 
-def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase], count: int) -> OperatorNode:
+def node_of(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase], count: int) -> OperatorNode:
     if operator.backward is None:
-        raise AutogradError(
-            "the derivative is not implemented", hint="call it under torch.no_grad()", operator=operator.called
-        )
+        raise call_errors.no_derivative(operator)
     edges: list[Edge | None] = []
     metas: list[Any] = []
     tensors = [out for out in outputs if out is not None]
@@ -567,165 +442,6 @@ def _keep(value: Any) -> Any:
     return value
 
 
-# writes in place
-
-ORIGINS = {  # why a view may not be written, and a hint
-    FROM_FUNCTION: ("was returned by the forward of a custom Function", "clone() the result inside the Function"),
-    ONE_OF_SEVERAL: (
-        "is the output of a function that returns multiple views",
-        "use the out-of-place form, or write a clone()",
-    ),
-    IN_NO_GRAD: (
-        "was created in no_grad mode",
-        "make the view and write it in the same mode, or write a clone()",
-    ),
-    IN_INFERENCE: (
-        "was created in inference mode",
-        "make the view and write it in the same mode, or write a clone()",
-    ),
-}
-
-
-def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
-    """Raise AutogradError if writing `target` would lose a gradient.  needs_node: whether the write is recorded."""
-    base = target._base
-    joins = in_graph(target)
-    if not thread.here().grad_enabled or not (needs_node or joins):
-        return
-    if target._requires_grad and target._grad_fn is None:
-        raise AutogradError(
-            f"a leaf Variable that requires grad is being used in an in-place operation: {target.describe()}",
-            hint="write it under torch.no_grad(), or write a clone()",
-            operator=name,
-        )
-    if base is not None and joins and base._grad_fn is None:
-        raise AutogradError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation: "
-            f"{target.describe()} of {base.describe()}",
-            hint="write it under torch.no_grad(), or write a clone()",
-            operator=name,
-        )
-    if base is not None and target._origin != ORDINARY:
-        origin, hint = ORIGINS[target._origin]
-        raise AutogradError(
-            f"a view that {origin} is being modified inplace with gradients enabled: {target.describe()} of "
-            f"{base.describe()}",
-            hint=hint,
-            operator=name,
-        )
-
-
-def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
-    """Record a write in place of `target`.  recorded: the call's node, made before the write, or None."""
-    target._storage.version += 1
-    if recorded is not None:
-        _save_results(recorded, target)
-        rebase(target, recorded, 0, 0)
-    elif target._base is not None:
-        target._view_version = STALE
-
-
-def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
-    """Make a tensor that was written in place output `index` of `node`.  It was the node's edge `operand` before.
-
-    If the tensor is a view, its base gets the node, and the view's node is renewed when it is next needed.
-    """
-    base = target._base
-    if base is not None:
-        target._view_version = STALE
-        node = CopySlices(node, operand, edge_of(base), base, target)
-        target, index = base, 0
-    if target.retains_grad:
-        move_kept(target, target._grad_fn, node, index)
-    target._grad_fn, target._output_index = node, index
-
-
-def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBase) -> OperatorNode:
-    """Make the node of a call that is about to write `target`; save the values that its derivative needs.
-
-    If the derivative needs the values that the call overwrites, it saves a copy.
-    Raises: AutogradError.
-    """
-    check_base(operator.called, target)
-    node = _node(operator, bound, (), 1)
-    for index, name in enumerate(operator.backward_needs):
-        if operator.index_of.get(name) == 0 and isinstance(node.saved[index], Saved):
-            node.saved[index] = save(_copy(target), node.saved[index].edge)
-    if _observers:
-        observed(node, node.saved)
-    return node
-
-
-def check_base(called: str, target: TensorBase) -> None:
-    """Raise AutogradError if a write of a view cannot be recorded because elements of its base overlap."""
-    if target._base is not None and st.overlaps_itself(target._base.shape, target._base.strides):
-        raise AutogradError(
-            f"writing a view of {target._base.describe()}, whose elements overlap (strides "
-            f"{list(target._base.strides)}), cannot be recorded",
-            hint="clone() it before taking the view",
-            operator=called,
-        )
-
-
-def _copy(tensor: TensorBase) -> TensorBase:
-    with GradMode(False):
-        copy: TensorBase = REGISTRY["convert"](tensor)
-        return copy
-
-
-def _save_results(node: OperatorNode, target: TensorBase) -> None:
-    """Save the result of a write in place, if the derivative needs it."""
-    saved = []
-    for index, name in enumerate(node.operator.backward_needs):
-        if name == OUT:
-            node.saved[index] = save(target, (None, 0))
-            saved.append(node.saved[index])
-    if _observers:
-        observed(node, saved)
-
-
-class CopySlices(Node):
-    """A write in place to a part of `base`, done by the node `inner` on a view of it, which is its edge `operand`.
-
-    This node's first edge is the base's former edge.  The others are those of `inner`, without the view's.
-    """
-
-    __slots__ = ("inner", "operand", "part", "shape", "strides")
-
-    def __init__(self, inner: Any, operand: int, base_edge: Edge | None, base: TensorBase, view: TensorBase) -> None:
-        streams: dict[int, Stream] = inner.streams
-        others = [edge for index, edge in enumerate(inner.edges) if index != operand]
-        super().__init__("CopySlices", (base_edge, *others), streams)
-        self.inner = inner
-        self.operand = operand
-        self.shares = inner.shares
-        self.shape = base.shape
-        self.strides = base.strides
-        self.part = view.shape, view.strides, view._offset - base._offset
-
-    def apply(self, grads: Sequence[Any]) -> list[Any]:
-        """See Node.  It calls recorded operators, so that a second derivative passes through them."""
-        as_strided = REGISTRY["as_strided"]
-        dense = st.is_contiguous(self.shape, self.strides)
-        flat = grads[0].clone(memory_format=contiguous_format) if dense else self._laid_out(grads[0])
-        whole = flat if dense else as_strided(flat, self.shape, self.strides, 0)
-        part = as_strided(flat, *self.part)
-        flowed = self.inner.flow([part.clone()], _part_node((self, 0), whole, part))
-        of_view = flowed[self.operand]
-        if of_view is None:
-            part.zero_()
-        else:
-            part.copy_(of_view)
-        return [whole, *[grad for index, grad in enumerate(flowed) if index != self.operand]]
-
-    def _laid_out(self, grad: Any) -> Any:
-        """Return the gradient, one-dimensional, in the memory layout of the base, gaps included."""
-        return REGISTRY["embed"](grad, (st.extent(self.shape, self.strides),), self.shape, self.strides, 0)
-
-    def release(self) -> None:
-        self.inner.release()
-
-
 def disown(result: Any, operands: Sequence[Any]) -> None:
     """Detach a composite's result from a base that only the composite's body has seen."""
     for operand in operands:
@@ -751,14 +467,6 @@ def part_views(views: Any) -> Any:
 
 def link_view(operator: Operator, bound: Sequence[Any], view: TensorBase) -> None:
     """Record a view: its base, and its node if a gradient is wanted."""
-    source = bound[0]
-    now = thread.here()
-    if source._storage.version >= 0:  # a view of an inference tensor is an inference tensor
-        view._base = source if source._base is None else source._base
-        view._view_version = view._storage.version
-        if now.grad_enabled:
-            view._origin = source._origin
-        else:
-            view._origin = _IN_INFERENCE if now.inference else _IN_NO_GRAD
+    linked(bound[0], view)
     if wants_grad(operator, bound):
         record(operator, bound, [view])

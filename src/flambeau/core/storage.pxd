@@ -15,10 +15,10 @@ cdef class Storage:
     cdef public Py_ssize_t version
     cdef public Py_ssize_t place
     cdef public bint aligned
-    cdef unsigned long long _address
-    cdef bint _has_address
+    cdef public unsigned long long _address
+    cdef public bint _has_address
     cdef public object _block
-    cdef BlockAllocator _allocator
+    cdef public BlockAllocator _allocator
     cdef public object _owner
     cdef public object _array
     cdef public object whole
@@ -27,7 +27,6 @@ cdef class Storage:
 
     cpdef unsigned long long address(self) except? 0
     cdef _find_address(self)
-    cpdef exchange(self, Storage other)
 
 @cython.locals(storage=Storage)
 cdef Storage _new(Device device, Py_ssize_t nbytes)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .. import host
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
-from ..errors import AcceleratorError, OutOfMemoryError
-from . import thread
+from . import call_errors, thread
 from .allocator import BlockAllocator
 from .layout import WIDEST_ACCESS, Layout
 from .thread import CPU, Device
@@ -23,7 +22,6 @@ from .thread import CPU, Device
 if TYPE_CHECKING:
     from ..runtime.stream import Stream
 
-INVALID_HANDLE = 400  # CUresult
 INFERENCE = -(1 << 60)  # version of inference memory; no number of writes brings it up to 0
 NO_PLACE = -1
 _WIDEST = WIDEST_ACCESS  # a C number where compiled
@@ -92,29 +90,6 @@ class Storage:
                 return host.array_at(self.address(), uint8, (self.nbytes,), None, self)
             self._array = self.whole.reshape(-1).view(host.np.uint8)
         return self._array
-
-    def move_to(self, array: Any) -> None:
-        """Replace host memory by that of a uint8 NumPy array, which holds the bytes already."""
-        if self._owner is not None:
-            self._owner.free(self._block)
-        self._block = self._owner = None
-        self._address = host.address_of(array)
-        self._has_address = True
-        self._array = array
-        self.whole = self.whole_layout = None
-
-    def exchange(self, other: Storage) -> None:
-        """Exchange the memory of two storages of one device."""
-        self.nbytes, other.nbytes = other.nbytes, self.nbytes
-        self.aligned, other.aligned = other.aligned, self.aligned
-        self._address, other._address = other._address, self._address
-        self._has_address, other._has_address = other._has_address, self._has_address
-        self._block, other._block = other._block, self._block
-        self._allocator, other._allocator = other._allocator, self._allocator
-        self._owner, other._owner = other._owner, self._owner
-        self._array, other._array = other._array, self._array
-        self.whole, other.whole = other.whole, self.whole
-        self.whole_layout, other.whole_layout = other.whole_layout, self.whole_layout
 
     def record_stream(self, stream: Stream) -> None:
         """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done."""
@@ -199,9 +174,7 @@ def new_array(shape: tuple[int, ...], dtype: Any) -> Any:
         return host.np.empty(shape, dtype)
     except MemoryError as error:
         nbytes = prod(shape) * host.np.dtype(dtype).itemsize
-        raise OutOfMemoryError(
-            f"CPU out of memory. Tried to allocate {nbytes} bytes", hint="check how the size was computed"
-        ) from error
+        raise call_errors.out_of_host_memory(nbytes) from error
 
 
 def on_host(nbytes: int) -> Storage:
@@ -226,16 +199,3 @@ def pinned(machine: Any, nbytes: int) -> Storage:
         block = machine.pinned.take(max(nbytes, 1))
         storage = owning(CPU, nbytes, Address(block.address), block, machine.pinned)
     return storage
-
-
-def former_machine(name: str, storage: Storage) -> AcceleratorError:
-    """Return the error for device memory of another machine, such as one of an earlier `testing.machine`."""
-    refusal = thread.machine().forked
-    if refusal is not None:
-        return refusal.error()
-    return AcceleratorError(
-        f"{storage.nbytes} bytes of {storage.device} belong to a machine that is gone",
-        hint="a tensor does not outlive the `testing.machine` block that it was made in",
-        error_code=INVALID_HANDLE,
-        operator=name,
-    )

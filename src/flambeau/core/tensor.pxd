@@ -29,11 +29,7 @@ cdef class TensorBase:
     cpdef is_aligned(self)
     cpdef numel(self)
 
-@cython.final
-cdef class Result:
-    cdef public object kind
-
-cdef Result _result
+cdef object _result
 cdef list _watchers
 
 @cython.locals(memory=Storage, layout=Layout)

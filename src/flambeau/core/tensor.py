@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 
 from .. import host
 from .. import memory_formats as formats
 from .. import strides as st
 from ..dtypes import dtype
-from ..errors import AutogradError, OutOfMemoryError, ShapeError, ValueRangeError
 from ..kernel import Access
 from ..strides import Size
-from . import storage, thread
+from . import call_errors, storage, thread
 from .layout import WIDEST_ACCESS, Layout, dense_layout, known_dense, layout_of
 from .native import blank
 from .queue import hooks
 from .storage import Storage
-from .thread import Device
 
-MAX_NBYTES = 1 << 60
-MAX_OVERLAP_WORK = 10_000  # NumPy's limit of work to find out whether two views share a byte
-SOMEWHERE = 1 << 20  # a made-up address for arrays that are compared and never read
 _watchers: list[Callable[[Any], None]] = []  # called before writes in place
 # how a view was made, which decides whether it may be written where gradients are recorded
 ORDINARY, FROM_FUNCTION, ONE_OF_SEVERAL, IN_NO_GRAD, IN_INFERENCE = range(5)
@@ -166,11 +160,7 @@ def before_write(called: str, tensor: TensorBase) -> None:
         for watcher in tuple(_watchers):
             watcher(tensor)
     if tensor._storage.version < 0 and not thread.here().inference:
-        raise AutogradError(
-            f"Inplace update to inference tensor outside InferenceMode is not allowed: {tensor.describe()}",
-            hint="write a clone(), or write it inside torch.inference_mode()",
-            operator=called,
-        )
+        raise call_errors.inference_write(called, tensor)
 
 
 def address_of(tensor: TensorBase) -> int:
@@ -178,26 +168,18 @@ def address_of(tensor: TensorBase) -> int:
     return tensor._storage.address() + tensor._offset * tensor._layout.itemsize
 
 
-class Result:
-    """Holder of the class of the tensors that operators make."""
-
-    __slots__ = ("kind",)
-
-    def __init__(self) -> None:
-        self.kind: type[TensorBase] = TensorBase
-
-
-_result = Result()
+_result: type[TensorBase] = TensorBase
 
 
 def make_results(cls: type[TensorBase]) -> None:
     """Set the class of the tensors that operators make."""
-    _result.kind = cls
+    global _result
+    _result = cls
 
 
 def new_tensor(storage: Storage, layout: Layout, offset: int = 0) -> TensorBase:
     """Make a leaf over a storage; `offset` in elements."""
-    return new_tensor_of(_result.kind, storage, layout, offset)
+    return new_tensor_of(_result, storage, layout, offset)
 
 
 def new_tensor_of(cls: type[TensorBase], storage: Storage, layout: Layout, offset: int) -> TensorBase:
@@ -240,7 +222,9 @@ def empty_tensor(
     On a GPU its first use is on the current stream.  Raises: ValueRangeError, OutOfMemoryError.
     """
     device = thread.device_at(index)
-    layout = known_dense(device, dtype, shape) or _checked_layout(device, shape, dtype, name)
+    layout = known_dense(device, dtype, shape)
+    if layout is None:
+        layout = dense_layout(device, dtype, call_errors.checked_size(shape, name, dtype))
     lowering = thread.here().lowering
     if lowering is not None:
         placeholder: TensorBase = lowering.take(layout)
@@ -248,29 +232,6 @@ def empty_tensor(
     if pin_memory:
         return new_tensor(storage.pinned(thread.machine(), layout.nbytes), layout)
     return taken(layout, thread.current_stream(index) if index >= 0 else None)
-
-
-def _checked_layout(device: Device, shape: Sequence[int], dtype: dtype, name: str) -> Layout:
-    size = checked_size(shape, name)
-    nbytes = prod(size) * dtype.itemsize
-    if nbytes >= MAX_NBYTES:
-        raise OutOfMemoryError(
-            f"{dtype.name}{list(size)} needs {nbytes} bytes, more than 1EB memory",
-            hint="no device holds that: check how the size was computed",
-            operator=name,
-        )
-    return dense_layout(device, dtype, size)
-
-
-def checked_size(shape: Sequence[int], name: str) -> Size:
-    """Return a shape as a Size.  Raises ValueRangeError for a negative dimension."""
-    if any(size < 0 for size in shape):
-        raise ValueRangeError(
-            f"trying to create a tensor with negative dimension: {list(shape)}",
-            hint="sizes are 0 or more",
-            operator=name,
-        )
-    return Size(shape)
 
 
 def tensor_over(
@@ -284,46 +245,3 @@ def tensor_over(
 def alias_of(source: TensorBase, shape: Sequence[int], strides: Sequence[int], offset: int) -> TensorBase:
     """Make another tensor over the same storage, unknown to autograd."""
     return tensor_over(source._storage, source._layout.dtype, shape, strides, offset)
-
-
-def overlap_of(a: TensorBase, b: TensorBase) -> str:
-    """Return how two tensors overlap: "none", "same" (element for element) or "partial"."""
-    one, other = a._layout, b._layout
-    if a._storage is not b._storage or not one.numel or not other.numel:
-        return "none"
-    is_aligned_alike = a._offset == b._offset and one.strides == other.strides
-    if is_aligned_alike and one.shape == other.shape and one.dtype is other.dtype:
-        return "same"
-    first, second = sorted((a, b), key=_start)
-    end = _start(first) + st.extent(first._layout.shape, first._layout.strides) * first._layout.itemsize
-    if _start(second) >= end:
-        return "none"
-    return "partial" if one.compact and other.compact or _share_bytes(a, b) else "none"
-
-
-def _share_bytes(a: TensorBase, b: TensorBase) -> bool:
-    """Return whether views with gaps, whose ranges overlap, share a byte; True if that is too hard to compute."""
-    arrays = [
-        host.array_at(SOMEWHERE + _start(tensor), tensor._layout.dtype, tensor._layout.shape, tensor._layout.strides)
-        for tensor in (a, b)
-    ]
-    try:
-        return bool(host.np.shares_memory(*arrays, max_work=MAX_OVERLAP_WORK))
-    except host.np.exceptions.TooHardError:
-        return True
-
-
-def check_own_overlap(called: str, target: TensorBase) -> None:
-    """Raise ShapeError if elements of the tensor to write share memory with each other."""
-    layout = target._layout
-    if not layout.compact and st.overlaps_itself(layout.shape, layout.strides):
-        raise ShapeError(
-            f"more than one element of the written-to tensor {target.describe()} refers to a single memory location "
-            f"(strides {list(layout.strides)})",
-            hint="clone() the tensor before writing it",
-            operator=called,
-        )
-
-
-def _start(tensor: TensorBase) -> int:
-    return tensor._offset * tensor._layout.itemsize

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import host
@@ -250,21 +250,6 @@ def set_device(index: int) -> None:
     now.chosen = True
 
 
-def choose(index: int, streams: Iterable[Stream], chosen: bool) -> None:
-    """Make a device and streams current.  Devices without a stream in `streams` use their default stream."""
-    now = here()
-    now.device = index
-    now.streams = []
-    for stream in streams:
-        _put_stream(now, stream)
-    now.chosen = chosen
-
-
-def has_chosen() -> bool:
-    """Return whether this thread has set a device or a stream."""
-    return here().chosen
-
-
 def current_stream(index: int) -> Stream:
     """Return this thread's current stream on device `index` of a started machine."""
     now = here()
@@ -293,17 +278,6 @@ def streams_with(stream: Stream) -> list[Any]:
     chosen.extend([None] * (device + 1 - len(chosen)))
     chosen[device] = stream
     return chosen
-
-
-def streams() -> dict[int, Stream]:
-    """Return this thread's streams by device, as a copy.  Devices that it has not used are missing."""
-    return {device: stream for device, stream in enumerate(here().streams) if stream is not None}
-
-
-def default_device() -> Any:
-    """Return the device that factories use, or None for the CPU."""
-    chosen = _local.thread.default_devices
-    return chosen[-1] if chosen else None
 
 
 def quietly(function: Any, arguments: list[Any]) -> Any:

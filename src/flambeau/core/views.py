@@ -1,8 +1,8 @@
 """Fast path of views: computes sizes, strides and offset without a plan, a key or an operator's body.
 
-A function takes the bound arguments of its operator.  It returns None for a call that it does not serve: an operand in
-a graph, memory of another machine, an argument of another type or out of range, or a call that needs a copy.  The
-operator then takes its ordinary path, which records the call or raises.
+A function takes the operand and the bound arguments of its operator.  It returns None for a call that it does not
+serve: an argument of another type or out of range, or a call that needs a copy.  `is_served` refuses operands in a
+graph and memory of another machine.  The operator then takes its ordinary path, which records the call or raises.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WIDEST, _NO_GRAD, _INFERENCE = WIDEST_ACCESS, IN_NO_GRAD, IN_INFERENCE  # C num
 _ORDINARY, _ONE_OF_SEVERAL = ORDINARY, ONE_OF_SEVERAL
 
 
-def _is_served(operand: Any) -> bool:
+def is_served(operand: Any) -> bool:
     """Return whether a view of an operand needs nothing but another tensor over its memory."""
     if not isinstance(operand, TensorBase):
         return False
@@ -38,10 +38,10 @@ def _made(source: TensorBase, shape: tuple[int, ...], strides: tuple[int, ...], 
     known = device.layouts.get((dtype, shape, strides, aligned))
     if known is None:
         known = layout_of(device, dtype, st.Size(shape), strides, aligned)
-    return _linked(source, tensor.new_tensor(memory, known, offset))
+    return linked(source, tensor.new_tensor(memory, known, offset))
 
 
-def _linked(source: TensorBase, view: TensorBase) -> TensorBase:
+def linked(source: TensorBase, view: TensorBase) -> TensorBase:
     """Set a view's base and origin; return the view."""
     if view._storage.version >= 0:  # a view of an inference tensor is an inference tensor
         now = thread.here()
@@ -79,7 +79,7 @@ def _with(values: tuple[int, ...], at: int, value: int) -> tuple[int, ...]:
 def get_item(source: Any, index: Any) -> TensorBase | None:
     """Return `source[index]` for integers and slices."""
     index_type = type(index)
-    if not (index_type is int or index_type is slice or index_type is tuple) or not _is_served(source):
+    if not (index_type is int or index_type is slice or index_type is tuple) or not is_served(source):
         return None
     operand: TensorBase = source
     layout = operand._layout
@@ -140,11 +140,10 @@ def _bounded(bound: int, size: int) -> int:
     return bound if bound < size else size
 
 
-def select(bound: list[Any]) -> TensorBase | None:
+def select(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`select(input, dim, index)`."""
-    if not _is_served(bound[0]) or type(bound[2]) is not int:
+    if type(bound[2]) is not int:
         return None
-    operand: TensorBase = bound[0]
     layout = operand._layout
     at = _wrapped(bound[1], len(layout.shape))
     if at < 0:
@@ -156,11 +155,8 @@ def select(bound: list[Any]) -> TensorBase | None:
     return _made(operand, _without(tuple(layout.shape), at), _without(layout.strides, at), start)
 
 
-def slice_(bound: list[Any]) -> TensorBase | None:
+def slice_(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`slice(input, dim, start, end, step)`."""
-    if not _is_served(bound[0]):
-        return None
-    operand: TensorBase = bound[0]
     item = slice(bound[2], bound[3], bound[4])
     at = _wrapped(bound[1], len(operand._layout.shape))
     return None if at < 0 or not _is_plain(item) else _sliced(operand, at, item)
@@ -180,20 +176,18 @@ def _sliced(operand: TensorBase, at: int, item: slice) -> TensorBase:
 # pieces
 
 
-def split(bound: list[Any]) -> tuple[TensorBase, ...] | None:
+def split(operand: TensorBase, bound: list[Any]) -> tuple[TensorBase, ...] | None:
     """`split(input, split_size, dim)` by one size."""
-    if not _is_served(bound[0]) or type(bound[1]) is not int:
+    if type(bound[1]) is not int:
         return None
-    operand: TensorBase = bound[0]
     at = _wrapped(bound[2], len(operand._layout.shape))
     return None if at < 0 or bound[1] <= 0 else _pieces(operand, at, bound[1])
 
 
-def chunk(bound: list[Any]) -> tuple[TensorBase, ...] | None:
+def chunk(operand: TensorBase, bound: list[Any]) -> tuple[TensorBase, ...] | None:
     """`chunk(input, chunks, dim)`."""
-    if not _is_served(bound[0]) or type(bound[1]) is not int or bound[1] <= 0:
+    if type(bound[1]) is not int or bound[1] <= 0:
         return None
-    operand: TensorBase = bound[0]
     at = _wrapped(bound[2], len(operand._layout.shape))
     if at < 0:
         return None
@@ -217,11 +211,8 @@ def _pieces(operand: TensorBase, at: int, width: int) -> tuple[TensorBase, ...] 
     return tuple(pieces)
 
 
-def unbind(bound: list[Any]) -> tuple[TensorBase, ...] | None:
+def unbind(operand: TensorBase, bound: list[Any]) -> tuple[TensorBase, ...] | None:
     """`unbind(input, dim)`."""
-    if not _is_served(bound[0]):
-        return None
-    operand: TensorBase = bound[0]
     layout = operand._layout
     at = _wrapped(bound[1], len(layout.shape))
     if at < 0:
@@ -241,11 +232,8 @@ def _part(view: TensorBase) -> TensorBase:
 # other shapes
 
 
-def reshape(bound: list[Any]) -> TensorBase | None:
+def reshape(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`reshape(input, shape)` and `view(input, size)` of a contiguous tensor."""
-    if not _is_served(bound[0]):
-        return None
-    operand: TensorBase = bound[0]
     layout = operand._layout
     if layout.numel == 0 or layout.strides != _dense_strides(list(layout.shape)):
         return None
@@ -270,11 +258,8 @@ def reshape(bound: list[Any]) -> TensorBase | None:
     return _made(operand, tuple(target), _dense_strides(target), operand._offset)
 
 
-def flatten(bound: list[Any]) -> TensorBase | None:
+def flatten(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`flatten(input, start_dim, end_dim)` of a contiguous tensor."""
-    if not _is_served(bound[0]):
-        return None
-    operand: TensorBase = bound[0]
     layout = operand._layout
     shape = tuple(layout.shape)
     first, last = _wrapped(bound[1], len(shape)), _wrapped(bound[2], len(shape))
@@ -296,11 +281,8 @@ def _dense_strides(shape: list[int]) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def t(bound: list[Any]) -> TensorBase | None:
+def t(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`t(input)` of a matrix."""
-    if not _is_served(bound[0]):
-        return None
-    operand: TensorBase = bound[0]
     layout = operand._layout
     if len(layout.shape) != 2:
         return None
@@ -308,11 +290,8 @@ def t(bound: list[Any]) -> TensorBase | None:
     return _made(operand, (shape[1], shape[0]), (strides[1], strides[0]), operand._offset)
 
 
-def transpose(bound: list[Any]) -> TensorBase | None:
+def transpose(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`transpose(input, dim0, dim1)`."""
-    if not _is_served(bound[0]):
-        return None
-    operand: TensorBase = bound[0]
     layout = operand._layout
     ndim = len(layout.shape)
     one, other = _wrapped(bound[1], ndim), _wrapped(bound[2], ndim)
@@ -324,11 +303,8 @@ def transpose(bound: list[Any]) -> TensorBase | None:
     return _made(operand, tuple(shape), tuple(strides), operand._offset)
 
 
-def permute(bound: list[Any]) -> TensorBase | None:
+def permute(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`permute(input, dims)`."""
-    if not _is_served(bound[0]):
-        return None
-    operand: TensorBase = bound[0]
     layout = operand._layout
     ndim = len(layout.shape)
     seen = 0
@@ -344,11 +320,8 @@ def permute(bound: list[Any]) -> TensorBase | None:
     return _made(operand, tuple(shape), tuple(strides), operand._offset) if len(shape) == ndim else None
 
 
-def unsqueeze(bound: list[Any]) -> TensorBase | None:
+def unsqueeze(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`unsqueeze(input, dim)`."""
-    if not _is_served(bound[0]):
-        return None
-    operand: TensorBase = bound[0]
     shape, strides = tuple(operand._layout.shape), operand._layout.strides
     at = _wrapped(bound[1], len(shape) + 1)
     if at < 0:
@@ -357,11 +330,8 @@ def unsqueeze(bound: list[Any]) -> TensorBase | None:
     return _made(operand, shape[:at] + (1,) + shape[at:], strides[:at] + (step,) + strides[at:], operand._offset)
 
 
-def squeeze(bound: list[Any]) -> TensorBase | None:
+def squeeze(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`squeeze(input, dim)` of one dimension, or of all."""
-    if not _is_served(bound[0]):
-        return None
-    operand: TensorBase = bound[0]
     shape, strides = tuple(operand._layout.shape), operand._layout.strides
     if bound[1] is None:
         kept = [at for at, size in enumerate(shape) if size != 1]
@@ -374,11 +344,8 @@ def squeeze(bound: list[Any]) -> TensorBase | None:
     return _made(operand, _without(shape, at), _without(strides, at), operand._offset)
 
 
-def expand(bound: list[Any]) -> TensorBase | None:
+def expand(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`expand(input, size)`."""
-    if not _is_served(bound[0]):
-        return None
-    operand: TensorBase = bound[0]
     shape, steps = tuple(operand._layout.shape), operand._layout.strides
     lead = len(bound[1]) - len(shape)
     if lead < 0:

@@ -25,14 +25,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..core.allocator import BlockAllocator
-from ..core.pool import Block, Counters, Flow, Pool, note_peaks, settle
+from ..core.pool import Block, Counters, Flow, Pool
 from ..driver.api import Driver, StreamHandle
 from .out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
 from .pending import RecordEvent
 from .private import PoolId, PrivatePools, relaxed
-from .segments import Segments
+from .segments import Segments, idle_segments, largest
 from .settings import UNLIMITED, Settings, check_fraction
-from .statistics import Incidents, report
+from .statistics import (
+    Incidents,
+    copied,
+    current,
+    flows_of,
+    note_peaks,
+    report,
+    report_flow,
+    reset_accumulated,
+    reset_peaks,
+    settle,
+)
 
 ProcessUsage = Callable[[], Sequence[tuple[int, int]]]
 
@@ -102,6 +113,19 @@ class CachingAllocator(BlockAllocator):
     def limit(self) -> int | None:  # bytes; None where only the device limits this process
         return self._segments.limit
 
+    def allocate(self, nbytes: int, stream: StreamHandle) -> Block:
+        """Return a block of at least `nbytes` bytes whose first use is on `stream`.
+
+        Host:   returns at once, unless the driver has no more memory: then it may wait for the device.
+        Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
+        """
+        self.lock.acquire()
+        try:
+            block = self.take(nbytes, stream)
+        finally:
+            self.lock.release()
+        return block
+
     def capture_started(self, pool_id: PoolId | None = None) -> None:
         """Begin a capture: until it ends, no event is queried and no memory is handed back.
 
@@ -138,7 +162,7 @@ class CachingAllocator(BlockAllocator):
     def allocated_bytes(self) -> int:
         """Bytes of allocated blocks.  Takes no lock, as `statistics`."""
         total, _, _ = self._figures()
-        return total.allocated_bytes.current
+        return current(total.allocated_bytes)
 
     @property
     def reserved_bytes(self) -> int:  # in segments
@@ -150,8 +174,8 @@ class CachingAllocator(BlockAllocator):
         Takes no lock while another call holds it: a block that this call is allocating or freeing may count or not.
         """
         counts = report(*self._figures())
-        self._oversize.report("oversize_allocations", counts)
-        self._segments.oversize.report("oversize_segments", counts)
+        report_flow(self._oversize, "oversize_allocations", counts)
+        report_flow(self._segments.oversize, "oversize_segments", counts)
         counts |= self._incidents.counts() | self._segments.counts()
         return dict(sorted(counts.items()))
 
@@ -160,11 +184,11 @@ class CachingAllocator(BlockAllocator):
         if self.lock.try_acquire():
             try:
                 self._settle_for_report()
-                figures = self._total.copied(), self._small.counters.copied(), self._large.counters.copied()
+                figures = copied(self._total), copied(self._small.counters), copied(self._large.counters)
             finally:
                 self.lock.release()
             return figures
-        total, small, large = (level.copied() for level in (self._total, self._small.counters, self._large.counters))
+        total, small, large = (copied(level) for level in (self._total, self._small.counters, self._large.counters))
         note_peaks(small, large, total)
         for block in tuple(self._freed):
             pool = block.segment.pool
@@ -191,15 +215,13 @@ class CachingAllocator(BlockAllocator):
         """Set every peak to the current value."""
         with self.lock:
             self._settle_for_report()
-            for flow in self._flows():
-                flow.reset_peak()
+            reset_peaks(self._flows())
 
     def reset_accumulated_statistics(self) -> None:
         """Set every accumulated count to 0."""
         with self.lock:
             self._settle_for_report()
-            for flow in self._flows():
-                flow.reset_accumulated()
+            reset_accumulated(self._flows())
             self._incidents.reset()
             self._segments.reset_counts()
 
@@ -277,7 +299,7 @@ class CachingAllocator(BlockAllocator):
 
     def _hand_back_idle(self) -> None:
         for pool in (self._small, self._large, *self._private.unused()):
-            self._segments.hand_back(pool, pool.idle_segments())
+            self._segments.hand_back(pool, idle_segments(pool))
         self._private.forget_empty()
 
     def _shortage(self, pool: Pool, size: int, stream: StreamHandle) -> Shortage:
@@ -291,11 +313,11 @@ class CachingAllocator(BlockAllocator):
             free=free,
             limit=self._segments.limit,
             processes=tuple(self._process_usage()) if self._process_usage is not None else (),
-            allocated=self._total.allocated_bytes.current,
-            active=self._total.active_bytes.current,
+            allocated=current(self._total.allocated_bytes),
+            active=current(self._total.active_bytes),
             reserved=self._segments.reserved,
-            largest=max(self._small.largest(), self._large.largest()),
-            reachable=pool.largest(stream),
+            largest=max(largest(self._small), largest(self._large)),
+            reachable=largest(pool, stream),
             capturing=self._pending.is_capturing,
         )
 
@@ -321,4 +343,4 @@ class CachingAllocator(BlockAllocator):
 
     def _flows(self) -> list[Flow]:
         levels = self._total, self._small.counters, self._large.counters
-        return [flow for level in levels for _, flow in level.flows()] + [self._oversize, self._segments.oversize]
+        return [flow for level in levels for _, flow in flows_of(level)] + [self._oversize, self._segments.oversize]

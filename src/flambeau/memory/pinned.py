@@ -30,7 +30,7 @@ from ..errors import AcceleratorError, ArgumentError, OutOfMemoryError
 from .pending import Pending, RecordEvent
 from .private import relaxed
 from .settings import UNLIMITED
-from .statistics import Times
+from .statistics import Times, report_flow, reset_accumulated, reset_peaks
 
 HOST_GRAIN = 4 << 10  # bytes: every block is a multiple of this
 WASTE_SHIFT = 3  # a reused block may exceed the request by 1 / 2**3 of it
@@ -182,7 +182,7 @@ class PinnedCache:
                 self.lock.release()
         counts: dict[str, int] = {}
         for name, flow in self._flows():
-            flow.report(name, counts)
+            report_flow(flow, name, counts)
         counts["num_host_alloc"] = self._allocs
         counts["num_host_free"] = self._frees
         self._alloc_time.report("host_alloc_time", counts)
@@ -193,8 +193,7 @@ class PinnedCache:
         """Set every peak to the current value, and reset the longest and shortest times."""
         with self.lock:
             self._drain()
-            for _, flow in self._flows():
-                flow.reset_peak()
+            reset_peaks(flow for _, flow in self._flows())
             self._alloc_time.reset_peak()
             self._free_time.reset_peak()
 
@@ -202,8 +201,7 @@ class PinnedCache:
         """Set every accumulated count to 0."""
         with self.lock:
             self._drain()
-            for _, flow in self._flows():
-                flow.reset_accumulated()
+            reset_accumulated(flow for _, flow in self._flows())
             self._alloc_time.reset()
             self._free_time.reset()
             self._frees = self._allocs = 0

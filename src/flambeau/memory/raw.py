@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..core.pool import Block, invalid_pointer
+from ..core.call_errors import invalid_pointer
+from ..core.pool import Block
 from ..driver.api import Address, StreamHandle
 from .allocator import CachingAllocator
 

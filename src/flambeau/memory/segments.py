@@ -8,15 +8,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator
 
 from .. import signals
-from ..core.pool import SHARED, Block, Flow, Pool, Segment, segment_size
+from ..core.pool import SHARED, SMALL_LIMIT, Block, Flow, Pool, Segment
 from ..driver.api import Driver, StreamHandle
 from ..errors import OutOfMemoryError
 from .pending import RecordEvent, wait_for
-from .settings import UNLIMITED, Settings
+from .settings import SMALLEST_OWN_SEGMENT, UNLIMITED, Settings
+
+SMALL_SEGMENT = 2 << 20  # bytes
+OWN_SEGMENT_GRAIN = 2 << 20  # bytes: segments made for one request are a multiple of this
 
 
 class Segments:
@@ -66,7 +69,7 @@ class Segments:
         self.reserved += size
         if segment.is_oversize:
             self.oversize.add(1)
-        block = pool.add(segment, nbytes)
+        block = add_segment(pool, segment, nbytes)
         if self.settings.exact:
             pool.smallest_remainder = UNLIMITED  # a graph's pool reuses blocks; a split could leave one unaligned
             if pool.id == SHARED:
@@ -86,7 +89,7 @@ class Segments:
         self._wait_for({segment.stream: None for segment in leaving})
         for segment in leaving:
             self._driver.mem_free(self._device, segment.address)
-            pool.remove(segment)
+            remove_segment(pool, segment)
             del self._by_address[segment.address]
             self._addresses.remove(segment.address)
             self.frees += 1
@@ -97,7 +100,7 @@ class Segments:
     def hand_back_oversize(self, pool: Pool, nbytes: int, stream: StreamHandle) -> bool:
         """Hand back just enough idle oversize segments of a stream to make room; return whether there are enough."""
         need = max(self.size_for(nbytes), self.settings.max_split_size)
-        idle = [segment for segment in pool.idle_segments() if segment.stream == stream and segment.is_oversize]
+        idle = [segment for segment in idle_segments(pool) if segment.stream == stream and segment.is_oversize]
         idle.sort(key=_size)
         enough = [segment for segment in idle if segment.nbytes >= need][:1]
         while not enough or sum(map(_size, enough)) < need:
@@ -112,7 +115,7 @@ class Segments:
         if self.limit is None or not self.settings.garbage_collection_threshold:
             return
         surplus = self.reserved - int(self.settings.garbage_collection_threshold * self.limit)
-        idle = list(pool.idle_segments())
+        idle = list(idle_segments(pool))
         while surplus > 0 and idle:
             mean = sum(segment.first.idle_since for segment in idle) / len(idle)
             oldest = [segment for segment in idle if segment.first.idle_since <= mean]
@@ -133,7 +136,7 @@ class Segments:
         return [self._describe(self._by_address[address]) for address in self._addresses]
 
     def _describe(self, segment: Segment) -> dict[str, object]:
-        blocks = list(segment.blocks())
+        blocks = blocks_of(segment)
         active = [block for block in blocks if not block.is_idle]
         return {
             "device": self._device,
@@ -170,3 +173,59 @@ def _describe_block(block: Block) -> dict[str, object]:
 
 def _size(segment: Segment) -> int:
     return segment.nbytes
+
+
+def segment_size(nbytes: int, large_segment: int) -> int:
+    """Return the bytes of the segment to make for a block of `nbytes`."""
+    if nbytes <= SMALL_LIMIT:
+        return SMALL_SEGMENT
+    if nbytes < SMALLEST_OWN_SEGMENT:
+        return large_segment
+    return -(-nbytes // OWN_SEGMENT_GRAIN) * OWN_SEGMENT_GRAIN
+
+
+def blocks_of(segment: Segment) -> list[Block]:
+    """Return all blocks of a segment, in address order."""
+    blocks = []
+    block: Block | None = segment.first
+    while block is not None:
+        blocks.append(block)
+        block = block.next
+    return blocks
+
+
+def add_segment(pool: Pool, segment: Segment, nbytes: int) -> Block:
+    """Add a new segment to a pool; return its first `nbytes` bytes as a block that is not idle."""
+    pool.idle.setdefault(segment.stream, [])
+    segment.pool = pool
+    pool.segments += 1
+    for counters in (pool.counters, pool.total):
+        counters.segment.add(1)
+        counters.reserved_bytes.add(segment.nbytes)
+    return pool.carve(segment.first, nbytes)
+
+
+def remove_segment(pool: Pool, segment: Segment) -> None:
+    """Remove an idle segment, which has been returned to the driver, from its pool."""
+    blocks = pool.idle[segment.stream]
+    del blocks[bisect_left(blocks, (segment.nbytes, segment.address))]
+    if not blocks:
+        del pool.idle[segment.stream]
+    pool.segments -= 1
+    for counters in (pool.counters, pool.total):
+        counters.segment.remove(1)
+        counters.reserved_bytes.remove(segment.nbytes)
+
+
+def idle_segments(pool: Pool) -> Iterator[Segment]:
+    """Yield the segments that are one idle block."""
+    for blocks in pool.idle.values():
+        for _, _, block in blocks:
+            if block.prev is None and block.next is None:
+                yield block.segment
+
+
+def largest(pool: Pool, stream: StreamHandle | None = None) -> int:
+    """Return the bytes of a pool's largest idle block, of one stream or of all; 0 without any."""
+    lists = pool.idle.values() if stream is None else [pool.idle.get(stream, [])]
+    return max((blocks[-1][0] for blocks in lists if blocks), default=0)

@@ -1,18 +1,95 @@
-"""Reports of the allocators' counters (core/pool.py), and counters of rare events."""
+"""Reports of the allocators' counters (core/pool.py), and counters of rare events.
+
+- A flow adds up allocations and frees; everything else is derived when it is read.
+- A flow peaks just before a free, so the hot flows note their peak once before each batch of frees.
+- `active` differs from `allocation` only by the blocks that wait for events, so it costs nothing while none waits.
+"""
 
 from __future__ import annotations
 
-from ..core.pool import Counters
+from collections.abc import Iterable
+
+from ..core.pool import KINDS, Counters, Flow, note_hot_peaks
 
 NS_PER_US = 1_000
+
+
+def current(flow: Flow) -> int:
+    """Return what is allocated and not freed."""
+    return flow.allocated - flow.freed
+
+
+def flows_of(counters: Counters) -> list[tuple[str, Flow]]:
+    """Return the flows of a pool, with their names."""
+    return [(kind, getattr(counters, kind)) for kind in KINDS]
+
+
+def copied(counters: Counters) -> Counters:
+    """Return an independent copy."""
+    copy = Counters()
+    for (_, flow), (_, other) in zip(flows_of(counters), flows_of(copy)):
+        other.allocated, other.freed, other.peak = flow.allocated, flow.freed, flow.peak
+        other.allocated_before, other.freed_before = flow.allocated_before, flow.freed_before
+    copy.awaiting, copy.awaiting_bytes = counters.awaiting, counters.awaiting_bytes
+    return copy
+
+
+def note_peaks(small: Counters, large: Counters, total: Counters) -> None:
+    """Update the peaks; call before anything is freed."""
+    note_hot_peaks(small, large, total)
+    if small.awaiting or large.awaiting:
+        settle(small, large, total)
+
+
+def settle(small: Counters, large: Counters, total: Counters) -> None:
+    """Update every flow, so that all can be read or reset."""
+    for kind in ("allocation", "allocated_bytes", "requested_bytes"):
+        one, other, both = getattr(small, kind), getattr(large, kind), getattr(total, kind)
+        both.allocated = one.allocated + other.allocated
+        both.freed = one.freed + other.freed
+    total.awaiting = small.awaiting + large.awaiting
+    total.awaiting_bytes = small.awaiting_bytes + large.awaiting_bytes
+    for counters in (small, large, total):
+        _derive(counters.active, counters.allocation, counters.awaiting)
+        _derive(counters.active_bytes, counters.allocated_bytes, counters.awaiting_bytes)
+        for _, flow in flows_of(counters):
+            flow.note()
+
+
+def _derive(active: Flow, allocated: Flow, awaiting: int) -> None:
+    active.allocated = allocated.allocated
+    active.freed = allocated.freed - awaiting
+    allocated.note()
+    # While nothing waits, the active flow is not updated: it then equals the allocated one.
+    active.peak = max(active.peak, allocated.peak)
+
+
+def reset_peaks(flows: Iterable[Flow]) -> None:
+    """Set every peak to the current value."""
+    for flow in flows:
+        flow.peak = current(flow)
+
+
+def reset_accumulated(flows: Iterable[Flow]) -> None:
+    """Make the accumulated counts start at 0."""
+    for flow in flows:
+        flow.allocated_before, flow.freed_before = flow.allocated, flow.freed
+
+
+def report_flow(flow: Flow, key: str, into: dict[str, int]) -> None:
+    """Write `key.current`, `key.peak`, `key.allocated` and `key.freed`."""
+    into[f"{key}.current"] = current(flow)
+    into[f"{key}.peak"] = flow.peak
+    into[f"{key}.allocated"] = flow.allocated - flow.allocated_before
+    into[f"{key}.freed"] = flow.freed - flow.freed_before
 
 
 def report(total: Counters, small: Counters, large: Counters) -> dict[str, int]:
     """Return every counter of both pools together and of each, by name."""
     counts: dict[str, int] = {}
     for name, counters in (("all", total), ("small_pool", small), ("large_pool", large)):
-        for kind, flow in counters.flows():
-            flow.report(f"{kind}.{name}", counts)
+        for kind, flow in flows_of(counters):
+            report_flow(flow, f"{kind}.{name}", counts)
     return counts
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from ..core.binding import Setting
 from ..core.operator import (
     COMPOSITE,
     LOWERED,
@@ -23,7 +24,6 @@ from ..core.operator import (
     VIEW,
     Number,
     Operator,
-    Setting,
     passed_as,
 )
 from ..core.parameters import ErrorSample, Parameter, Sample

@@ -34,6 +34,7 @@ from ..runtime import device as devices
 from ..runtime.device import cuda_index
 from ..runtime.machine import Machine
 from ..runtime.stream import Stream
+from ..runtime.threads import streams
 from ..tensor import checks
 from . import comm
 
@@ -481,7 +482,7 @@ class _Replica:
         found = _first_device([self.args, kwargs]) if device is None else device
         self.device = thread.current_device() if found is None else found
         self.recording = mode.enabled
-        self.streams = thread.streams()
+        self.streams = streams()
         self.result: Any = None
 
     def run(self) -> None:

@@ -26,8 +26,9 @@ from dataclasses import dataclass
 
 from .. import callers
 from ..core import thread
+from ..core.call_errors import former_machine
 from ..core.queue import hooks
-from ..core.storage import Storage, former_machine
+from ..core.storage import Storage
 from ..core.thread import CPU
 from ..driver.api import CopyKind
 from ..errors import AcceleratorError
@@ -135,7 +136,7 @@ def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nby
     machine = thread.machine()
     for storage in (dst, src):
         if storage.device is not CPU and storage.device.machine is not machine:
-            raise former_machine("copy", storage)
+            raise former_machine("copy", storage, machine)
     to, start = dst.address() + dst_offset, src.address() + src_offset
     route = route_of(dst, src, non_blocking)
     if route is ON_HOST:

@@ -175,7 +175,8 @@ def named_by(value: Any) -> Any:
 
 def chosen_default() -> device:
     """The innermost `with torch.device(...)` block's device, else this thread's choice, else the CPU."""
-    return thread.default_device() or _chosen.default or CPU
+    own = thread.here().default_devices
+    return own[-1] if own else _chosen.default or CPU
 
 
 def get_default_device() -> device:

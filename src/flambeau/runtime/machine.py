@@ -20,8 +20,8 @@ from typing import Any
 from .. import callers, config, driver, signals
 from ..config import Gpus
 from ..core import thread
+from ..core.hooks import subscribe
 from ..core.native import ReentrantLock, whole
-from ..core.queue import subscribe
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Access, Kernel

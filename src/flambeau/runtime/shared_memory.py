@@ -24,10 +24,12 @@ import tempfile
 import threading
 import weakref
 from pathlib import Path
+from typing import Any
 
 from .. import channel, host
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Peer
 from ..core import storage as storages
+from ..core.native import whole
 from ..core.queue import hooks
 from ..core.storage import Storage
 from ..dtypes import uint8
@@ -95,7 +97,7 @@ class Host:
             return file
 
     def _adopt(self, storage: Storage, file: SharedFile) -> None:
-        storage.move_to(file.array)
+        _move(storage, file.array)
         self.files[storage] = file
         self._known[file.identity] = storage
 
@@ -270,3 +272,15 @@ def _delete_own(directory: Path, pid: int) -> None:
 
 
 _swept_by = 0
+
+
+@whole
+def _move(storage: Storage, array: Any) -> None:
+    """Replace host memory by that of a uint8 NumPy array, which holds the bytes already."""
+    if storage._owner is not None:
+        storage._owner.free(storage._block)
+    storage._block = storage._owner = None
+    storage._address = host.address_of(array)
+    storage._has_address = True
+    storage._array = array
+    storage.whole = storage.whole_layout = None

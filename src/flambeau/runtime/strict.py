@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import callers
 from ..byte_ranges import ByteRange, byte_range
 from ..core import thread
+from ..core.hooks import subscribe, unsubscribe
 from ..core.native import Lock
-from ..core.queue import subscribe, unsubscribe
 from ..core.storage import Storage
 from ..driver.api import CopyKind, EventHandle, StreamHandle
 from ..errors import EarlyAccessError

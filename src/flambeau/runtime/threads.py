@@ -40,7 +40,7 @@ class Choice(NamedTuple):
     def here() -> Choice:
         """Return this thread's choice."""
         machine = thread.machine() if thread.has_machine() else None
-        return Choice(machine, thread.current_device(), tuple(thread.streams().values()), thread.has_chosen())
+        return Choice(machine, thread.current_device(), tuple(streams().values()), thread.here().chosen)
 
     def adopt(self) -> None:
         """Make this the current thread's own choice."""
@@ -50,7 +50,11 @@ class Choice(NamedTuple):
     def restore(self) -> None:
         """Restore this choice in the current thread.  Does nothing if the process has another machine by now."""
         if self.machine in (None, thread.machine()):
-            thread.choose(self.device, self.streams, self.is_own)
+            now = thread.here()
+            now.streams = []  # devices without a stream use their default stream
+            for stream in self.streams:
+                thread.set_stream(stream)
+            now.device, now.chosen = self.device, self.is_own
 
     def side_streams(self) -> list[Stream]:
         """The chosen streams that are not default streams."""
@@ -61,6 +65,11 @@ class Choice(NamedTuple):
     def is_as_in_new_threads(self) -> bool:
         """Whether a new thread starts with the same device and streams."""
         return self.device == 0 and not self.side_streams()
+
+
+def streams() -> dict[int, Stream]:
+    """Return this thread's streams by device, as a copy.  Devices that it has not used are missing."""
+    return {device: stream for device, stream in enumerate(thread.here().streams) if stream is not None}
 
 
 def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
@@ -106,7 +115,7 @@ class Parents:
         """Warn if the calling thread, which submitted work to a stream, lacks its parent's choice."""
         current = threading.current_thread()
         parent = current.__dict__.pop(_PARENT, None)
-        if parent is None or parent[1].machine is not stream.machine or thread.has_chosen():
+        if parent is None or parent[1].machine is not stream.machine or thread.here().chosen:
             return
         name, choice = parent
         warnings.warn_explicit(_warning(current.name, name, choice, stream), UserWarning, *callers.place())

@@ -17,7 +17,7 @@ from .. import memory_formats as formats
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..core import storage
 from ..core.call import assign
-from ..core.factories import Explainer, explain_by, resolve, run_into, unset
+from ..core.factories import explain_by, resolve, run_into, unset
 from ..core.tensor import TensorBase, alias_of, tensor_over
 from ..dtypes import dtype
 from ..errors import (
@@ -406,21 +406,19 @@ def asarray(
 # from sizes
 
 
-class _Explainer(Explainer):
-    __slots__ = ()
-
-    def unset(self, error: Exception, name: str, size: Any, dtype: Any, where: Any, pin_memory: Any) -> Any:
-        element_type = checks.factory_dtype(name, size, dtype)
-        if element_type is not dtype:
-            return unset(name, size, element_type, where, pin_memory)
-        if isinstance(error, checks.OF_DEVICES):
-            name_error(error, name)
-        if not isinstance(error, FlambeauError):
-            _check_pinned(name, where, pin_memory)
-        raise error
+def _explained(error: Exception, name: str, size: Any, dtype: Any, where: Any, pin_memory: Any) -> Any:
+    """Return the result of a failed call of `unset` with `dtype` converted, or raise a better error than `error`."""
+    element_type = checks.factory_dtype(name, size, dtype)
+    if element_type is not dtype:
+        return unset(name, size, element_type, where, pin_memory)
+    if isinstance(error, checks.OF_DEVICES):
+        name_error(error, name)
+    if not isinstance(error, FlambeauError):
+        _check_pinned(name, where, pin_memory)
+    raise error
 
 
-explain_by(_Explainer())
+explain_by(_explained)
 
 
 def _check_pinned(name: str, device: Any, pin_memory: Any) -> None:

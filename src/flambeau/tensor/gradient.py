@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd import graph
+from ..autograd import graph, graph_node
 from ..autograd.node_hooks import RemovableHandle, add, leaf_hooks
-from ..core import record, thread
+from ..core import thread
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ModeError, ShapeError, shown
 from . import checks
@@ -78,7 +78,7 @@ def retain(tensor: TensorBase) -> None:
     """
     if not tensor.requires_grad:
         raise AutogradError(f"{tensor.describe()} does not require a gradient", hint=WANTED, operator="retain_grad")
-    record.retain(tensor)
+    graph_node.keep_gradient(tensor)
 
 
 def register(tensor: TensorBase, hook: Callable[[Any], Any]) -> RemovableHandle:

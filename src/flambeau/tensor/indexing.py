@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from .. import callers, dtypes
 from ..core import call as calls
-from ..core.tensor import TensorBase, check_own_overlap
+from ..core.tensor import TensorBase
 from ..dtypes import int32, int64
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, name_error, shown
 from ..host import is_numpy_loaded, np
+from ..operands import check_own_overlap
 from ..ops.indexing import check_mask
 from ..ops.operator import REGISTRY
 from . import factories

@@ -11,10 +11,11 @@ from typing import Any
 from .. import memory_formats as formats
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..autograd.node_hooks import move_kept
-from ..core import record
+from ..core.call_errors import checked_size
 from ..core.factories import sizes as sizes_of
+from ..core.inplace import check_inplace
 from ..core.storage import Storage
-from ..core.tensor import TensorBase, before_write, checked_size, empty_tensor, tensor_over
+from ..core.tensor import TensorBase, before_write, empty_tensor, tensor_over
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, naming, shown
 from ..ops.operator import REGISTRY
 from ..strides import contiguous, extent
@@ -29,7 +30,7 @@ def _become(name: str, view: str, tensor: Any, *arguments: Any, **named: Any) ->
     before_write(name, tensor)
     is_recorded = tensor.requires_grad and (is_grad_enabled() or not tensor.is_leaf)
     if is_recorded:
-        record.check_inplace(name, tensor, True)
+        check_inplace(name, tensor, True)
     with naming(name), GradMode(is_recorded):
         seen = REGISTRY[view](tensor, *arguments, **named)
     if is_recorded and seen is not tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..core import storage, thread
+from ..core.native import whole
 from ..core.storage import Storage
 from ..core.tensor import empty_tensor, tensor_over
 from ..dtypes import dtype, uint8
@@ -14,6 +15,11 @@ from ..errors import ArgumentTypeError, NotSupportedError, ValueRangeError, show
 from ..host import np
 from ..runtime import device as devices
 from . import checks
+
+MEMORY = (  # the attributes of a Storage that say which memory it has
+    "_address", "_allocator", "_array", "_block", "_has_address", "_owner", "aligned", "nbytes", "whole",
+    "whole_layout",
+)  # fmt: skip
 
 
 def resize(memory: Storage, nbytes: int, name: str) -> None:
@@ -41,8 +47,17 @@ def resize(memory: Storage, nbytes: int, name: str) -> None:
         target.copy_(tensor_over(memory, uint8, (kept,), (1,)))
         if index >= 0:
             memory.record_stream(thread.current_stream(index))
-    memory.exchange(other)
+    _exchange(memory, other)
     memory.version += 1
+
+
+@whole
+def _exchange(storage: Storage, other: Storage) -> None:
+    """Exchange the memory of two storages of one device."""
+    for name in MEMORY:
+        mine = getattr(storage, name)
+        setattr(storage, name, getattr(other, name))
+        setattr(other, name, mine)
 
 
 class _Memory:

@@ -18,7 +18,7 @@ from functools import cache, wraps
 from typing import Any
 
 from ..core import call as calls
-from ..core.operator import Caller, make_calls_by
+from ..core.binding import Caller, make_calls_by
 from ..core.tensor import TensorBase, new_tensor_of
 from ..errors import ArgumentTypeError, shown
 from ..ops.operator import REGISTRY, Operator

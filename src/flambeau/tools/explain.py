@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.queue import subscribe, unsubscribe
+from ..core.hooks import subscribe, unsubscribe
 from ..runtime.copy import BETWEEN_DEVICES, Route
 from ..runtime.stream import Event, Stream
 from ..tensor import checks

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple, Protocol
 
 from .. import callers
 from ..core import thread
+from ..core.hooks import subscribe, unsubscribe
 from ..core.native import Lock
-from ..core.queue import subscribe, unsubscribe
 from ..driver.api import CopyKind, EventHandle
 from ..errors import LACKING, AcceleratorError, ArgumentError, ArgumentTypeError, ModeError, NotSupportedError, shown
 from ..kernel import Access

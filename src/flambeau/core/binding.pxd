@@ -1,18 +1,12 @@
 cimport cython
 
-cdef class Operator
+cdef class OperatorBase
 
 cdef class Caller:
-    cpdef call(self, Operator operator, tuple args, dict kwargs)
-    cpdef derive(self, Operator operator, list bound)
+    cpdef call(self, OperatorBase operator, tuple args, dict kwargs)
+    cpdef derive(self, OperatorBase operator, list bound)
 
 cdef Caller _caller
-
-@cython.final
-cdef class Number:
-    cdef public tuple conversions
-    cdef public Py_ssize_t index
-    cdef public object kind
 
 @cython.final
 cdef class Need:
@@ -31,13 +25,12 @@ cdef class Signature:
     cdef public tuple names
     cdef public list places
 
-cdef class Operator:
+cdef class OperatorBase:
     cdef dict __dict__
     cdef public object name
     cdef public object called
     cdef public object body
     cdef public object kind
-    cdef public tuple parameters
     cdef public Py_ssize_t positional
     cdef public tuple tensor_indexes
     cdef public tuple travels
@@ -48,30 +41,26 @@ cdef class Operator:
     cdef public bint differentiable
     cdef public bint takes_out
     cdef public object quick
-    cdef public Operator derivative_call
+    cdef public OperatorBase derivative_call
     cdef public bint is_derivative
     cdef public object backward
     cdef public tuple backward_needs
     cdef public tuple saves
-    cdef public dict only_for
     cdef public dict index_of
     cdef public list defaults
     cdef public Py_ssize_t needed
-    cdef public dict twins
     cdef public dict signatures
     cdef public Signature last_signature
     cdef object __weakref__
 
     cpdef run(self, tuple args)
     cpdef derive(self, list bound)
-    @cython.locals(signature=Signature)
-    cpdef Signature signature_of(self, tuple args, dict kwargs)
 
 @cython.locals(bound=list, index=Py_ssize_t)
-cpdef list bind(Operator operator, tuple args, dict kwargs)
+cpdef list bind(OperatorBase operator, tuple args, dict kwargs)
 @cython.locals(bound=list)
-cpdef list bind_two(Operator operator, first, second)
-@cython.locals(bound=list, index=Py_ssize_t, signature=Signature)
-cdef list _bind_named(Operator operator, tuple args, dict kwargs)
+cpdef list bind_two(OperatorBase operator, first, second)
+@cython.locals(bound=list, index=Py_ssize_t, signature=Signature, form=tuple)
+cdef list _bind_named(OperatorBase operator, tuple args, dict kwargs)
 @cython.locals(index=Py_ssize_t)
 cdef bint _is_like(Signature signature, Py_ssize_t count, dict kwargs) except -1

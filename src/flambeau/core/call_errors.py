@@ -1,0 +1,209 @@
+"""Errors that calls and backward passes raise.  The compiled modules find the mistake; the texts stand here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NoReturn
+
+from ..errors import (
+    AcceleratorError,
+    ArgumentTypeError,
+    AutogradError,
+    FlambeauError,
+    OutOfMemoryError,
+    ShapeError,
+    ValueRangeError,
+    reference_failed,
+    shown,
+)
+from ..strides import Size
+
+MAX_NBYTES = 1 << 60
+INVALID_HANDLE = 400  # CUresult
+INVALID_VALUE = 1  # CUresult of an invalid pointer
+
+
+# memory
+
+
+def checked_size(shape: Sequence[int], name: str, dtype: Any = None) -> Size:
+    """Return a shape as a Size.  Raises ValueRangeError for a negative dimension, OutOfMemoryError for over 1EB."""
+    if any(size < 0 for size in shape):
+        raise ValueRangeError(
+            f"trying to create a tensor with negative dimension: {list(shape)}",
+            hint="sizes are 0 or more",
+            operator=name,
+        )
+    nbytes = 0 if dtype is None else prod(shape) * dtype.itemsize
+    if nbytes >= MAX_NBYTES:
+        raise OutOfMemoryError(
+            f"{dtype.name}{list(shape)} needs {nbytes} bytes, more than 1EB memory",
+            hint="no device holds that: check how the size was computed",
+            operator=name,
+        )
+    return Size(shape)
+
+
+def too_many_elements(dtype: Any, shape: Sequence[int], numel: int) -> ValueRangeError:
+    return ValueRangeError(
+        f"{dtype.name}{list(shape)} has {numel} elements: integer multiplication overflow",
+        hint="no memory holds that: check how the size was computed",
+    )
+
+
+def out_of_host_memory(nbytes: int) -> OutOfMemoryError:
+    return OutOfMemoryError(
+        f"CPU out of memory. Tried to allocate {nbytes} bytes", hint="check how the size was computed"
+    )
+
+
+def invalid_pointer(name: str, address: int) -> AcceleratorError:
+    """The error for a block that was freed already."""
+    return AcceleratorError(f"invalid device pointer: {address:#x}", error_code=INVALID_VALUE, operator=name)
+
+
+def former_machine(name: str, storage: Any, machine: Any) -> AcceleratorError:
+    """The error for device memory of another machine, such as one of an earlier `testing.machine`."""
+    if machine.forked is not None:
+        error: AcceleratorError = machine.forked.error()
+        return error
+    return AcceleratorError(
+        f"{storage.nbytes} bytes of {storage.device} belong to a machine that is gone",
+        hint="a tensor does not outlive the `testing.machine` block that it was made in",
+        error_code=INVALID_HANDLE,
+        operator=name,
+    )
+
+
+# calls
+
+
+def not_sizes(name: str, values: Sequence[Any]) -> ArgumentTypeError:
+    described = ", ".join([shown(size) for size in values])
+    return ArgumentTypeError(f"expected ints, got ({described})", hint="as in (2, 3)", operator=name)
+
+
+def no_out(operator: Any, out: Any) -> ArgumentTypeError:
+    """The error for out= of an operator that does not take it."""
+    return ArgumentTypeError(
+        f"got an unexpected keyword argument 'out': {shown(out)}", hint=operator.usage(), operator=operator.called
+    )
+
+
+def out_is_no_tensor(operator: Any, out: Any) -> ArgumentTypeError:
+    return ArgumentTypeError(f"out must be a Tensor, got {shown(out)}", hint="leave it out", operator=operator.called)
+
+
+def out_in_graph(operator: Any, out: Any) -> AutogradError:
+    return AutogradError(
+        "functions with out=... arguments don't support automatic differentiation, and one of "
+        f"the operands, or out ({out.describe()}), requires grad",
+        hint="call it under torch.no_grad(), or without out=",
+        operator=operator.called,
+    )
+
+
+def partial_overlap(operator: Any, operand: Any, target: Any) -> ShapeError:
+    return ShapeError(
+        f"the written-to tensor {target.describe()} partly overlaps an input, {operand.describe()}",
+        hint="clone() the input before writing",
+        operator=operator.called,
+    )
+
+
+def overlaps_itself(called: str, target: Any) -> ShapeError:
+    return ShapeError(
+        f"more than one element of the written-to tensor {target.describe()} refers to a single memory location "
+        f"(strides {list(target.strides)})",
+        hint="clone() the tensor before writing it",
+        operator=called,
+    )
+
+
+def overflow(called: str, kind: Any, value: Any) -> ValueRangeError:
+    """The error for a number that does not fit its parameter of a kernel."""
+    return ValueRangeError(
+        f"value cannot be converted to type {kind} without overflow: {shown(value)}",
+        hint="integers travel in 64 bits, floating point numbers end at about 1.8e308: use float('inf')",
+        operator=called,
+    )
+
+
+def raise_failed(operator: Any, error: Exception) -> NoReturn:
+    """Raise an error for an exception of a host function: its own FlambeauError, OutOfMemoryError or InternalError."""
+    called = "" if operator is None else operator.called
+    if isinstance(error, FlambeauError):
+        raise error
+    if isinstance(error, MemoryError):
+        raise OutOfMemoryError(f"CPU out of memory: {error}", hint="split the call", operator=called) from error
+    raise reference_failed(called, "", error) from error
+
+
+# gradients
+
+
+def no_derivative(operator: Any) -> AutogradError:
+    return AutogradError(
+        "the derivative is not implemented", hint="call it under torch.no_grad()", operator=operator.called
+    )
+
+
+def never_differentiable(operator: Any) -> AutogradError:
+    return AutogradError("has no derivative", hint="call it under torch.no_grad()", operator=operator.called)
+
+
+def inference_write(called: str, tensor: Any) -> AutogradError:
+    return AutogradError(
+        f"Inplace update to inference tensor outside InferenceMode is not allowed: {tensor.describe()}",
+        hint="write a clone(), or write it inside torch.inference_mode()",
+        operator=called,
+    )
+
+
+def inference_saved(tensor: Any) -> AutogradError:
+    return AutogradError(
+        f"Inference tensors cannot be saved for backward: {tensor.describe()}",
+        hint="use a clone() of it, which is a normal tensor",
+        operator="backward",
+    )
+
+
+def overwritten(name: str, saved: Any) -> AutogradError:
+    """The error for a saved tensor whose memory was written since it was saved."""
+    layout = saved.layout
+    return AutogradError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: {layout.dtype.name}{list(layout.shape)} is at version {saved.storage.version}; "
+        f"expected version {saved.version}",
+        hint="use the out-of-place form, or clone() the tensor before it is written",
+        operator=name,
+    )
+
+
+def freed(name: str) -> AutogradError:
+    """The error for saved values that an earlier backward has freed."""
+    return AutogradError(
+        "trying to backward through the graph a second time, or to read saved tensors that have been freed",
+        hint="Specify retain_graph=True in the first backward",
+        operator=name,
+    )
+
+
+def wrong_count(name: str, gradients: int, inputs: int) -> AutogradError:
+    return AutogradError(
+        f"got {gradients} gradients for {inputs} inputs",
+        hint="a derivative returns one for each operand, None where there is none",
+        operator=name,
+    )
+
+
+def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
+    """Raise AutogradError, with `fact` as its operation, if `shape` does not broadcast to the gradient's shape."""
+    have = grad.shape[len(grad.shape) - len(shape) :]
+    if len(grad.shape) < len(shape) or any(size not in (1, other) for size, other in zip(shape, have)):
+        raise AutogradError(
+            f"{grad.describe()} for an input of shape {list(shape)}",
+            hint="a gradient has the shape of its input, or one that its input broadcasts to",
+            operator=fact,
+        )

@@ -1,0 +1,91 @@
+"""Entries of the call cache that replace a plan, and the interface that makes entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .operator import Operator
+from .tensor import TensorBase
+
+
+class Marker:
+    """A value in keys that equals only itself."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+TRUE, FALSE = Marker("TRUE"), Marker("FALSE")  # in keys: 1 == True
+
+
+class Delegation:
+    """Entry of a composite that is one call of another operator.
+
+    arguments: the other operator's, without those that `sources` supplies.
+    sources: pairs (index among the composite's arguments, index among the other's).
+    part: index of the composite's result among several results, or -1.  used: as in Plan.
+    """
+
+    __slots__ = ("arguments", "operator", "part", "sources", "used")
+
+    def __init__(self, operator: Operator, arguments: list[Any], sources: list[tuple[int, int]], part: int) -> None:
+        self.operator = operator
+        self.arguments = arguments
+        self.sources = sources
+        self.part = part
+        self.used = 0
+
+
+class MovedScalars:
+    """Entry of a call that mixes zero-dimensional CPU tensors with CUDA tensors: every call moves them.
+
+    indexes: the positions of these arguments;  device: the CUDA device's index.
+    """
+
+    __slots__ = ("device", "indexes", "used")
+
+    def __init__(self, indexes: list[int], device: int) -> None:
+        self.indexes = indexes
+        self.device = device
+        self.used = 0
+
+
+class RunBody:
+    """Entry of a composite that needs values: its body runs in every call."""
+
+    __slots__ = ("used",)
+
+    def __init__(self) -> None:
+        self.used = 0
+
+
+class Lowering:
+    """Interface to the modules above the core, which lower calls: see `call.set_lowering`."""
+
+    __slots__ = ()
+    misuses: tuple[type[Exception], ...] = ()
+
+    def entry_for(self, operator: Operator, bound: list[Any], target: Any) -> Any:
+        """Return a new entry for a call that has none.  target: the tensor to write, or None."""
+        raise AssertionError("set_lowering replaces it")
+
+    def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
+        """Return the error to raise for a call that failed with one of `misuses`."""
+        raise AssertionError("set_lowering replaces it")
+
+    def with_moved(self, moved: MovedScalars, bound: list[Any]) -> list[Any]:
+        """Return the arguments of a call with those moved that its entry names; differentiable."""
+        raise AssertionError("set_lowering replaces it")
+
+    def copy_(self, target: TensorBase, source: TensorBase) -> Any:
+        """Overwrite a tensor with another; differentiable."""
+        raise AssertionError("set_lowering replaces it")
+
+    def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:
+        """Store a call's result in the tensors of out=; return what the call returns."""
+        raise AssertionError("set_lowering replaces it")

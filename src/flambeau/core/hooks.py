@@ -1,0 +1,91 @@
+"""Hooks: the points at which tools are notified, and their subscribers.
+
+An attribute of `queue.hooks` is None until a tool subscribes.  The runtime tests it and calls it.  The hooks of
+`callers` are called after the events that they report.  Addresses are plain integers here, because an Address costs a
+call.
+
+on_submit(stream)                            work is about to be put on a stream; one of the next four follows
+on_launch(stream, kernel, arguments)         a kernel or library call was put on a stream
+on_copy(stream, dst, src, nbytes, kind)      a copy was put on a stream
+on_fill(stream, dst, nbytes)                 the setting of bytes was put on a stream
+on_graph_launch(stream, graph)               a whole graph was put on a stream
+on_span(device, stream, name, start_ns, end_ns, nbytes, site)
+                                             virtual GPUs: something put on a stream has its modelled times
+on_range(text, start_ns, end_ns)             the program ended a range that it named, or (start is end) marked a
+                                             moment; start_ns is None if the range began before the hook was set
+on_block_taken(block, stream)                the allocator handed out a block
+on_block_given(block)                        the allocator took a block back
+on_record(event, stream)                     an event was recorded on a stream
+on_wait(waiter, event)                       a stream waits for an event; or the host (waiter None) is about to wait
+                                             for an event, a stream or a device
+on_route(route, stream, other, nbytes)       a copy takes a route (runtime/copy.py) on a stream, None on the host;
+                                             between devices, `other` is the stream that waits before and after
+on_convert(source, dtype, device)            a copy changes type or layout of a tensor on a device, -1 for the host
+on_done(awaited)                             the host was told that an event or a stream is done
+on_host_read(access)                         the host reads memory that a device may write (kernel.Access)
+on_host_write(access)                        the host writes memory that a device may read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import host
+from ..kernel import Access
+from .native import Lock
+from .queue import NAMES, Hook, hooks
+
+_subscribed: dict[str, list[Hook]] = {name: [] for name in NAMES}
+_lock = Lock()
+
+
+def subscribe(**functions: Hook) -> None:
+    """Add functions to the hooks of their names; the latest subscriber is called first."""
+    with _lock:
+        for name, function in functions.items():
+            _subscribed[name].insert(0, function)
+            _renew(name)
+
+
+def unsubscribe(**functions: Hook) -> None:
+    """Remove functions added by `subscribe`."""
+    with _lock:
+        for name, function in functions.items():
+            _subscribed[name].remove(function)
+            _renew(name)
+
+
+def _renew(name: str) -> None:
+    listening = tuple(_subscribed[name])
+
+    def call_all(*facts: Any) -> None:
+        for function in listening:
+            function(*facts)
+
+    setattr(hooks, name, call_all if len(listening) > 1 else next(iter(listening), None))
+
+
+def touched(accesses: Sequence[Any]) -> list[Any]:
+    """Call the hooks for the memory that a host function touches; return the function's arguments, with arrays."""
+    _note_touched(accesses)
+    return [_array_at(access) for access in accesses]
+
+
+def _note_touched(values: Sequence[Any]) -> None:
+    """Call the hooks for every array among the arguments of a host function."""
+    for value in values:
+        if isinstance(value, list):
+            _note_touched(value)
+        elif isinstance(value, Access):
+            hook = hooks.on_host_write if value.mode == "w" else hooks.on_host_read
+            if hook is not None:
+                hook(value)
+
+
+def _array_at(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_array_at(item) for item in value]
+    if isinstance(value, Access):
+        return host.array_at(value.address, value.dtype, value.shape, value.strides)
+    return value
