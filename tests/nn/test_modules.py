@@ -31,7 +31,7 @@ def test_import_paths(path):
     module = importlib.import_module(f"flambeau.nn.modules.{path}")
     assert module is getattr(nn.modules, path) and module.__spec__.name == module.__name__
     for name in getattr(module, "__all__", []):
-        if name != "LazyModuleMixin" and name != "NonDynamicallyQuantizableLinear":
+        if name not in ("LazyModuleMixin", "NonDynamicallyQuantizableLinear") and not name.startswith("register_"):
             assert getattr(module, name) is getattr(nn, name) is getattr(nn.modules, name)
 
 

@@ -8,6 +8,7 @@ from ...errors import no_attribute as _no_attribute
 from .. import activation as _activation
 from .. import containers as _containers
 from .. import convolution as _convolution
+from .. import hooks as _hooks
 from .. import layers as _layers
 from .. import lazy as _lazy
 from .. import loss as _loss
@@ -21,7 +22,7 @@ from .. import transformer as _transformer
 from . import utils
 
 _SOURCES = (
-    _activation, _containers, _convolution, _layers, _lazy, _loss, _module, _normalization,
+    _activation, _containers, _convolution, _hooks, _layers, _lazy, _loss, _module, _normalization,
     _padding, _pooling, _recurrent, _state_dict, _transformer,
 )  # fmt: skip
 _RENAMED = {  # names of PyTorch's whose object has another name here
@@ -62,7 +63,12 @@ _MODULES = {
         "MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss "
         "TripletMarginWithDistanceLoss _Loss _WeightedLoss"
     ),
-    "module": "Module _IncompatibleKeys",
+    "module": (
+        "Module _IncompatibleKeys register_module_backward_hook register_module_buffer_registration_hook "
+        "register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook "
+        "register_module_full_backward_pre_hook register_module_module_registration_hook "
+        "register_module_parameter_registration_hook"
+    ),
     "normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
     "padding": (
         "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d "
@@ -99,8 +105,9 @@ def _install(path: str, names: list[str]) -> None:
     public = [name for name in names if not name.startswith("_")]
     vars(module)["__all__"] = public
     _sys.modules[full] = module
-    globals().update({name: vars(module)[name] for name in public} | {path: module})
-    __all__.extend(public)
+    classes = [name for name in public if isinstance(vars(module)[name], type)]
+    globals().update({name: vars(module)[name] for name in classes} | {path: module})
+    __all__.extend(classes)
 
 
 __all__ = ["utils"]
