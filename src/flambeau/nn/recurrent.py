@@ -1,4 +1,4 @@
-"""Recurrent layers and cells: RNN, LSTM and GRU; on the CPU one loop over all steps, elsewhere operators of each step."""
+"""Recurrent layers and cells: RNN, LSTM and GRU, by one loop over all steps on the CPU and by operators elsewhere."""
 
 from __future__ import annotations
 
