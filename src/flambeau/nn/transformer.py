@@ -180,15 +180,25 @@ class _TransformerLayer(Module):
 
     def _step(self, number: int, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
         """A block with its residual connection and norm `number`."""
-        norm, drop = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
-        if self.norm_first:
-            result: Tensor = x + drop(block(norm(x)))
-        else:
-            result = norm(x + drop(block(x)))
+        norm = getattr(self, f"norm{number}")
+        result: Tensor = x + block(norm(x)) if self.norm_first else norm(x + block(x))
         return result
 
-    def _feed(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+    # the blocks, each with its dropout; subclasses of users may define their own
+
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        found = self.self_attn(
+            x, x, x, key_padding_mask=key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=is_causal
+        )[0]
+        result: Tensor = self.dropout1(found)
+        return result
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        last = getattr(self, f"dropout{len(self._attentions) + 1}")
+        result: Tensor = last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return result
 
 
 class TransformerEncoderLayer(_TransformerLayer):
@@ -208,14 +218,9 @@ class TransformerEncoderLayer(_TransformerLayer):
         is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
         mask = additive_mask(self._get_name(), "src_mask", src_mask, src.dtype)
-
-        def attend(x: Tensor) -> Tensor:
-            found: Tensor = self.self_attn(
-                x, x, x, key_padding_mask=src_key_padding_mask, need_weights=False, attn_mask=mask, is_causal=is_causal
-            )[0]
-            return found
-
-        return self._step(2, self._step(1, src, attend), self._feed)
+        padding = additive_mask(self._get_name(), "src_key_padding_mask", src_key_padding_mask, src.dtype)
+        found = self._step(1, src, lambda x: self._sa_block(x, mask, padding, is_causal=is_causal))
+        return self._step(2, found, self._ff_block)
 
 
 class TransformerDecoderLayer(_TransformerLayer):
@@ -236,21 +241,19 @@ class TransformerDecoderLayer(_TransformerLayer):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
-        def attend(x: Tensor) -> Tensor:
-            found: Tensor = self.self_attn(
-                x, x, x, key_padding_mask=tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask,
-                is_causal=tgt_is_causal,
-            )[0]  # fmt: skip
-            return found
+        found = self._step(1, tgt, lambda x: self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
+        masks = memory_mask, memory_key_padding_mask, memory_is_causal
+        found = self._step(2, found, lambda x: self._mha_block(x, memory, *masks))
+        return self._step(3, found, self._ff_block)
 
-        def recall(x: Tensor) -> Tensor:
-            found: Tensor = self.multihead_attn(
-                x, memory, memory, key_padding_mask=memory_key_padding_mask, need_weights=False,
-                attn_mask=memory_mask, is_causal=memory_is_causal,
-            )[0]  # fmt: skip
-            return found
-
-        return self._step(3, self._step(2, self._step(1, tgt, attend), recall), self._feed)
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        found = self.multihead_attn(
+            x, mem, mem, key_padding_mask=key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=is_causal
+        )[0]
+        result: Tensor = self.dropout2(found)
+        return result
 
 
 class TransformerEncoder(Module):
