@@ -130,6 +130,11 @@ def member(module: Any, table: str, name: str) -> Any:
 INDENT = "  "
 
 
+def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803  (PyTorch's name, which programs import)
+    """A text with every line but the first indented."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
+
+
 def describe(module: Any) -> str:
     """`Name(extra)`, or `Name(` with a line for each child."""
     extra = module.extra_repr()

@@ -22,6 +22,11 @@ Step = Callable[[Any, State], State]  # of the projected input and the state
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
+def apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
+    """The entries along a dimension in another order."""
+    return tensor.index_select(dim, permutation)
+
+
 def _simple(activation: str) -> Callable[..., State]:
     activate = REGISTRY[activation]
 

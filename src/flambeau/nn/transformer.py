@@ -143,6 +143,16 @@ def _activation(name: str, activation: Any) -> Any:
     return ACTIVATIONS[activation]
 
 
+def _get_activation_fn(activation: str) -> Any:
+    """The function of a name.  Raises ArgumentError."""
+    return _activation("Transformer", activation)
+
+
+def _get_clones(module: Module, N: int) -> ModuleList:  # noqa: N803  (PyTorch's name)
+    """Copies of a module."""
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
 class _TransformerLayer(Module):
     """Base of encoder and decoder layers: attention, a network of two linear maps, dropout and layer norm."""
 
@@ -272,7 +282,7 @@ class TransformerEncoder(Module):
         enable_nested_tensor: bool = True, mask_check: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -303,7 +313,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 

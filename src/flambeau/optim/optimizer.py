@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import wraps
-from typing import Any
+from typing import Any, TypeAlias
 
 from .. import callers
 from ..autograd.mode import GradMode
@@ -22,6 +22,26 @@ from ..tensor import checks, factories, like_factories
 from ..tensor.tensor import Tensor
 
 Closure = Callable[[], Any]
+
+
+ParamsT: TypeAlias = Iterable[Any] | Iterable[dict[str, Any]] | Iterable[tuple[str, Any]]
+params_t = ParamsT  # its former name
+
+
+def _get_value(x: Any) -> Any:
+    """A number from a tensor of one element, or itself."""
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a `step` to record no gradients."""
+
+    @wraps(func)
+    def plain(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with GradMode(False):
+            return func(self, *args, **kwargs)
+
+    return plain
 
 
 class _Required:

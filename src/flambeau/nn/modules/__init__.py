@@ -23,10 +23,11 @@ from . import utils
 
 _SOURCES = (
     _activation, _containers, _convolution, _hooks, _layers, _lazy, _loss, _module, _normalization,
-    _padding, _pooling, _recurrent, _state_dict, _transformer,
+    _padding, _pooling, _recurrent, _state_dict, _transformer, utils,
 )  # fmt: skip
 _RENAMED = {  # names of PyTorch's whose object has another name here
-    "_ConstantPadNd": "_ConstantPad", "_DropoutNd": "_Dropout", "_IncompatibleKeys": "IncompatibleKeys",
+    "_ConstantPadNd": "_ConstantPad", "_ConvTransposeMixin": "_ConvTransposeNd", "_DropoutNd": "_Dropout",
+    "_IncompatibleKeys": "IncompatibleKeys",
     "_LazyConvXdMixin": "_LazyConv", "_LazyNormBase": "_LazyNorm", "_NormBase": "_ChannelNorm",
 }  # fmt: skip
 # The modules and their names; scripts/stubs writes their stubs.
@@ -45,7 +46,8 @@ _MODULES = {
     "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
     "conv": (
         "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d "
-        "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d _ConvNd _ConvTransposeNd _LazyConvXdMixin"
+        "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d _ConvNd _ConvTransposeMixin _ConvTransposeNd "
+        "_LazyConvXdMixin _pair _reverse_repeat_tuple _single _triple"
     ),
     "distance": "CosineSimilarity PairwiseDistance",
     "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout _DropoutNd",
@@ -64,7 +66,7 @@ _MODULES = {
         "TripletMarginWithDistanceLoss _Loss _WeightedLoss"
     ),
     "module": (
-        "Module _IncompatibleKeys register_module_backward_hook register_module_buffer_registration_hook "
+        "Module _IncompatibleKeys _addindent register_module_backward_hook register_module_buffer_registration_hook "
         "register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook "
         "register_module_full_backward_pre_hook register_module_module_registration_hook "
         "register_module_parameter_registration_hook"
@@ -80,12 +82,13 @@ _MODULES = {
         "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d "
         "AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d "
         "MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd "
-        "_LPPoolNd _MaxPoolNd _MaxUnpoolNd"
+        "_LPPoolNd _MaxPoolNd _MaxUnpoolNd _pair _single _triple"
     ),
-    "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
+    "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase apply_permutation",
     "sparse": "Embedding EmbeddingBag",
     "transformer": (
-        "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer"
+        "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer "
+        "_get_activation_fn _get_clones"
     ),
     "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
 }
