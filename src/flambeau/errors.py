@@ -85,6 +85,7 @@ class FlambeauError(Exception):
     `str()` joins them: `operator: what`, then the hint.
     """
 
+    raised_in: Any = None  # weak reference to the module whose call raised it; `nn.module` notes its path
     is_named = True  # whether it takes the name of the outermost public operation that raises it
 
     def __init__(self, what: str = "", *, hint: str = "", operator: object = "") -> None:
@@ -111,7 +112,7 @@ class FlambeauError(Exception):
         return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.__dict__)
+        return _restored, (type(self), {name: value for name, value in self.__dict__.items() if name != "raised_in"})
 
 
 def _restored(cls: type[FlambeauError], fields: dict[str, Any]) -> FlambeauError:

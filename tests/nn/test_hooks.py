@@ -4,7 +4,8 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import ArgumentTypeError
+from flambeau.errors import ArgumentTypeError, ModeError, ShapeError
+from flambeau.nn.modules import module as everywhere
 
 
 class Double(nn.Module):
@@ -124,3 +125,85 @@ def test_handles_are_those_of_torch_utils_hooks():
     with net.register_forward_hook(lambda module, args, out: out * 10) as handle:
         assert net(torch.tensor(1.0)).item() == 20.0 and handle.id in net._forward_hooks
     assert net(torch.tensor(1.0)).item() == 2.0
+
+
+def test_hooks_of_all_modules_come_first_and_end_with_their_handles():
+    net, seen = nn.Sequential(nn.Tanh()), []
+    net[0].register_forward_hook(lambda module, args, out: seen.append("own"))
+    handles = [
+        everywhere.register_module_forward_pre_hook(lambda module, args: seen.append(("pre", type(module).__name__))),
+        everywhere.register_module_forward_hook(
+            lambda module, args, kwargs, out: seen.append(("post", kwargs)), with_kwargs=True
+        ),
+        everywhere.register_module_full_backward_pre_hook(
+            lambda module, grads: seen.append(("before", grads[0].item()))
+        ),
+        everywhere.register_module_full_backward_hook(
+            lambda module, to, of: seen.append(("backward", type(module).__name__, to[0].item()))
+        ),
+    ]
+    x = torch.tensor(0.0, requires_grad=True)
+    net(x).backward()
+    assert seen == [
+        ("pre", "Sequential"), ("pre", "Tanh"), ("post", {}), "own", ("post", {}), ("before", 1.0), ("before", 1.0),
+        ("backward", "Tanh", 1.0), ("backward", "Sequential", 1.0),
+    ]  # fmt: skip
+    for handle in handles:
+        handle.remove()
+    seen.clear()
+    net(x).backward()
+    assert seen == ["own"]
+
+
+def test_regular_backward_hooks_see_the_node_of_the_output():
+    net, seen = nn.Sequential(nn.Linear(2, 1), nn.Tanh()), []
+    net.register_backward_hook(lambda module, to, of: seen.append((tuple(to[0].shape), of[0].tolist())))
+    net(torch.zeros(1, 2)).sum().backward()
+    assert seen == [((1, 1), [[1.0]])]
+    with pytest.raises(ModeError, match="regular"):
+        net.register_full_backward_hook(lambda *_: None)
+
+
+def test_registration_calls_hooks_that_may_replace_the_value():
+    seen = []
+    handles = [
+        everywhere.register_module_parameter_registration_hook(lambda module, name, value: seen.append(name)),
+        everywhere.register_module_buffer_registration_hook(lambda module, name, value: value + 1),
+        everywhere.register_module_module_registration_hook(
+            lambda module, name, value: seen.append((name, type(value).__name__))
+        ),
+    ]
+    net = nn.Sequential(nn.Linear(1, 1))
+    net.register_buffer("shift", torch.zeros(1))
+    for handle in handles:
+        handle.remove()
+    assert (seen, net.shift.tolist()) == (["weight", "bias", ("0", "Linear")], [1.0])
+
+
+def test_a_hook_that_is_always_called_sees_the_result_and_may_not_hide_the_error():
+    net, seen = nn.Identity(), []
+    net.register_forward_hook(lambda module, args, out: seen.append(out), always_call=True)
+    net.register_forward_hook(lambda module, args, out: 1 / 0)
+    net.register_forward_hook(lambda module, args, out: seen.append(out), always_call=True)
+    net.register_forward_hook(lambda module, args, out: {}["lost"], always_call=True)
+    with pytest.raises(ZeroDivisionError), pytest.warns(UserWarning, match="always_call=True.*lost"):
+        net(5)
+    assert seen == [5, 5]
+
+
+def test_an_error_notes_the_path_of_the_module():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 2)
+            self.encoder.layers[1].linear1 = nn.Linear(5, 8)
+
+        def forward(self, x):
+            return self.encoder(x)
+
+    with pytest.raises(ShapeError) as caught:
+        nn.Sequential(Net())(torch.ones(3, 1, 4))
+    assert caught.value.__notes__ == ["in 0.encoder.layers.1.linear1 (Linear)"]
+    with pytest.raises(ShapeError) as caught:
+        nn.Linear(2, 2)(torch.ones(3))
+    assert not hasattr(caught.value, "__notes__")

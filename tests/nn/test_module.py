@@ -205,3 +205,64 @@ def test_it_prints_as_a_tree():
         ")"
     )
     assert repr(nn.Module()) == "Module()"
+
+
+def test_children_move_by_their_own_apply_and_shared_buffers_stay_shared():
+    class Holder(nn.Module):
+        def __init__(self, table):
+            super().__init__()
+            self.register_buffer("table", table)
+            self.plain = torch.ones(1)
+
+        def _apply(self, fn, recurse=True):
+            super()._apply(fn, recurse)
+            self.plain = fn(self.plain)
+            return self
+
+    table = torch.ones(2)
+    net = nn.Sequential(Holder(table), Holder(table)).double()
+    assert net[0].plain.dtype is torch.float64
+    assert net[0].table is net[1].table and net[0].table.dtype is torch.float64
+
+
+def test_a_submodule_is_set_at_a_path():
+    net = nn.Sequential(nn.Sequential(nn.Tanh()))
+    net.set_submodule("0.0", nn.ReLU())
+    net.set_submodule("0.more", nn.Linear(1, 1))
+    assert [type(each).__name__ for each in net[0]] == ["ReLU", "Linear"]
+    with pytest.raises(AttributeError, match="other"):
+        net.set_submodule("0.other", nn.ReLU(), strict=True)
+    with pytest.raises(AttributeError, match="weight"):
+        net.set_submodule("0.more.weight", nn.ReLU())
+    for path, value in (("", nn.ReLU()), ("0.0", 3)):
+        with pytest.raises(ArgumentError, match="set_submodule"):
+            net.set_submodule(path, value)
+
+
+def test_to_empty_keeps_shapes_and_objects():
+    layer = nn.Linear(2, 3)
+    weight = layer.weight
+    assert layer.to_empty(device="cpu") is layer and layer.weight is weight
+    assert (weight.shape, weight.requires_grad) == ((3, 2), True)
+
+
+def test_the_next_constructor_is_called_where_the_class_asks_for_it():
+    class Named:
+        def __init__(self, name):
+            self.name = name
+
+    class Plain(nn.Module, Named):
+        pass
+
+    class Both(nn.Module, Named):
+        call_super_init = True
+
+    assert Both("net").name == "net"
+    with pytest.raises(ArgumentTypeError, match="takes no arguments, got 'net'"):
+        Plain("net")
+
+
+def test_compile_has_no_effect():
+    layer = nn.Linear(1, 1)
+    assert layer.compile(mode="max-autotune") is None
+    assert layer(torch.zeros(1, 1)).tolist() == [layer.bias.tolist()]

@@ -31,8 +31,9 @@ def test_import_paths(path):
     module = importlib.import_module(f"flambeau.nn.modules.{path}")
     assert module is getattr(nn.modules, path) and module.__spec__.name == module.__name__
     for name in getattr(module, "__all__", []):
-        if name != "LazyModuleMixin" and name != "NonDynamicallyQuantizableLinear":
-            assert getattr(module, name) is getattr(nn, name) is getattr(nn.modules, name)
+        made = getattr(module, name)
+        if isinstance(made, type) and name not in ("LazyModuleMixin", "NonDynamicallyQuantizableLinear"):
+            assert made is getattr(nn, name) is getattr(nn.modules, name)
 
 
 def test_bases_of_layers():
@@ -108,3 +109,44 @@ def test_the_choice_of_attention_is_recorded():
     assert _cur_sdpa_kernel_backends() == outside and len(outside) == 4
     with pytest.raises(ArgumentTypeError, match="sdpa_kernel.*instance of SDPBackend.*'math'"), sdpa_kernel("math"):
         pass
+
+
+def test_private_names_that_programs_import():
+    """Parts of PyTorch that are imported by name in many programs."""
+    for path, names in {
+        "nn.init": "_calculate_correct_fan _calculate_fan_in_and_fan_out _no_grad_trunc_normal_",
+        "nn.functional": "_canonical_mask _in_projection _in_projection_packed _none_or_dtype",
+        "nn.modules.conv": "_ConvNd _ConvTransposeMixin _pair _reverse_repeat_tuple _single _triple",
+        "nn.modules.module": "_IncompatibleKeys _addindent",
+        "nn.modules.padding": "_CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd",
+        "nn.modules.pooling": "_pair _single _triple",
+        "nn.modules.rnn": "apply_permutation",
+        "nn.modules.transformer": "_get_activation_fn _get_clones",
+        "nn.parallel.data_parallel": "DataParallel",
+        "nn.parallel.parallel_apply": "parallel_apply",
+        "nn.parallel.replicate": "replicate",
+        "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
+        "optim.optimizer": "ParamsT _get_value _use_grad_for_differentiable params_t",
+    }.items():
+        module = importlib.import_module(f"flambeau.{path}")
+        assert [name for name in names.split() if not hasattr(module, name)] == []
+
+
+def test_what_private_names_give():
+    weight = torch.ones(3, 4, 2)
+    assert nn.init._calculate_fan_in_and_fan_out(weight) == (8, 6)
+    assert nn.init._calculate_correct_fan(weight, "FAN_OUT") == 6
+    with pytest.raises(ArgumentError, match="'other'"):
+        nn.init._calculate_correct_fan(weight, "other")
+    assert nn.modules.module._addindent("a\nb", 2) == "a\n  b"
+    clones = nn.modules.transformer._get_clones(nn.Linear(1, 1), 2)
+    assert len(clones) == 2 and torch.equal(clones[0].weight, clones[1].weight)
+    assert nn.modules.transformer._get_activation_fn("gelu") is nn.functional.gelu
+    q, k, v = nn.functional._in_projection_packed(*[torch.ones(1, 2)] * 3, torch.arange(12.0).view(6, 2))
+    assert (q.tolist(), v.tolist()) == ([[1.0, 5.0]], [[17.0, 21.0]]) and k.shape == (1, 2)
+    mask = nn.functional._canonical_mask(torch.tensor([True, False]), "mask", None, "", torch.float32)
+    assert mask.tolist() == [float("-inf"), 0.0]
+    assert nn.modules.rnn.apply_permutation(torch.tensor([[1, 2]]), torch.tensor([1, 0])).tolist() == [[2, 1]]
+    assert torch.optim.optimizer._get_value(torch.tensor(2.5)) == 2.5
+    step = torch.optim.optimizer._use_grad_for_differentiable(lambda self: torch.is_grad_enabled())
+    assert step(None) is False

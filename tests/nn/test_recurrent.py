@@ -7,6 +7,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.nn import recurrent_loops
 from flambeau.nn.utils import rnn
 
 RANDOM = np.random.default_rng(2)
@@ -153,3 +154,60 @@ def test_packed_sequences_move(gpus):
 def test_what_does_not_fit_is_refused(body, values):
     with pytest.raises((ValueError, RuntimeError), match=values):
         body()
+
+
+def all_values(kind, options, packed, create_graph):
+    """Results and gradients of a network of two layers and directions."""
+    torch.manual_seed(0)
+    net = getattr(nn, kind)(3, 4, 2, bidirectional=True, dtype=torch.float64, **options)
+    x = torch.randn(5, 3, 3, dtype=torch.float64, requires_grad=True)
+    states = [torch.randn(4, 3, 4, dtype=torch.float64, requires_grad=True) for _ in range(1 + (kind == "LSTM"))]
+    given = rnn.pack_padded_sequence(x, [3, 5, 2], enforce_sorted=False) if packed else x
+    out, last = net(given, states[0] if kind != "LSTM" else tuple(states))
+    found = [out.data if packed else out, *(last if kind == "LSTM" else (last,))]
+    loss = sum((each * (index + 1.5)).sum() for index, each in enumerate(found))
+    wanted = [*net.parameters(), x, *states]
+    grads = torch.autograd.grad(loss, wanted, create_graph=create_graph)
+    if create_graph:
+        grads += torch.autograd.grad(sum((each * each).sum() for each in grads), wanted)
+    return [each.detach().numpy() for each in (*found, *grads)]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "options"), [("RNN", {}), ("RNN", {"nonlinearity": "relu", "bias": False}), ("LSTM", {}), ("GRU", {})]
+)
+def test_loops_of_the_cpu_give_what_operators_give(kind, options, packed, create_graph, monkeypatch):
+    found = all_values(kind, options, packed, create_graph)
+    monkeypatch.setattr(recurrent_loops, "fits", lambda *operands: False)
+    for each, expected in zip(found, all_values(kind, options, packed, create_graph), strict=True):
+        np.testing.assert_allclose(each, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_layer_on_the_cpu_is_one_node_and_frees_what_it_saved():
+    net = nn.LSTM(3, 4)
+    out, _ = net(torch.ones(50, 2, 3))
+    assert len(graph_of(out)) < 10
+    out.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        out.sum().backward()
+
+
+def graph_of(tensor):
+    """The nodes behind a tensor."""
+    seen, left = set(), [tensor.grad_fn]
+    while left:
+        node = left.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            left += [each for each, _ in node.next_functions]
+    return seen
+
+
+def test_half_types_are_computed_by_operators():
+    torch.manual_seed(0)
+    net, x = nn.LSTM(3, 4), torch.randn(5, 2, 3)
+    expected, _ = net(x)
+    found, _ = net.bfloat16()(x.bfloat16())
+    assert found.dtype is torch.bfloat16 and torch.allclose(found.float(), expected, atol=0.02)

@@ -4,7 +4,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import ArgumentTypeError
+from flambeau.errors import ArgumentTypeError, ModeError, NotSupportedError
 from flambeau.nn.state_dict import StateDictError
 
 
@@ -118,6 +118,102 @@ def test_a_module_may_save_itself():
             return destination
 
     assert list(nn.Sequential(Tagged()).state_dict()) == ["0.tag"]
+
+
+class Counted(nn.Linear):
+    """A layer with extra state, which renames a key of its first version."""
+
+    _version = 2
+
+    def __init__(self):
+        super().__init__(2, 1)
+        self.count, self.seen = 0, []
+
+    def get_extra_state(self):
+        return {"count": self.count}
+
+    def set_extra_state(self, state):
+        self.count = state["count"]
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *lists):
+        self.seen.append(local_metadata.get("version"))
+        if prefix + "shift" in state_dict:
+            state_dict[prefix + "bias"] = state_dict.pop(prefix + "shift")
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *lists)
+        self.seen.append(self.bias.item())
+
+
+def test_a_module_saves_extra_state_and_a_version_and_loads_its_own_part():
+    source, target = nn.Sequential(Counted()), nn.Sequential(Counted())
+    source[0].count = 3
+    state = source.state_dict()
+    assert list(state) == ["0.weight", "0.bias", "0._extra_state"]
+    assert dict(state._metadata) == {"": {"version": 1}, "0": {"version": 2}}
+    state["0.shift"] = state.pop("0.bias").fill_(7)
+    assert repr(target.load_state_dict(state)) == "<All keys matched successfully>"
+    assert (target[0].count, target[0].seen) == (3, [2, 7.0])
+    del state["0._extra_state"]
+    with pytest.raises(StateDictError, match="0._extra_state"):
+        target.load_state_dict(state)
+    with pytest.raises(NotSupportedError, match="get_extra_state"):
+        nn.Linear(1, 1).get_extra_state()
+
+
+def test_hooks_around_saving_may_replace_the_state_of_children_alone():
+    layer, seen = nn.Linear(1, 1), []
+    layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: seen.append((prefix, keep_vars)))
+    layer.register_state_dict_post_hook(lambda module, state, prefix, metadata: seen.append((list(state), metadata)))
+    assert list(nn.Sequential(layer).state_dict()) == ["0.weight", "0.bias"]
+    assert seen == [("0.", False), (["0.weight", "0.bias"], {"version": 1})]
+    layer._register_state_dict_hook(lambda module, state, prefix, metadata: {"only": 1})
+    assert layer.state_dict() == {"only": 1}
+    layer.register_state_dict_post_hook(lambda module, state, prefix, metadata: state)
+    with pytest.raises(ModeError, match="must return None"):
+        layer.state_dict()
+
+
+def test_hooks_after_loading_decide_which_names_are_missing():
+    net, seen = nn.Sequential(nn.Linear(1, 1)), []
+
+    def forgive(module, keys):
+        seen.append((list(keys.missing_keys), module.weight.item()))
+        keys.missing_keys.clear()
+
+    net[0].register_load_state_dict_post_hook(forgive)
+    net.load_state_dict({"0.weight": torch.full((1, 1), 5.0)})
+    assert seen == [(["0.bias"], 5.0)]
+
+
+def test_private_pre_hooks_are_called_without_the_module():
+    layer, seen = nn.Linear(1, 1), []
+    layer._register_load_state_dict_pre_hook(lambda state, prefix, *rest: seen.append((list(state), prefix, len(rest))))
+    layer.load_state_dict(layer.state_dict())
+    assert seen == [(["weight", "bias"], "", 5)]
+
+
+def test_statistics_of_the_first_version_have_no_counter():
+    state = nn.BatchNorm1d(2).state_dict()
+    del state["num_batches_tracked"]
+    with pytest.raises(StateDictError, match="num_batches_tracked"):
+        nn.BatchNorm1d(2).load_state_dict(state)
+    del state._metadata
+    assert repr(nn.BatchNorm1d(2).load_state_dict(state)) == "<All keys matched successfully>"
+
+
+def test_tensors_of_other_libraries_are_taken_through_dlpack():
+    class Foreign:
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def __dlpack__(self, **options):
+            return self.tensor.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.tensor.__dlpack_device__()
+
+    layer = nn.Linear(1, 1)
+    layer.load_state_dict({"weight": Foreign(torch.full((1, 1), 3.0)), "bias": torch.zeros(1)})
+    assert layer.weight.item() == 3.0
 
 
 @pytest.mark.devices(1)

@@ -146,3 +146,23 @@ def test_text_and_state():
 def test_what_does_not_fit_is_refused(body, values):
     with pytest.raises((ValueError, RuntimeError), match=values):
         body()
+
+
+def test_subclasses_may_define_the_blocks_of_a_layer():
+    class Watched(nn.TransformerEncoderLayer):
+        def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+            found, self.weights = self.self_attn(
+                x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=True
+            )
+            return self.dropout1(found)
+
+    torch.manual_seed(0)
+    layer, x = Watched(4, 2, 8, dropout=0.0), torch.randn(3, 1, 4)
+    plain = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0)
+    plain.load_state_dict(layer.state_dict())
+    mask = nn.Transformer.generate_square_subsequent_mask(3)
+    assert torch.allclose(layer(x, mask), plain(x, mask), atol=1e-6)
+    assert layer.weights[0, 0].tolist() == [1.0, 0.0, 0.0]
+    decoder = nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0)
+    found = decoder._mha_block(x, x[:2], None, None) + decoder._ff_block(x)
+    assert found.shape == (3, 1, 4)

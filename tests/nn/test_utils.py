@@ -1,11 +1,13 @@
 """Clipping of gradients, and parameters as one vector."""
 
+import importlib
+
 import pytest
 
 import flambeau as torch
 from flambeau import nn
 from flambeau.core.queue import hooks
-from flambeau.errors import AutogradError, ShapeError
+from flambeau.errors import ArgumentTypeError, AutogradError, ModeError, ShapeError
 from flambeau.nn import utils
 
 
@@ -93,3 +95,68 @@ def test_limits_are_writes_and_do_not_wait(gpus):
     assert waits == []
     assert [each.grad._storage.version - version for each, version in zip(found, before)] == [2, 2]
     assert grads(found) == [0.25] * 6
+
+
+def test_gradients_are_scaled_by_a_norm_that_was_made_before():
+    found = params([3.0], [0.0, -4.0])
+    total = utils.get_total_norm([each.grad for each in found if each.grad is not None])
+    utils.clip_grads_with_norm_(found, 1.0, total)
+    assert grads(found) == pytest.approx([0.6, 0.0, -0.8], rel=1e-5)
+    with pytest.warns(FutureWarning, match="clip_grad_norm_"):
+        assert utils.clip_grad_norm(found, 0.5).item() == pytest.approx(1.0, rel=1e-5)
+
+
+def test_modules_of_pytorch_have_their_functions():
+    for path, name in (
+        ("clip_grad", "clip_grad_value_"), ("convert_parameters", "parameters_to_vector"), ("init", "skip_init"),
+        ("fusion", "fuse_conv_bn_eval"), ("memory_format", "convert_conv3d_weight_memory_format"),
+        ("weight_norm", "remove_weight_norm"), ("spectral_norm", "remove_spectral_norm"),
+    ):  # fmt: skip
+        assert getattr(importlib.import_module(f"flambeau.nn.utils.{path}"), name) is getattr(utils, name)
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_batch_normalization_becomes_a_part_of_the_convolution(transpose):
+    torch.manual_seed(0)
+    conv = (nn.ConvTranspose2d if transpose else nn.Conv2d)(2, 3, 2, bias=not transpose).eval()
+    norm = nn.BatchNorm2d(3).eval()
+    norm.running_mean.normal_()
+    norm.running_var.uniform_(1, 2)
+    nn.init.normal_(norm.weight)
+    x = torch.randn(2, 2, 4, 4)
+    made = utils.fuse_conv_bn_eval(conv, norm, transpose)
+    assert torch.allclose(made(x), norm(conv(x)), atol=1e-5) and isinstance(made.bias, nn.Parameter)
+    with pytest.raises(AssertionError, match="training mode: BatchNorm2d"):
+        utils.fuse_conv_bn_eval(conv, norm.train())
+
+
+def test_batch_normalization_becomes_a_part_of_the_linear_layer():
+    linear, norm, x = nn.Linear(2, 3).eval(), nn.BatchNorm1d(3).eval(), torch.ones(2, 2)
+    norm.running_mean.fill_(2)
+    assert torch.allclose(utils.fuse_linear_bn_eval(linear, norm)(x), norm(linear(x)), atol=1e-6)
+    with pytest.raises(AssertionError, match="3 outputs and a normalization of 4"):
+        utils.fuse_linear_bn_eval(linear, nn.BatchNorm1d(4).eval())
+
+
+def test_weights_change_their_memory_format():
+    net = nn.Sequential(nn.Conv2d(2, 3, 2), nn.Conv3d(2, 3, 2))
+    utils.convert_conv2d_weight_memory_format(net, torch.channels_last)
+    assert (net[0].weight.stride(), net[1].weight.stride()) == ((8, 1, 4, 2), (16, 8, 4, 2, 1))
+    utils.convert_conv3d_weight_memory_format(net, torch.channels_last_3d)
+    assert net[1].weight.stride() == (16, 1, 8, 4, 2)
+
+
+def test_a_module_without_initialization_draws_nothing():
+    torch.manual_seed(0)
+    made = utils.skip_init(nn.Linear, 2, 3, bias=False)
+    assert (made.weight.shape, torch.rand(1).item()) == ((3, 2), pytest.approx(0.4962566))
+    with pytest.raises(ModeError, match="ReLU must support a 'device'"):
+        utils.skip_init(nn.ReLU)
+    with pytest.raises(ArgumentTypeError, match="got 3"):
+        utils.skip_init(3)
+
+
+def test_the_former_functional_call_warns():
+    with pytest.warns(FutureWarning, match=r"torch\.func\.functional_call"):
+        values = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}
+        assert utils.stateless.functional_call(nn.Linear(1, 1), values, torch.tensor([[3.0]])).item() == 7.0

@@ -411,7 +411,7 @@ def test_graphed_callables(gpus, call, error, begins):
         ("nn.functional", "linear_cross_entropy"),
         ("nn.init", "foo"),
         ("nn.parallel", "DistributedDataParallel"),
-        ("nn.utils", "prune"),
+        ("nn.utils", "spectral"),
         ("optim", "SparseAdam"),
         ("optim.lr_scheduler", "EPOCH_DEPRECATION_WARNING"),
         ("utils", "dlpack"),

@@ -14,6 +14,7 @@ from flambeau.errors import (
     NotSupportedError,
     ShapeError,
 )
+from flambeau.optim import optimizer as everywhere
 from tests.optim.stepping import launches, param
 
 
@@ -346,3 +347,57 @@ def test_a_loaded_number_keeps_its_type_on_every_device(gpus):
         assert optimizer.state[made]["mu_product"].dtype is torch.float64
         found.append(made.tolist())
     assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+def test_hooks_of_all_optimizers_are_called_around_their_own():
+    optimizer, seen = optim.SGD([param()]), []
+    optimizer.register_step_pre_hook(lambda *_: seen.append("own before"))
+    optimizer.register_step_post_hook(lambda *_: seen.append("own after"))
+    handles = [
+        everywhere.register_optimizer_step_pre_hook(lambda found, args, kwargs: seen.append(("before", args, kwargs))),
+        everywhere.register_optimizer_step_post_hook(lambda found, args, kwargs: seen.append(type(found).__name__)),
+    ]
+    optimizer.step()
+    lbfgs = optim.LBFGS([param()])
+    lbfgs.step(lambda: 0.0 * lbfgs.param_groups[0]["params"][0].sum())
+    for handle in handles:
+        handle.remove()
+    optimizer.step()
+    assert seen[:4] == [("before", (None,), {}), "own before", "own after", "SGD"]
+    assert (seen[4][0], seen[5]) == ("before", "LBFGS") and seen[6:] == ["own before", "own after"]
+
+
+def test_parameters_and_state_are_swapped_for_a_block():
+    weight, other = param(4.0), param(1.0)
+    optimizer = optim.SGD([weight], lr=0.5, momentum=0.9)
+    optimizer.step()
+    state = copy.deepcopy(optimizer.state_dict())
+    with optim.swap_in_optimizer_params_and_state(optimizer, {"weight": other}, state):
+        optimizer.step()
+    assert (weight.item(), other.item()) == (3.5, pytest.approx(0.05))
+    assert state["state"][0]["momentum_buffer"].item() == pytest.approx(1.9)
+    assert optimizer.state[weight]["momentum_buffer"].item() == 1.0
+    with pytest.raises(ArgumentError, match="1 parameters, got 0"), optim.swap_in_optimizer_params_and_state(
+        optimizer, {}, state
+    ):
+        pass
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3)])
+@pytest.mark.devices(1)
+def test_muon_steps_along_an_orthogonal_matrix(gpus, device, shape):
+    torch.manual_seed(0)
+    weight = nn.Parameter(torch.zeros(shape, device=device))
+    optimizer = optim.Muon([weight], lr=1.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+    weight.grad = torch.randn(shape).to(device)
+    optimizer.step()
+    values = torch.linalg.svdvals(weight.detach().cpu()) / (0.2 * 5**0.5)
+    assert values.shape == (3,) and 0.5 < values.min().item() < values.max().item() < 1.4
+    assert optimizer.state_dict()["state"][0]["momentum_buffer"].numel() == 15
+
+
+def test_muon_is_for_matrices():
+    for options, words in (({}, r"shape \[1\]"), ({"adjust_lr_fn": "other"}, "'other'"), ({"ns_steps": 100}, "100")):
+        with pytest.raises(ArgumentError, match=words):
+            optim.Muon([param() if not options else nn.Parameter(torch.ones(2, 2))], **options)

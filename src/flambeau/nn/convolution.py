@@ -51,6 +51,7 @@ class _ConvNd(Layer):
         self.padding = padding if isinstance(padding, str) else spread(name, "padding", padding, count)
         self.dilation = spread(name, "dilation", dilation, count)
         self.output_padding = spread(name, "output_padding", output_padding, count)
+        self.transposed = isinstance(self, _ConvTransposeNd)
         self.groups = groups
         self.padding_mode = padding_mode
         self._check(name)

@@ -25,7 +25,13 @@ from ..tensor.overrides import (  # noqa: F401  (PyTorch has them here too)
     has_torch_function_unary,
     has_torch_function_variadic,
 )
-from .multihead import multi_head_attention_forward
+from .multihead import (  # noqa: F401  (as above)
+    _canonical_mask,
+    _in_projection,
+    _in_projection_packed,
+    _none_or_dtype,
+    multi_head_attention_forward,
+)
 from .pooling_functions import (
     adaptive_max_pool1d,
     adaptive_max_pool1d_with_indices,

@@ -1,15 +1,17 @@
-"""Module hooks, called around forward and backward."""
+"""Module hooks: of one module or of all, around forward and backward, and of saving, loading and registration."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from .. import callers
 from ..autograd.function import Function
-from ..autograd.node_hooks import RemovableHandle, add
+from ..autograd.node_hooks import RemovableHandle
 from ..core.tensor import TensorBase
-from ..errors import ArgumentTypeError, AutogradError, shown
+from ..errors import ArgumentTypeError, AutogradError, ModeError, shown
 from ..tensor import checks
 
 
@@ -17,43 +19,108 @@ class HookError(ArgumentTypeError, RuntimeError):
     """A hook returned a value that cannot replace its argument."""
 
 
-Hooks = OrderedDict[int, "Hook"]  # by the ids of their handles
+Hooks = OrderedDict[int, Callable[..., Any]]  # by the ids of their handles
 
 
-class Hook:
-    """One registered function."""
+class _Everywhere:
+    """Hooks of all modules.  any: every one of them by its id, so that one test tells a call that there are none."""
 
-    __slots__ = ("always", "call", "with_kwargs")
+    def __init__(self) -> None:
+        self.any: Hooks = OrderedDict()
+        self.forward_pre: Hooks = OrderedDict()
+        self.forward: Hooks = OrderedDict()
+        self.backward_pre: Hooks = OrderedDict()
+        self.backward: Hooks = OrderedDict()
+        self.with_kwargs: OrderedDict[int, bool] = OrderedDict()
+        self.always_called: OrderedDict[int, bool] = OrderedDict()
+        self.is_full: bool | None = None  # whether `backward` holds full hooks; None if it holds none
+        self.buffers: Hooks = OrderedDict()
+        self.parameters: Hooks = OrderedDict()
+        self.modules: Hooks = OrderedDict()
 
-    def __init__(self, call: Callable[..., Any], with_kwargs: bool = False, always: bool = False) -> None:
-        self.call = call
-        self.with_kwargs = with_kwargs
-        self.always = always
+
+everywhere = _Everywhere()
 
 
-def register(called: str, hooks: Hooks, hook: Hook, prepend: bool = False) -> RemovableHandle:
-    """Add a hook, last or first; return the handle that removes it.  Raises ArgumentTypeError unless it is callable."""
-    checks.function(called, "hook", hook.call)
-    handle = add(hooks, hook)
+def register(
+    called: str, hooks: Hooks, hook: Any, prepend: bool = False, marks: tuple[OrderedDict[int, bool], ...] = (),
+    others: tuple[Any, ...] = (),
+) -> RemovableHandle:  # fmt: skip
+    """Add a hook, last or first; return the handle that removes it.  Raises ArgumentTypeError unless it is callable.
+
+    marks: dictionaries in which its id is set to True.  others: further dictionaries that hold it.
+    """
+    checks.function(called, "hook", hook)
+    handle = RemovableHandle(hooks, extra_dict=[*marks, *others])
+    hooks[handle.id] = hook
+    for each in marks:
+        each[handle.id] = True
+    for each in others:
+        each[handle.id] = hook
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     return handle
+
+
+def _check_kind(called: str, held: bool | None, is_full: bool, whose: str) -> None:
+    """Raise ModeError if there are backward hooks of the other kind."""
+    if held is not None and held is not is_full:
+        raise ModeError(
+            f"cannot use both regular backward hooks and full backward hooks on {whose}, which has "
+            f"{'full' if held else 'regular'} ones",
+            hint="use register_full_backward_hook for all of them",
+            operator=called,
+        )
+
+
+class PostHook:
+    """A hook of `register_state_dict_post_hook`, whose result must be None."""
+
+    def __init__(self, hook: Callable[..., Any]) -> None:
+        self.hook = hook
+
+    def __call__(self, *args: Any) -> None:
+        result = self.hook(*args)
+        if result is not None:
+            raise ModeError(
+                f"a state_dict post-hook must return None, {shown(self.hook)} returned {shown(result)}",
+                hint="change the dictionary in place",
+                operator="state_dict",
+            )
+
+
+class WithoutModule:
+    """A hook before loading that is not called with the module."""
+
+    def __init__(self, hook: Callable[..., Any]) -> None:
+        self.hook = hook
+
+    def __call__(self, module: Any, *args: Any) -> Any:
+        return self.hook(*args)
 
 
 class Hooked:
     """Base of Module: registration of hooks."""
 
     _forward_pre_hooks: Hooks
+    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
     _forward_hooks: Hooks
+    _forward_hooks_with_kwargs: OrderedDict[int, bool]
+    _forward_hooks_always_called: OrderedDict[int, bool]
     _backward_pre_hooks: Hooks
     _backward_hooks: Hooks
+    _is_full_backward_hook: bool | None
+    _state_dict_pre_hooks: Hooks
+    _state_dict_hooks: Hooks
     _load_state_dict_pre_hooks: Hooks
+    _load_state_dict_post_hooks: Hooks
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call hook(module, args) before forward; a result other than None replaces the arguments."""
-        return register("register_forward_pre_hook", self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
+        marks = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
+        return register("register_forward_pre_hook", self._forward_pre_hooks, hook, prepend, marks)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -62,48 +129,212 @@ class Hooked:
 
         always_call: also after a forward that raised, with None for the output.
         """
-        made = Hook(hook, with_kwargs, always_call)
-        return register("register_forward_hook", self._forward_hooks, made, prepend)
+        marks = (
+            *((self._forward_hooks_with_kwargs,) if with_kwargs else ()),
+            *((self._forward_hooks_always_called,) if always_call else ()),
+        )
+        return register("register_forward_hook", self._forward_hooks, hook, prepend, marks)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(module, grad_output) before the module's backward; a result other than None replaces it."""
-        return register("register_full_backward_pre_hook", self._backward_pre_hooks, Hook(hook), prepend)
+        return register("register_full_backward_pre_hook", self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(module, grad_input, grad_output) after the module's backward; a result replaces grad_input."""
-        return register("register_full_backward_hook", self._backward_hooks, Hook(hook), prepend)
+        name = "register_full_backward_hook"
+        _check_kind(name, self._is_full_backward_hook, True, "a single module")
+        handle = register(name, self._backward_hooks, hook, prepend)
+        self._is_full_backward_hook = True
+        return handle
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(module, grad_input, grad_output) after the node that made the output; prefer the full hook."""
+        name = "register_backward_hook"
+        _check_kind(name, self._is_full_backward_hook, False, "a single module")
+        handle = register(name, self._backward_hooks, hook)
+        self._is_full_backward_hook = False
+        return handle
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(module, prefix, keep_vars) before this module's part of a state_dict is made."""
+        return register("register_state_dict_pre_hook", self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(module, state_dict, prefix, local_metadata) after this module's part was made; it returns None."""
+        checks.function("register_state_dict_post_hook", "hook", hook)
+        return register("register_state_dict_post_hook", self._state_dict_hooks, PostHook(hook))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As register_state_dict_post_hook; a result other than None replaces the dictionary."""
+        return register("_register_state_dict_hook", self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook` before this module's part of a state_dict is read; it may change that dict, the load's own copy.
 
         Its arguments: module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs.
         """
-        return register("register_load_state_dict_pre_hook", self._load_state_dict_pre_hooks, Hook(hook))
+        return register("register_load_state_dict_pre_hook", self._load_state_dict_pre_hooks, hook)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """As register_load_state_dict_pre_hook; the hook is called without the module, unless with_module."""
+        checks.function("_register_load_state_dict_pre_hook", "hook", hook)
+        entry = hook if with_module else WithoutModule(hook)
+        return register("_register_load_state_dict_pre_hook", self._load_state_dict_pre_hooks, entry)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(module, incompatible_keys) after this module and its children were loaded.
+
+        It may change the two lists of names in place, which decide whether the load raises.
+        """
+        return register("register_load_state_dict_post_hook", self._load_state_dict_post_hooks, hook)
+
+
+# hooks of all modules, which are called before those of the module
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, args) before the forward of every module; a result other than None replaces the arguments."""
+    name = "register_module_forward_pre_hook"
+    return register(name, everywhere.forward_pre, hook, others=(everywhere.any,))
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call hook(module, args, output) after the forward of every module; see Module.register_forward_hook.
+
+    Example:
+        >>> from torch.nn.modules.module import register_module_forward_hook
+        >>> with register_module_forward_hook(lambda module, args, output: print(type(module).__name__)):
+        ...     net = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
+        ...     _ = net(torch.ones(1, 2))
+        Linear
+        ReLU
+        Sequential
+    """
+    marks = (*((everywhere.with_kwargs,) if with_kwargs else ()), *((everywhere.always_called,) if always_call else ()))
+    return register("register_module_forward_hook", everywhere.forward, hook, False, marks, (everywhere.any,))
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, grad_output) before the backward of every module; see the method of Module."""
+    name = "register_module_full_backward_pre_hook"
+    return register(name, everywhere.backward_pre, hook, others=(everywhere.any,))
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, grad_input, grad_output) after the backward of every module; see the method of Module."""
+    return _register_backward("register_module_full_backward_hook", hook, True)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call a hook after the node of every module's output; prefer register_module_full_backward_hook."""
+    return _register_backward("register_module_backward_hook", hook, False)
+
+
+def _register_backward(name: str, hook: Callable[..., Any], is_full: bool) -> RemovableHandle:
+    held = everywhere.is_full if everywhere.backward else None
+    _check_kind(name, held, is_full, "all modules")
+    handle = register(name, everywhere.backward, hook, others=(everywhere.any,))
+    everywhere.is_full = is_full
+    return handle
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, name, buffer) when a buffer is registered; a result other than None takes its place."""
+    return register("register_module_buffer_registration_hook", everywhere.buffers, hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, name, submodule) when a module is registered; a result other than None takes its place."""
+    return register("register_module_module_registration_hook", everywhere.modules, hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, name, param) when a parameter is registered; a result other than None takes its place."""
+    return register("register_module_parameter_registration_hook", everywhere.parameters, hook)
+
+
+def registered(hooks: Hooks, module: Any, name: str, value: Any) -> Any:
+    """The value that is registered, which hooks of all modules may replace."""
+    for hook in tuple(hooks.values()):
+        changed = hook(module, name, value)
+        value = value if changed is None else changed
+    return value
+
+
+# around a call
 
 
 def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a module's forward with its hooks around it."""
-    args, kwargs = _before_forward(module, args, kwargs)
-    watch = _Backward(module) if module._backward_hooks or module._backward_pre_hooks else None
-    if watch is not None:
-        args = watch.inputs(args)
+    """Call a module's forward with its hooks, and those of all modules, around it."""
+    called: set[int] = set()  # hooks after forward that were called
+    result = None
     try:
+        args, kwargs = _before_forward(module, args, kwargs)
+        pre = (*everywhere.backward_pre.values(), *module._backward_pre_hooks.values())
+        full = (
+            *(everywhere.backward.values() if everywhere.is_full else ()),
+            *(module._backward_hooks.values() if module._is_full_backward_hook else ()),
+        )
+        watch = _Backward(module, pre, full) if pre or full else None
+        if watch is not None:
+            args = watch.inputs(args)
         result = module.forward(*args, **kwargs)
+        for handle, hook, with_kwargs, _ in _after(module):
+            called.add(handle)
+            changed = _call_after(module, hook, with_kwargs, args, kwargs, result)
+            result = result if changed is None else changed
+        if watch is not None:
+            result = watch.outputs(result)
+        if everywhere.is_full is False or module._is_full_backward_hook is False:
+            _watch_node(module, result)
     except Exception:
-        for hook in tuple(module._forward_hooks.values()):
-            if hook.always:
-                _call_after(module, hook, args, kwargs, None)
+        for handle, hook, with_kwargs, always in _after(module):
+            if always and handle not in called:
+                _call_anyway(module, hook, with_kwargs, args, kwargs, result)
         raise
-    result = _after_forward(module, args, kwargs, result)
-    return result if watch is None else watch.outputs(result)
+    return result
+
+
+def _call_anyway(
+    module: Any, hook: Callable[..., Any], with_kwargs: bool, args: tuple[Any, ...], kwargs: Any, result: Any
+) -> None:
+    """Call a hook with always_call=True after an exception; one of its own is a warning."""
+    try:
+        _call_after(module, hook, with_kwargs, args, kwargs, result)
+    except Exception as error:  # noqa: BLE001  (a hook of users may raise anything)
+        callers.warn(
+            f"{type(module).__name__}: a forward hook with always_call=True raised an exception, which was "
+            f"silenced because of an earlier one: {error}"
+        )
+
+
+def _watch_node(module: Any, result: Any) -> None:
+    """Let the node of a result call the backward hooks that are not full ones."""
+    tensor = result
+    while not isinstance(tensor, TensorBase):
+        if not isinstance(tensor, (dict, list, tuple)) or not tensor:
+            return
+        tensor = next(iter(tensor.values())) if isinstance(tensor, dict) else tensor[0]
+    node = tensor.grad_fn
+    if node is None:
+        return
+    common = everywhere.backward.values() if everywhere.is_full is False else ()
+    own = module._backward_hooks.values() if module._is_full_backward_hook is False else ()
+    for hook in (*common, *own):
+        node.register_hook(partial(hook, module))
 
 
 def _before_forward(
     module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    for hook in tuple(module._forward_pre_hooks.values()):
-        if hook.with_kwargs:
-            changed = hook.call(module, args, kwargs)
+    marked = module._forward_pre_hooks_with_kwargs
+    for handle, hook in (*everywhere.forward_pre.items(), *module._forward_pre_hooks.items()):
+        if handle in marked:
+            changed = hook(module, args, kwargs)
             if changed is None:
                 continue
             if not (isinstance(changed, tuple) and len(changed) == 2):
@@ -115,21 +346,27 @@ def _before_forward(
                 )
             args, kwargs = changed
         else:
-            changed = hook.call(module, args)
+            changed = hook(module, args)
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
     return args, kwargs
 
 
-def _after_forward(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-    for hook in tuple(module._forward_hooks.values()):
-        changed = _call_after(module, hook, args, kwargs, result)
-        result = result if changed is None else changed
-    return result
+def _after(module: Any) -> list[tuple[int, Callable[..., Any], bool, bool]]:
+    """(id, hook, whether it takes keywords, whether it is always called) of the hooks after forward."""
+    common = [
+        (handle, hook, handle in everywhere.with_kwargs, handle in everywhere.always_called)
+        for handle, hook in everywhere.forward.items()
+    ]
+    with_kwargs, always = module._forward_hooks_with_kwargs, module._forward_hooks_always_called
+    own = [(handle, hook, handle in with_kwargs, handle in always) for handle, hook in module._forward_hooks.items()]
+    return common + own
 
 
-def _call_after(module: Any, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-    return hook.call(module, args, kwargs, result) if hook.with_kwargs else hook.call(module, args, result)
+def _call_after(
+    module: Any, hook: Callable[..., Any], with_kwargs: bool, args: tuple[Any, ...], kwargs: Any, result: Any
+) -> Any:
+    return hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
 
 
 class _Backward:
@@ -139,8 +376,10 @@ class _Backward:
     grad_input.
     """
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, pre: tuple[Any, ...], full: tuple[Any, ...]) -> None:
         self.module = module
+        self.pre = pre  # hooks before and after the backward of this call
+        self.full = full
         self.grad_output: tuple[Any, ...] | None = None  # of a backward that has not come to the inputs yet
         self.input_places: list[int] = []
         self.input_count = 0
@@ -161,6 +400,10 @@ class _Backward:
             self.output_places = [0]
             return _AtOutputs.apply(self, result)[0]
         if not isinstance(result, tuple):
+            callers.warn(
+                f"{type(self.module).__name__}: backward hooks are called for outputs that are a tensor or a tuple of "
+                f"tensors, this is {type(result).__name__}"
+            )
             return result
         self.output_places = [place for place, each in enumerate(result) if isinstance(each, TensorBase)]
         self.output_count = len(result)
@@ -170,8 +413,8 @@ class _Backward:
 
     def at_outputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         whole = _spread((None,) * self.output_count, self.output_places, grads)
-        for hook in tuple(self.module._backward_pre_hooks.values()):
-            changed = hook.call(self.module, whole)
+        for hook in self.pre:
+            changed = hook(self.module, whole)
             if changed is not None:
                 whole = self._as_grads("grad_output", changed, whole)
         self.grad_output = whole
@@ -186,8 +429,8 @@ class _Backward:
         return tuple(whole[place] for place in self.input_places)
 
     def _call_hooks(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
-        for hook in tuple(self.module._backward_hooks.values()):
-            changed = hook.call(self.module, grad_input, self.grad_output)
+        for hook in self.full:
+            changed = hook(self.module, grad_input, self.grad_output)
             if changed is not None:
                 grad_input = self._as_grads("grad_input", changed, grad_input)
         self.grad_output = None

@@ -308,6 +308,24 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+# PyTorch's names of the parts above, which programs import too
+
+_calculate_fan_in_and_fan_out = fans
+_no_grad_normal_ = normal_
+_no_grad_trunc_normal_ = trunc_normal_
+_no_grad_uniform_ = uniform_
+
+
+def _calculate_correct_fan(tensor: Any, mode: str) -> int:
+    """The number of inputs ("fan_in") or outputs ("fan_out") of each output or input.  Raises ArgumentError."""
+    known = "fan_in", "fan_out"
+    if mode.lower() not in known:
+        raise ArgumentError(
+            f"mode {shown(mode)} is not supported", hint=f"use one of {', '.join(known)}", operator="init"
+        )
+    return fans(tensor)[known.index(mode.lower())]
+
+
 def _former(fill: Callable[..., Any]) -> Callable[..., Any]:
     """Make the form of a function without the underscore, which warns."""
     name = fill.__name__[:-1]

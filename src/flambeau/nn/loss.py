@@ -452,7 +452,7 @@ class TripletMarginWithDistanceLoss(_Loss):
     ) -> None:  # fmt: skip
         super().__init__(reduction=reduction)
         _check_margin(self._get_name(), margin)
-        self.distance_function = F.pairwise_distance if distance_function is None else distance_function
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
         self.margin = margin
         self.swap = swap
 

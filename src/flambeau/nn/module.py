@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -11,16 +12,26 @@ from ..autograd.mode import GradMode
 from ..core.record import streams_of
 from ..core.tensor import TensorBase
 from ..dtypes import bfloat16, dtype, float16, float32, float64
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NamingError, NotSupportedError, naming, shown
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    FlambeauError,
+    NamingError,
+    NotSupportedError,
+    naming,
+    shown,
+)
 from ..runtime import device as devices
 from ..tensor import checks
 from ..tensor.gradient import want
+from ..tensor.like_factories import empty_like
 from ..tensor.methods import to_arguments
 from ..tensor.tensor import Tensor
 from . import hooks
-from .hooks import Hooked
+from .hooks import Hooked, everywhere, registered
 from .parameter import Buffer, Parameter, is_lazy
-from .state_dict import IncompatibleKeys, check_target, load, save_into
+from .state_dict import IncompatibleKeys, Part, check_target, load, save_into, save_own
 
 
 def check_name(called: str, module: Any, name: Any, kind: str, held: dict[str, Any]) -> None:
@@ -119,6 +130,11 @@ def member(module: Any, table: str, name: str) -> Any:
 INDENT = "  "
 
 
+def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803  (PyTorch's name, which programs import)
+    """A text with every line but the first indented."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
+
+
 def describe(module: Any) -> str:
     """`Name(extra)`, or `Name(` with a line for each child."""
     extra = module.extra_repr()
@@ -179,20 +195,31 @@ class Module(Hooked):
     """
 
     training: bool
+    dump_patches = False
+    call_super_init = False  # whether the constructor calls that of the next class, with its own arguments
+    _version = 1  # saved with the module's state, for `_load_from_state_dict`
+    _is_replica = False
 
-    def __init__(self) -> None:
-        put = super().__setattr__
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init and (args or kwargs):
+            named = [*map(shown, args), *(f"{name}={shown(value)}" for name, value in kwargs.items())]
+            raise ArgumentTypeError(
+                f"Module.__init__ takes no arguments, got {', '.join(named)}",
+                hint="take them in the class's own __init__, or set call_super_init = True",
+                operator=type(self).__name__,
+            )
+        put = self.__dict__.__setitem__
         put("training", True)
-        put("_parameters", {})
-        put("_buffers", {})
-        put("_modules", {})
-        put("_non_persistent", set())
-        put("_forward_pre_hooks", OrderedDict())
-        put("_forward_hooks", OrderedDict())
-        put("_backward_pre_hooks", OrderedDict())
-        put("_backward_hooks", OrderedDict())
-        put("_load_state_dict_pre_hooks", OrderedDict())
-        put("_is_replica", False)
+        for name, make in TABLES.items():
+            put(name, make())
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name, make in TABLES.items():  # what an older file lacks
+            if name not in self.__dict__:
+                self.__dict__[name] = make()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the module's result; subclasses define it."""
@@ -203,9 +230,25 @@ class Module(Hooked):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
-            return hooks.run(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+        try:
+            if (
+                self._forward_hooks
+                or self._forward_pre_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or everywhere.any
+            ):
+                return hooks.run(self, args, kwargs)
+            return self.forward(*args, **kwargs)
+        except FlambeauError as error:
+            note_place(self, error)
+            raise
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        return Module.__call__(self, *args, **kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Has no effect: a module runs eagerly.  The arguments are those of torch.compile."""
 
     # registration
 
@@ -214,20 +257,21 @@ class Module(Hooked):
         held = self._table("_parameters", "parameter")
         check_name("register_parameter", self, name, "parameter", held)
         check_parameter("register_parameter", name, param)
-        self._parameters[name] = param
+        self._parameters[name] = registered(everywhere.parameters, self, name, param)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add a tensor that is part of the state and not trained; persistent: include it in state_dict."""
         check_name("register_buffer", self, name, "buffer", self._table("_buffers", "buffer"))
         check_buffer("register_buffer", name, tensor)
-        self._buffers[name] = tensor
-        (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
+        self._buffers[name] = registered(everywhere.buffers, self, name, tensor)
+        kept = self._non_persistent_buffers_set
+        (kept.discard if persistent else kept.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child module, or None as its placeholder."""
         check_name("add_module", self, name, "module", self._table("_modules", "module"))
         check_child("add_module", name, module, Module)
-        self._modules[name] = module
+        self._modules[name] = registered(everywhere.modules, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as add_module."""
@@ -256,7 +300,7 @@ class Module(Hooked):
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self._forget(name, keep="_modules")
-            self._table("_modules", "module")[name] = value
+            self._table("_modules", "module")[name] = registered(everywhere.modules, self, name, value)
         elif isinstance(value, Buffer):
             self._forget(name, keep="_buffers")
             self.register_buffer(name, value, value.persistent)
@@ -268,20 +312,20 @@ class Module(Hooked):
             if table != keep and table in self.__dict__:
                 self.__dict__[table].pop(name, None)
         self.__dict__.pop(name, None)
-        self.__dict__.get("_non_persistent", set()).discard(name)
+        self.__dict__.get("_non_persistent_buffers_set", set()).discard(name)
 
     def _replace(self, name: str, value: Any) -> bool:
         """Replace a registered value by a plain one that is allowed in its place; return whether it is registered."""
         own = self.__dict__
         if name in own.get("_parameters", ()):
             check_parameter(type(self).__name__, name, value)
-            self._parameters[name] = value
+            self._parameters[name] = registered(everywhere.parameters, self, name, value)
         elif name in own.get("_modules", ()):
             check_assigned_child(type(self).__name__, name, value)
-            self._modules[name] = None
+            self._modules[name] = registered(everywhere.modules, self, name, value)
         elif name in own.get("_buffers", ()):
             check_buffer(type(self).__name__, name, value)
-            self.register_buffer(name, value, name not in self._non_persistent)
+            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
         else:
             return False
         return True
@@ -290,7 +334,7 @@ class Module(Hooked):
         for table in ("_parameters", "_buffers", "_modules"):
             if name in self.__dict__.get(table, ()):
                 del self.__dict__[table][name]
-                self._non_persistent.discard(name)
+                self._non_persistent_buffers_set.discard(name)
                 return
         super().__delattr__(name)
 
@@ -299,13 +343,19 @@ class Module(Hooked):
 
     # submodules, parameters and buffers
 
-    def _named(self, table: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Any], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
         owners = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else iter([(prefix, self)])
         )
         for path, module in owners:
-            for name, value in module.__dict__[table].items():
+            for name, value in get_members_fn(module):
                 if value is None or (remove_duplicate and id(value) in seen):
                     continue
                 seen.add(id(value))
@@ -315,7 +365,7 @@ class Module(Hooked):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         """Yield (dotted name, parameter) of this module and, if recurse, of its descendants; each parameter once."""
-        return self._named("_parameters", prefix, recurse, remove_duplicate)
+        return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         return (each for _, each in self.named_parameters(recurse=recurse))
@@ -324,7 +374,7 @@ class Module(Hooked):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """Yield (dotted name, buffer) of this module and, if recurse, of its descendants; each buffer once."""
-        return self._named("_buffers", prefix, recurse, remove_duplicate)
+        return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         return (each for _, each in self.named_buffers(recurse=recurse))
@@ -364,6 +414,29 @@ class Module(Hooked):
             found = child(found, name, target, Module)
         return found
 
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at a dotted path, in place of the one there; strict: there must be one.
+
+        Raises: ArgumentError for an empty path or another value, AttributeError for a path that does not exist.
+        """
+        if not target:
+            raise ArgumentError(
+                "cannot set the submodule without a target name, got ''",
+                hint="as in 'net.0.linear'",
+                operator="set_submodule",
+            )
+        if not isinstance(module, Module):
+            raise ArgumentError(
+                f"module is not an nn.Module, found {type(module).__name__}: {shown(module)}",
+                hint="give a module",
+                operator="set_submodule",
+            )
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if strict or hasattr(owner, name):
+            child(owner, name, target, Module)
+        setattr(owner, name, module)
+
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path.  Raises AttributeError."""
         found: Parameter = self._member(target, "_parameters")
@@ -388,17 +461,29 @@ class Module(Hooked):
         fn(self)
         return self
 
-    def _apply(self, visit: Visit) -> Self:
-        """Replace the memory of parameters, gradients and buffers by that of visit(tensor); the objects remain."""
+    def _apply(self, fn: Visit, recurse: bool = True) -> Self:
+        """Replace the memory of parameters, gradients and buffers by that of fn(tensor); parameters stay objects.
+
+        Children are visited first, by their own `_apply`.  A buffer that several modules share stays shared.
+        """
+        visit = fn if isinstance(fn, _Once) else _Once(fn)
+        if recurse:
+            for module in self.children():
+                module._apply(visit)
         with GradMode(False):
-            for param in self.parameters():
-                _move(param, visit)
-            moved = {id(each): (each, visit(each)) for each in self.buffers()}  # a shared buffer stays shared
-            for module in self.modules():
-                for name, buffer in module._buffers.items():
-                    if buffer is not None:
-                        module._buffers[name] = moved[id(buffer)][1]
+            for param in self._parameters.values():
+                if param is not None:
+                    _move(param, visit)
+            for name, buffer in self._buffers.items():
+                if buffer is not None:
+                    self._buffers[name] = visit.once(buffer)
         return self
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Move parameters and buffers to a device without their values, which are not initialized."""
+        with naming("to_empty"):
+            place = devices.as_device(device)
+        return self._apply(lambda each: empty_like(each, device=place), recurse)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move everything to a device, and floating point tensors to a type.
@@ -438,9 +523,7 @@ class Module(Hooked):
 
     def share_memory(self) -> Self:
         """Move CPU parameters and buffers to shared memory, which other processes can map."""
-        for tensor in (*self.parameters(), *self.buffers()):
-            tensor.share_memory_()
-        return self
+        return self._apply(lambda each: each.share_memory_())
 
     def type(self, dst_type: Any) -> Self:
         """Cast all parameters and buffers to a type."""
@@ -495,12 +578,49 @@ class Module(Hooked):
 
     # state
 
-    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
-        """Parameters and persistent buffers by dotted name, sharing their memory; detached unless keep_vars."""
-        target: dict[str, Any] = OrderedDict() if destination is None else destination
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        """Parameters and persistent buffers by dotted name, sharing their memory; detached unless keep_vars.
+
+        Positional arguments are destination, prefix and keep_vars, with a warning.
+        """
+        if args:
+            callers.warn("state_dict: positional arguments are deprecated, use destination=, prefix= and keep_vars=")
+            given = dict(zip(("destination", "prefix", "keep_vars"), args))
+            destination, prefix = given.get("destination", destination), given.get("prefix", prefix)
+            keep_vars = given.get("keep_vars", keep_vars)
+        target: Any = destination
+        if target is None:
+            target = OrderedDict()
+            target._metadata = OrderedDict()
         check_target(target, prefix)
-        save_into(self, target, prefix, keep_vars)
-        return target
+        return save_into(self, target, prefix, keep_vars)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Add this module's own part, without its children's, to a state_dict; subclasses may extend it."""
+        save_own(self, destination, prefix, keep_vars)
+
+    def get_extra_state(self) -> Any:
+        """The part of a module's state that is no parameter or buffer; subclasses define it with set_extra_state."""
+        raise _no_extra_state("get_extra_state")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take what get_extra_state returned, when a state_dict is loaded; subclasses define it."""
+        raise _no_extra_state("set_extra_state")
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
+        unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
+        """Load this module's own part, without its children's, of a state_dict; subclasses may extend it.
+
+        Names and problems are added to the three lists.
+        """
+        assign = bool(local_metadata.get("assign_to_params_buffers", False))
+        part = Part(assign, missing_keys, unexpected_keys, error_msgs)
+        part.read(self, state_dict, prefix, local_metadata, strict)
+        part.write()
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -544,6 +664,63 @@ def _move(param: Any, visit: Visit) -> None:
     node = param._accumulator() if param._accumulator is not None else None
     if node is not None and before != param.device_index:
         node.streams = streams_of([param])  # hooks hold the leaf's accumulator, which was made for the former device
+
+
+class _Once:
+    """A function of tensors for `_apply`, whose results for buffers are kept, for those that modules share."""
+
+    def __init__(self, fn: Visit) -> None:
+        self.fn = fn
+        self.known: dict[int, tuple[Any, Any]] = {}
+
+    def __call__(self, tensor: Any) -> Any:
+        return self.fn(tensor)
+
+    def once(self, buffer: Any) -> Any:
+        """The result for a buffer, the same one each time."""
+        if id(buffer) not in self.known:
+            made = self.fn(buffer)
+            self.known |= {id(buffer): (buffer, made), id(made): (made, made)}
+        return self.known[id(buffer)][1]
+
+
+def _no_extra_state(name: str) -> NotSupportedError:
+    return NotSupportedError(
+        "a module has no extra state unless its class defines it",
+        hint="define get_extra_state(self) and set_extra_state(self, state)",
+        operator=name,
+    )
+
+
+def note_place(module: Module, error: FlambeauError) -> None:
+    """Note on an error which module of a network raised it, by its path in the outermost module that was called."""
+    failing = error.raised_in
+    if failing is None:
+        error.raised_in = weakref.ref(module)
+        return
+    inner = failing()
+    path = next((name for name, each in module.named_modules() if each is inner), "")
+    if path:
+        notes = error.__dict__.setdefault("__notes__", [])
+        if notes and notes[-1].startswith(PLACE):
+            notes.pop()
+        error.add_note(f"{PLACE}{path} ({type(inner).__name__})")
+
+
+PLACE = "in "  # the beginning of a note that `note_place` adds
+
+TABLES: dict[str, Callable[[], Any]] = {  # attributes of every module, and what makes their first values
+    "_parameters": dict, "_buffers": dict, "_non_persistent_buffers_set": set, "_backward_pre_hooks": OrderedDict,
+    "_backward_hooks": OrderedDict, "_is_full_backward_hook": lambda: None, "_forward_hooks": OrderedDict,
+    "_forward_hooks_with_kwargs": OrderedDict, "_forward_hooks_always_called": OrderedDict,
+    "_forward_pre_hooks": OrderedDict, "_forward_pre_hooks_with_kwargs": OrderedDict, "_state_dict_hooks": OrderedDict,
+    "_state_dict_pre_hooks": OrderedDict, "_load_state_dict_pre_hooks": OrderedDict,
+    "_load_state_dict_post_hooks": OrderedDict, "_modules": dict,
+}  # fmt: skip
+
+for _method in (Module.get_extra_state, Module.set_extra_state):
+    vars(_method)["is_missing"] = True  # a subclass's own method has no such mark
+vars(Module._load_from_state_dict)["is_plain"] = True
 
 
 class Layer(Module):

@@ -61,6 +61,34 @@ def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[A
     return tuple(linear(*each) for each in zip((query, key, value), weights, biases))
 
 
+# PyTorch's names of the parts, which programs import too
+
+
+def _in_projection_packed(q: Any, k: Any, v: Any, w: Any, b: Any = None) -> list[Any]:
+    """Queries, keys and values, projected by one weight."""
+    return list(_packed(q, k, v, w, b))
+
+
+def _in_projection(
+    q: Any, k: Any, v: Any, w_q: Any, w_k: Any, w_v: Any, b_q: Any = None, b_k: Any = None, b_v: Any = None
+) -> tuple[Any, ...]:
+    """Queries, keys and values, each projected by its weight."""
+    linear = REGISTRY["linear"]
+    return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
+
+
+def _none_or_dtype(input: Any) -> Any:
+    """The type of a tensor; None of None."""
+    return None if input is None else input.dtype
+
+
+def _canonical_mask(
+    mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True
+) -> Any:
+    """A mask as numbers to add; see `additive_mask`."""
+    return additive_mask(NAME, mask_name, mask, target_type)
+
+
 def multi_head_attention_forward(
     query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any, in_proj_bias: Any,
     bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Any, out_proj_bias: Any,

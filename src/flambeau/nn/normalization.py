@@ -36,6 +36,7 @@ def _reset_affine(module: Any) -> None:
 class _ChannelNorm(Layer):
     """Base of layers with one weight and one bias per channel, and running statistics."""
 
+    _version = 2  # 1 had no num_batches_tracked
     _ranks: tuple[int, ...] = ()  # the numbers of dimensions that an input may have; () for 2 and more
 
     def __init__(
@@ -93,6 +94,15 @@ class _ChannelNorm(Layer):
                 hint="the channels follow the batch: [n, c, *]",
                 operator=self._get_name(),
             )
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, *lists: Any
+    ) -> None:
+        counter = prefix + "num_batches_tracked"
+        if (local_metadata.get("version") or 1) < 2 and self.track_running_stats and counter not in state_dict:
+            kept = self.num_batches_tracked
+            state_dict[counter] = factories.tensor(0, dtype=int64) if kept is None else kept
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *lists)
 
     def extra_repr(self) -> str:
         return (

@@ -35,6 +35,18 @@ class _Pad(Layer):
         return f"{self.padding}"
 
 
+class _ReflectionPadNd(_Pad):
+    _mode = "reflect"
+
+
+class _ReplicationPadNd(_Pad):
+    _mode = "replicate"
+
+
+class _CircularPadNd(_Pad):
+    _mode = "circular"
+
+
 class _ConstantPad(_Pad):
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
@@ -86,7 +98,7 @@ class ConstantPad3d(_ConstantPad):
     _dims = 3
 
 
-class ZeroPad1d(_Pad):
+class ZeroPad1d(ConstantPad1d):
     """Pad with zeros, around the last dimension.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -96,10 +108,14 @@ class ZeroPad1d(_Pad):
         tensor([[0., 1., 2., 3., 0.]])
     """
 
-    _dims = 1
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
 
 
-class ZeroPad2d(_Pad):
+class ZeroPad2d(ConstantPad2d):
     """Pad with zeros, around the last two dimensions.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -109,10 +125,14 @@ class ZeroPad2d(_Pad):
         torch.Size([1, 4, 5])
     """
 
-    _dims = 2
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
 
 
-class ZeroPad3d(_Pad):
+class ZeroPad3d(ConstantPad3d):
     """Pad with zeros, around the last three dimensions.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -122,10 +142,14 @@ class ZeroPad3d(_Pad):
         torch.Size([1, 4, 5, 6])
     """
 
-    _dims = 3
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
 
 
-class ReflectionPad1d(_Pad):
+class ReflectionPad1d(_ReflectionPadNd):
     """Pad with the mirrored input, without its edge, around the last dimension.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -136,10 +160,9 @@ class ReflectionPad1d(_Pad):
     """
 
     _dims = 1
-    _mode = "reflect"
 
 
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_ReflectionPadNd):
     """Pad with the mirrored input, without its edge, around the last two dimensions.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -150,10 +173,9 @@ class ReflectionPad2d(_Pad):
     """
 
     _dims = 2
-    _mode = "reflect"
 
 
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_ReflectionPadNd):
     """Pad with the mirrored input, without its edge, around the last three dimensions.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -164,10 +186,9 @@ class ReflectionPad3d(_Pad):
     """
 
     _dims = 3
-    _mode = "reflect"
 
 
-class ReplicationPad1d(_Pad):
+class ReplicationPad1d(_ReplicationPadNd):
     """Pad with the edge of the input, around the last dimension.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -178,10 +199,9 @@ class ReplicationPad1d(_Pad):
     """
 
     _dims = 1
-    _mode = "replicate"
 
 
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_ReplicationPadNd):
     """Pad with the edge of the input, around the last two dimensions.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -192,10 +212,9 @@ class ReplicationPad2d(_Pad):
     """
 
     _dims = 2
-    _mode = "replicate"
 
 
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_ReplicationPadNd):
     """Pad with the edge of the input, around the last three dimensions.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -206,10 +225,9 @@ class ReplicationPad3d(_Pad):
     """
 
     _dims = 3
-    _mode = "replicate"
 
 
-class CircularPad1d(_Pad):
+class CircularPad1d(_CircularPadNd):
     """Pad with the other end of the input, around the last dimension.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -220,10 +238,9 @@ class CircularPad1d(_Pad):
     """
 
     _dims = 1
-    _mode = "circular"
 
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPadNd):
     """Pad with the other end of the input, around the last two dimensions.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -234,10 +251,9 @@ class CircularPad2d(_Pad):
     """
 
     _dims = 2
-    _mode = "circular"
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_CircularPadNd):
     """Pad with the other end of the input, around the last three dimensions.
 
     padding: an int for all sides, or (before, after) of the last dimension, then of the one before it, and so on.
@@ -248,4 +264,3 @@ class CircularPad3d(_Pad):
     """
 
     _dims = 3
-    _mode = "circular"

@@ -1,4 +1,4 @@
-"""Recurrent layers and cells: RNN, LSTM and GRU, made of the operators of one step after another."""
+"""Recurrent layers and cells: RNN, LSTM and GRU, by one loop over all steps on the CPU and by operators elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
 from ..tensor.tensor import Tensor
 from . import functional as F
-from . import init
+from . import init, recurrent_loops
 from .module import Module
 from .parameter import Parameter
 from .utils.rnn import PackedSequence
@@ -21,6 +21,11 @@ from .utils.rnn import PackedSequence
 State = tuple[Any, ...]  # the hidden state, and the cell state of an LSTM
 Step = Callable[[Any, State], State]  # of the projected input and the state
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+
+
+def apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
+    """The entries along a dimension in another order."""
+    return tensor.index_select(dim, permutation)
 
 
 def _simple(activation: str) -> Callable[..., State]:
@@ -73,6 +78,29 @@ def _scan(step: Step, projected: Any, sizes: Sequence[int], state: State, is_rev
     if finished:
         now = tuple(REGISTRY["cat"](list(parts)) for parts in zip(now, *reversed(finished)))
     return REGISTRY["cat"](results), now
+
+
+def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) -> tuple[Any, State]:
+    """(results of all steps, last state) of one layer in one direction; see `_scan`.
+
+    operands: the inputs, the weights of inputs and states, their biases or None, and the states before.
+    On the CPU one call computes all steps; elsewhere each step is a few operators.
+    """
+
+    def composed(data: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, *state: Any) -> Any:
+        def step(x: Any, now: State) -> State:
+            found: State = STEPS[mode](x, now, weight_hh, bias_hh)
+            return found
+
+        results, last = _scan(step, F.linear(data, weight_ih, bias_ih), sizes, state, is_reverse)
+        return results, *last
+
+    if recurrent_loops.fits(*operands):
+        steps = recurrent_loops.steps_of(sizes, is_reverse)
+        results, *last = recurrent_loops.Layer.apply(mode, steps, composed, *operands)
+    else:
+        results, *last = composed(*operands)
+    return results, tuple(last)
 
 
 class RNNBase(Module):
@@ -161,6 +189,18 @@ class RNNBase(Module):
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of every layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    @_flat_weights.setter
+    def _flat_weights(self, value: Any) -> None:
+        """Has no effect: weights are read by their names."""
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
@@ -271,11 +311,12 @@ class RNNBase(Module):
         weights = dict(zip(("ih", "hh"), (getattr(self, name) for name in self._all_weights[number][:2])))
         biases = [getattr(self, name) for name in self._all_weights[number][2:4]] if self.bias else [None, None]
         projection = getattr(self, self._all_weights[number][-1]) if self.proj_size else None
-        advance = STEPS[self.mode]
+        if projection is None:
+            return _layer(self.mode, sizes, bool(is_reverse), data, *weights.values(), *biases, *state)
 
         def step(x: Any, state: State) -> State:
-            found: State = advance(x, state, weights["hh"], biases[1])
-            return found if projection is None else (F.linear(found[0], projection), *found[1:])
+            hidden, *rest = STEPS[self.mode](x, state, weights["hh"], biases[1])
+            return F.linear(hidden, projection), *rest
 
         return _scan(step, F.linear(data, weights["ih"], biases[0]), sizes, state, bool(is_reverse))
 
@@ -433,7 +474,8 @@ class RNNCellBase(Module):
                 hint="[batch, hidden_size]",
                 operator=name,
             )
-        found: State = STEPS[mode](F.linear(x, self.weight_ih, self.bias_ih), now, self.weight_hh, self.bias_hh)
+        weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+        _, found = _layer(mode, [x.shape[0]], False, x, *weights, *now)
         return found if is_batched else tuple(each.squeeze(0) for each in found)
 
 

@@ -141,6 +141,16 @@ def _activation(name: str, activation: Any) -> Any:
     return ACTIVATIONS[activation]
 
 
+def _get_activation_fn(activation: str) -> Any:
+    """The function of a name.  Raises ArgumentError."""
+    return _activation("Transformer", activation)
+
+
+def _get_clones(module: Module, N: int) -> ModuleList:  # noqa: N803  (PyTorch's name)
+    """Copies of a module."""
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
 class _TransformerLayer(Module):
     """Base of encoder and decoder layers: attention, a network of two linear maps, dropout and layer norm."""
 
@@ -178,15 +188,25 @@ class _TransformerLayer(Module):
 
     def _step(self, number: int, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
         """A block with its residual connection and norm `number`."""
-        norm, drop = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
-        if self.norm_first:
-            result: Tensor = x + drop(block(norm(x)))
-        else:
-            result = norm(x + drop(block(x)))
+        norm = getattr(self, f"norm{number}")
+        result: Tensor = x + block(norm(x)) if self.norm_first else norm(x + block(x))
         return result
 
-    def _feed(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+    # the blocks, each with its dropout; subclasses of users may define their own
+
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        found = self.self_attn(
+            x, x, x, key_padding_mask=key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=is_causal
+        )[0]
+        result: Tensor = self.dropout1(found)
+        return result
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        last = getattr(self, f"dropout{len(self._attentions) + 1}")
+        result: Tensor = last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return result
 
 
 class TransformerEncoderLayer(_TransformerLayer):
@@ -206,14 +226,9 @@ class TransformerEncoderLayer(_TransformerLayer):
         is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
         mask = additive_mask(self._get_name(), "src_mask", src_mask, src.dtype)
-
-        def attend(x: Tensor) -> Tensor:
-            found: Tensor = self.self_attn(
-                x, x, x, key_padding_mask=src_key_padding_mask, need_weights=False, attn_mask=mask, is_causal=is_causal
-            )[0]
-            return found
-
-        return self._step(2, self._step(1, src, attend), self._feed)
+        padding = additive_mask(self._get_name(), "src_key_padding_mask", src_key_padding_mask, src.dtype)
+        found = self._step(1, src, lambda x: self._sa_block(x, mask, padding, is_causal=is_causal))
+        return self._step(2, found, self._ff_block)
 
 
 class TransformerDecoderLayer(_TransformerLayer):
@@ -234,21 +249,19 @@ class TransformerDecoderLayer(_TransformerLayer):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
-        def attend(x: Tensor) -> Tensor:
-            found: Tensor = self.self_attn(
-                x, x, x, key_padding_mask=tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask,
-                is_causal=tgt_is_causal,
-            )[0]  # fmt: skip
-            return found
+        found = self._step(1, tgt, lambda x: self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
+        masks = memory_mask, memory_key_padding_mask, memory_is_causal
+        found = self._step(2, found, lambda x: self._mha_block(x, memory, *masks))
+        return self._step(3, found, self._ff_block)
 
-        def recall(x: Tensor) -> Tensor:
-            found: Tensor = self.multihead_attn(
-                x, memory, memory, key_padding_mask=memory_key_padding_mask, need_weights=False,
-                attn_mask=memory_mask, is_causal=memory_is_causal,
-            )[0]  # fmt: skip
-            return found
-
-        return self._step(3, self._step(2, self._step(1, tgt, attend), recall), self._feed)
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        found = self.multihead_attn(
+            x, mem, mem, key_padding_mask=key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=is_causal
+        )[0]
+        result: Tensor = self.dropout2(found)
+        return result
 
 
 class TransformerEncoder(Module):
@@ -267,7 +280,7 @@ class TransformerEncoder(Module):
         enable_nested_tensor: bool = True, mask_check: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -298,7 +311,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 

@@ -16,8 +16,8 @@ from . import sgd as rprop
 from .adagrad import Adadelta, Adafactor, Adagrad, RMSprop
 from .adam import Adam, Adamax, AdamW, NAdam, RAdam
 from .lbfgs import LBFGS
-from .optimizer import Optimizer
-from .sgd import ASGD, SGD, Rprop
+from .optimizer import Optimizer, swap_in_optimizer_params_and_state
+from .sgd import ASGD, SGD, Muon, Rprop
 
 # PyTorch has a module per optimizer: each of these names imports the module that defines it.  scripts/stubs writes
 # their stubs.
@@ -25,9 +25,9 @@ _MODULES = "adadelta", "adafactor", "adamax", "adamw", "asgd", "nadam", "radam",
 _sys.modules.update({f"{__name__}.{_name}": globals()[_name] for _name in _MODULES})
 
 __all__ = [
-    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer",
-    "RAdam", "RMSprop", "Rprop", "adadelta", "adafactor", "adamax", "adamw", "asgd", "lr_scheduler", "nadam", "radam",
-    "rmsprop", "rprop", "swa_utils",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam",
+    "Optimizer", "RAdam", "RMSprop", "Rprop", "adadelta", "adafactor", "adamax", "adamw", "asgd", "lr_scheduler",
+    "nadam", "radam", "rmsprop", "rprop", "swa_utils", "swap_in_optimizer_params_and_state",
 ]  # fmt: skip
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import wraps
-from typing import Any
+from typing import Any, TypeAlias
 
 from .. import callers
 from ..autograd.mode import GradMode
@@ -23,6 +24,26 @@ from ..tensor.tensor import Tensor
 Closure = Callable[[], Any]
 
 
+ParamsT: TypeAlias = Iterable[Any] | Iterable[dict[str, Any]] | Iterable[tuple[str, Any]]
+params_t = ParamsT  # its former name
+
+
+def _get_value(x: Any) -> Any:
+    """A number from a tensor of one element, or itself."""
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a `step` to record no gradients."""
+
+    @wraps(func)
+    def plain(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with GradMode(False):
+            return func(self, *args, **kwargs)
+
+    return plain
+
+
 class _Required:
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -31,6 +52,26 @@ class _Required:
 required = _Required()  # the default of an option that every group must give
 
 Hooks = OrderedDict[int, Callable[..., Any]]
+
+every_pre_hook: Hooks = OrderedDict()  # hooks around the steps of all optimizers
+every_post_hook: Hooks = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(optimizer, args, kwargs) before every step of every optimizer, before its own hooks.
+
+    Example:
+        >>> from torch.optim.optimizer import register_optimizer_step_pre_hook
+        >>> with register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__)):
+        ...     torch.optim.SGD([torch.nn.Parameter(torch.ones(1))]).step()
+        SGD
+    """
+    return _register("register_optimizer_step_pre_hook", every_pre_hook, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(optimizer, args, kwargs) after every step of every optimizer, after its own hooks."""
+    return _register("register_optimizer_step_post_hook", every_post_hook, hook)
 
 
 class Optimizer:
@@ -162,7 +203,7 @@ class Optimizer:
         Host: returns at once.
         """
         calls_hooks = not self._is_in_hooks  # a subclass's own step may call this one
-        if calls_hooks and self._step_pre_hooks:
+        if calls_hooks and (self._optimizer_step_pre_hooks or every_pre_hook):
             (closure,), _ = self._before_step((closure,), {})
         loss = None
         if closure is not None:
@@ -172,8 +213,7 @@ class Optimizer:
         with GradMode(False):
             self._update_all()
         if calls_hooks:
-            for hook in list(self._step_post_hooks.values()):
-                hook(self, (closure,), {})
+            self._after_step((closure,), {})
         return loss
 
     @whole
@@ -184,7 +224,7 @@ class Optimizer:
 
     def _before_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Call the hooks before a step; return the arguments as modified."""
-        for hook in list(self._step_pre_hooks.values()):
+        for hook in (*every_pre_hook.values(), *self._optimizer_step_pre_hooks.values()):
             result = hook(self, args, kwargs)
             if result is not None:
                 if not (isinstance(result, tuple) and len(result) == 2):
@@ -195,6 +235,10 @@ class Optimizer:
                     )
                 args, kwargs = result
         return args, kwargs
+
+    def _after_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        for hook in (*self._optimizer_step_post_hooks.values(), *every_post_hook.values()):
+            hook(self, args, kwargs)
 
     def update(self, group: dict[str, Any]) -> None:
         """Update one group's parameters; gradients are not recorded."""
@@ -283,7 +327,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """A dict with "state" and "param_groups"; parameters are replaced by their index over all groups."""
-        for hook in list(self._state_dict_pre_hooks.values()):
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         number = {id(each): index for index, each in enumerate(self._all_params())}
         groups = [
@@ -295,7 +339,7 @@ class Optimizer:
         ]
         state = {number[id(key)] if isinstance(key, TensorBase) else key: value for key, value in self.state.items()}
         found = {"state": state, "param_groups": groups}
-        for hook in list(self._state_dict_post_hooks.values()):
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
             result = hook(self, found)
             found = found if result is None else result
         return found
@@ -305,9 +349,9 @@ class Optimizer:
 
         Raises: ArgumentError if the number or the sizes of the groups differ; nothing is loaded then.
         """
-        if self._load_pre_hooks and isinstance(state_dict, dict):
+        if self._optimizer_load_state_dict_pre_hooks and isinstance(state_dict, dict):
             state_dict = dict(state_dict)
-            for hook in list(self._load_pre_hooks.values()):
+            for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
                 result = hook(self, state_dict)
                 state_dict = state_dict if result is None else result
         given = checks.entry("load_state_dict", "state_dict", state_dict, "param_groups")
@@ -336,7 +380,7 @@ class Optimizer:
             for name, value in self.defaults.items():  # an option newer than the file
                 group.setdefault(name, value)
         self.state, self.param_groups = loaded, groups
-        for hook in list(self._load_post_hooks.values()):
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
 
     def _all_params(self) -> list[Any]:
@@ -346,37 +390,38 @@ class Optimizer:
 
     def _begin_hooks(self) -> None:
         """Reset the hooks, and the arrays over numbers of the state."""
-        self._step_pre_hooks: Hooks = OrderedDict()
-        self._step_post_hooks: Hooks = OrderedDict()
-        self._state_dict_pre_hooks: Hooks = OrderedDict()
-        self._state_dict_post_hooks: Hooks = OrderedDict()
-        self._load_pre_hooks: Hooks = OrderedDict()
-        self._load_post_hooks: Hooks = OrderedDict()
+        self._optimizer_step_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_step_post_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_post_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
         self._cells: dict[tuple[Any, str], tuple[Any, int, Any]] = {}  # (tensor, address, array over it) of `cell`
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before a step; it may return new ones."""
-        return _register("register_step_pre_hook", self._step_pre_hooks, hook)
+        return _register("register_step_pre_hook", self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) after a step."""
-        return _register("register_step_post_hook", self._step_post_hooks, hook)
+        return _register("register_step_post_hook", self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) before state_dict."""
-        return _register("register_state_dict_pre_hook", self._state_dict_pre_hooks, hook, prepend)
+        return _register("register_state_dict_pre_hook", self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) after state_dict; it may change or replace the result."""
-        return _register("register_state_dict_post_hook", self._state_dict_post_hooks, hook, prepend)
+        return _register("register_state_dict_post_hook", self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) before load_state_dict; it may change or replace its shallow copy."""
-        return _register("register_load_state_dict_pre_hook", self._load_pre_hooks, hook, prepend)
+        return _register("register_load_state_dict_pre_hook", self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) after load_state_dict."""
-        return _register("register_load_state_dict_post_hook", self._load_post_hooks, hook, prepend)
+        name = "register_load_state_dict_post_hook"
+        return _register(name, self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self) -> str:
         lines = []
@@ -384,6 +429,47 @@ class Optimizer:
             options = [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
             lines += [f"Parameter Group {index}", *options]
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+
+
+@contextmanager
+def swap_in_optimizer_params_and_state(
+    optimizer: Optimizer, swapin_parameters: dict[str, Any], swapin_optim_state: dict[str, Any]
+) -> Iterator[None]:
+    """A block in which an optimizer has other parameters and another state; its own ones return at the end.
+
+    swapin_parameters: tensors in the order of the optimizer's parameters.  swapin_optim_state: as of `state_dict`; its
+    tensors are used, not copied.
+    Raises: ArgumentError for another number of parameters or groups.
+    Example:
+        >>> weight, other = torch.nn.Parameter(torch.tensor([4.0])), torch.tensor([1.0])
+        >>> optimizer = torch.optim.SGD([weight], lr=0.5)
+        >>> with torch.optim.swap_in_optimizer_params_and_state(optimizer, {"weight": other}, optimizer.state_dict()):
+        ...     other.grad = torch.tensor([1.0])
+        ...     optimizer.step()
+        >>> weight.item(), other.item()
+        (4.0, 0.5)
+    """
+    name = "swap_in_optimizer_params_and_state"
+    given = list(swapin_parameters.values())
+    count = len(optimizer._all_params())
+    if len(given) != count:
+        raise ArgumentError(
+            f"the optimizer has {count} parameters, got {len(given)}", hint="give one for each", operator=name
+        )
+    with naming(name):
+        groups = checks.entry(name, "swapin_optim_state", swapin_optim_state, "param_groups")
+        state = checks.entry(name, "swapin_optim_state", swapin_optim_state, "state")
+        _check_same_sizes(groups, optimizer.param_groups)
+    before = optimizer.param_groups, optimizer.state
+    optimizer.param_groups = [
+        {**own, **group, "params": [given[index] for index in group["params"]]}
+        for own, group in zip(optimizer.param_groups, groups)
+    ]
+    optimizer.state = defaultdict(dict, {given[index]: dict(entries) for index, entries in state.items()})
+    try:
+        yield
+    finally:
+        optimizer.param_groups, optimizer.state = before
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -400,8 +486,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             self._is_in_hooks = False
         self.has_stepped = True
-        for hook in list(self._step_post_hooks.values()):
-            hook(self, args, kwargs)
+        self._after_step(args, kwargs)
         return result
 
     return hooked

@@ -1,10 +1,13 @@
-"""Optimizers that step along the gradient or by its sign: SGD, ASGD, Rprop."""
+"""Optimizers that step along the gradient, by its sign or along an orthogonal matrix: SGD, ASGD, Rprop, Muon."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from ..errors import ArgumentError
+from ..dtypes import bfloat16
+from ..errors import ArgumentError, shown
+from ..host import np
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
 from ..tensor import factories, like_factories
@@ -167,9 +170,11 @@ class ASGD(Optimizer):
                 eta, mu = map(float, numbers_of_state)
                 lists, maximize = self.lists(params, "ax"), bool(group["maximize"])
                 REGISTRY["asgd_step"](*lists, maximize, decay, eta, 1 - lambd * eta, mu)
+                # in float32, as PyTorch computes them, where a loaded state has another type too
+                eta, mu = np.float32(lr / (1 + lambd * lr * step) ** alpha), np.float32(1 / max(1, step - t0))
                 for param in params:
-                    self.cell(param, "eta")[...] = lr / (1 + lambd * lr * step) ** alpha
-                    self.cell(param, "mu")[...] = 1 / max(1, step - t0)
+                    self.cell(param, "eta")[...] = eta
+                    self.cell(param, "mu")[...] = mu
 
 
 class Rprop(Optimizer):
@@ -231,3 +236,98 @@ class Rprop(Optimizer):
         values = *map(number, group["etas"]), *map(number, group["step_sizes"])
         for params, _ in self.due(group):
             REGISTRY["rprop_step"](*self.lists(params, "prev", "step_size"), bool(group["maximize"]), 0.0, *values)
+
+
+class Muon(Optimizer):
+    """Momentum whose sum of gradients is replaced by the nearest orthogonal matrix; for matrices alone.
+
+    K. Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024.
+
+    weight_decay: the parameter is multiplied by 1 - lr * weight_decay.
+    momentum: decay rate of the sum.  nesterov: look ahead by one step.
+    ns_coefficients, ns_steps: of the Newton-Schulz iteration, in bfloat16.  eps: the least norm of a sum.
+    adjust_lr_fn: "original" (or None) multiplies lr by sqrt(max(1, rows / columns)), "match_rms_adamw" by
+        0.2 * sqrt(max(rows, columns)).
+    Every parameter is updated on its own, by about 20 launches.
+    Raises: ArgumentError for parameters that are no matrices, and for an option that is out of range.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.zeros(2, 2))
+        >>> optimizer = torch.optim.Muon([weight], lr=1.0)
+        >>> weight.grad = torch.eye(2)
+        >>> optimizer.step()
+        >>> 0.5 < -weight[0, 0].item() < 1.4, weight[0, 1].item()
+        (True, 0.0)
+    """
+
+    _not_negative = "lr", "momentum", "weight_decay"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
+        eps: float = 1e-7,
+        ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
+    ) -> None:
+        super().__init__(params, options(locals()))
+
+    def check(self, group: dict[str, Any]) -> None:
+        super().check(group)
+        if group["adjust_lr_fn"] not in (None, "original", "match_rms_adamw"):
+            raise ArgumentError(
+                f"adjust_lr_fn {shown(group['adjust_lr_fn'])} is not supported",
+                hint="use 'original', 'match_rms_adamw' or None",
+                operator="check",
+            )
+        if len(group["ns_coefficients"]) != 3 or not group["ns_steps"] < 100:
+            raise ArgumentError(
+                f"expected 3 ns_coefficients and ns_steps below 100, got {group['ns_coefficients']} and "
+                f"{group['ns_steps']}",
+                hint="the defaults are usual",
+                operator="check",
+            )
+        for param in group["params"]:
+            if param.ndim != 2:
+                raise ArgumentError(
+                    f"only matrices are supported, got a parameter of shape {list(param.shape)}",
+                    hint="give other parameters to another optimizer, such as AdamW",
+                    operator="check",
+                )
+
+    def update(self, group: dict[str, Any]) -> None:
+        lr, momentum, decay = numbers(group, "lr", "momentum", "weight_decay")
+        for param in with_gradients(group):
+            state = self.state[param]
+            if "momentum_buffer" not in state:
+                self._refuse_capture("every replay would reset its sums of gradients", "call step() once before")
+                state["momentum_buffer"] = like_factories.zeros_like(param.grad)
+            total = state["momentum_buffer"].lerp_(param.grad, 1 - momentum)
+            step = param.grad.lerp(total, momentum) if group["nesterov"] else total
+            step = _orthogonal(step, group["ns_coefficients"], group["ns_steps"], group["eps"])
+            param.mul_(1 - lr * decay)
+            param.add_(step, alpha=-lr * _share(group["adjust_lr_fn"], *param.shape))
+
+
+def _share(adjust: str | None, rows: int, columns: int) -> float:
+    """The factor of Muon's learning rate for a matrix."""
+    if adjust == "match_rms_adamw":
+        return 0.2 * math.sqrt(max(rows, columns))
+    return math.sqrt(max(1, rows / columns))
+
+
+def _orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:
+    """A matrix with the same singular vectors and singular values near 1, by the Newton-Schulz iteration."""
+    one, gram_factor, square_factor = coefficients
+    now = matrix.to(bfloat16)
+    is_tall = now.shape[0] > now.shape[1]
+    now = now.T if is_tall else now
+    now = now / now.norm().clamp(min=eps)
+    for _ in range(steps):
+        gram = now @ now.T
+        change = gram.addmm(gram, gram, beta=gram_factor, alpha=square_factor)
+        now = now.addmm(change, now, beta=one)
+    return now.T if is_tall else now

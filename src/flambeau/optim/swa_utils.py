@@ -210,14 +210,14 @@ class SWALR(LRScheduler):
             )
         for rate, group in zip(rates, optimizer.param_groups):
             group["swa_lr"] = rate
-        self.anneal_strategy = anneal_strategy
+        self._anneal_strategy = anneal_strategy
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: float) -> float:
         """The share of swa_lr in the rate of a step, in [0, 1]."""
         done = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
-        return done if self.anneal_strategy == "linear" else (1 - math.cos(math.pi * done)) / 2
+        return done if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * done)) / 2
 
     def get_lr(self) -> list[Any]:
         step = self._step_count - 1

@@ -8,6 +8,7 @@ from ...errors import no_attribute as _no_attribute
 from .. import activation as _activation
 from .. import containers as _containers
 from .. import convolution as _convolution
+from .. import hooks as _hooks
 from .. import layers as _layers
 from .. import lazy as _lazy
 from .. import loss as _loss
@@ -21,11 +22,12 @@ from .. import transformer as _transformer
 from . import utils
 
 _SOURCES = (
-    _activation, _containers, _convolution, _layers, _lazy, _loss, _module, _normalization,
-    _padding, _pooling, _recurrent, _state_dict, _transformer,
+    _activation, _containers, _convolution, _hooks, _layers, _lazy, _loss, _module, _normalization,
+    _padding, _pooling, _recurrent, _state_dict, _transformer, utils,
 )  # fmt: skip
 _RENAMED = {  # names of PyTorch's whose object has another name here
-    "_ConstantPadNd": "_ConstantPad", "_DropoutNd": "_Dropout", "_IncompatibleKeys": "IncompatibleKeys",
+    "_ConstantPadNd": "_ConstantPad", "_ConvTransposeMixin": "_ConvTransposeNd", "_DropoutNd": "_Dropout",
+    "_IncompatibleKeys": "IncompatibleKeys",
     "_LazyConvXdMixin": "_LazyConv", "_LazyNormBase": "_LazyNorm", "_NormBase": "_ChannelNorm",
 }  # fmt: skip
 # The modules and their names; scripts/stubs writes their stubs.
@@ -44,7 +46,8 @@ _MODULES = {
     "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
     "conv": (
         "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d "
-        "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d _ConvNd _ConvTransposeNd _LazyConvXdMixin"
+        "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d _ConvNd _ConvTransposeMixin _ConvTransposeNd "
+        "_LazyConvXdMixin _pair _reverse_repeat_tuple _single _triple"
     ),
     "distance": "CosineSimilarity PairwiseDistance",
     "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout _DropoutNd",
@@ -62,24 +65,30 @@ _MODULES = {
         "MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss "
         "TripletMarginWithDistanceLoss _Loss _WeightedLoss"
     ),
-    "module": "Module _IncompatibleKeys",
+    "module": (
+        "Module _IncompatibleKeys _addindent register_module_backward_hook register_module_buffer_registration_hook "
+        "register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook "
+        "register_module_full_backward_pre_hook register_module_module_registration_hook "
+        "register_module_parameter_registration_hook"
+    ),
     "normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
     "padding": (
         "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d "
         "ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d "
-        "ZeroPad3d _ConstantPadNd"
+        "ZeroPad3d _CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd"
     ),
     "pixelshuffle": "PixelShuffle PixelUnshuffle",
     "pooling": (
         "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d "
         "AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d "
         "MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd "
-        "_LPPoolNd _MaxPoolNd _MaxUnpoolNd"
+        "_LPPoolNd _MaxPoolNd _MaxUnpoolNd _pair _single _triple"
     ),
-    "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
+    "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase apply_permutation",
     "sparse": "Embedding EmbeddingBag",
     "transformer": (
-        "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer"
+        "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer "
+        "_get_activation_fn _get_clones"
     ),
     "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
 }
@@ -99,8 +108,9 @@ def _install(path: str, names: list[str]) -> None:
     public = [name for name in names if not name.startswith("_")]
     vars(module)["__all__"] = public
     _sys.modules[full] = module
-    globals().update({name: vars(module)[name] for name in public} | {path: module})
-    __all__.extend(public)
+    classes = [name for name in public if isinstance(vars(module)[name], type)]
+    globals().update({name: vars(module)[name] for name in classes} | {path: module})
+    __all__.extend(classes)
 
 
 __all__ = ["utils"]

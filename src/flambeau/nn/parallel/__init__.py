@@ -1,5 +1,7 @@
 """torch.nn.parallel: one module on several devices."""
 
+import sys as _sys
+
 from ...errors import no_attribute as _no_attribute
 from ...parallel.data_parallel import (
     DataParallel,
@@ -12,8 +14,15 @@ from ...parallel.data_parallel import (
 )
 from . import comm
 
+# PyTorch has a module for each of these functions
+_module = _sys.modules[DataParallel.__module__]
+_MODULES = "data_parallel", "parallel_apply", "replicate", "scatter_gather"
+_sys.modules.update({f"{__name__}.{_name}": _module for _name in _MODULES})
+scatter_gather = _module
+
 __all__ = [
-    "DataParallel", "comm", "data_parallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs",
+    "DataParallel", "comm", "data_parallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_gather",
+    "scatter_kwargs",
 ]  # fmt: skip
 
 

@@ -1,0 +1,43 @@
+"""torch.nn.utils.memory_format: memory formats of the weights of convolutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..convolution import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+from ..module import Module
+
+
+def _convert(module: Module, format: Any, kinds: tuple[type, ...]) -> Module:
+    for each in module.modules():
+        if isinstance(each, kinds):
+            weight: Any = each.weight
+            weight.data = weight.detach().clone(memory_format=format)
+    return module
+
+
+def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> Module:
+    """Convert the weights of all two-dimensional convolutions in a module to a memory format; return the module.
+
+    Example:
+        >>> conv = torch.nn.Conv2d(2, 1, 3)
+        >>> _ = torch.nn.utils.convert_conv2d_weight_memory_format(conv, torch.channels_last)
+        >>> conv.weight.stride()
+        (18, 1, 6, 2)
+    """
+    return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
+
+
+def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> Module:
+    """Convert the weights of all three-dimensional convolutions in a module to a memory format; return the module.
+
+    Example:
+        >>> conv = torch.nn.Conv3d(2, 1, 2)
+        >>> _ = torch.nn.utils.convert_conv3d_weight_memory_format(conv, torch.channels_last_3d)
+        >>> conv.weight.stride()
+        (16, 1, 8, 4, 2)
+    """
+    return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
+
+
+__all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]

@@ -1,0 +1,362 @@
+"""torch.nn.utils.parametrize: parameters and buffers that are computed from others each time they are read.
+
+The class of a parametrized module is a subclass of its own, with a property in place of each such tensor.  The tensors
+that it is computed from belong to `module.parametrizations[name]`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...autograd.mode import GradMode
+from ...core.tensor import TensorBase
+from ...errors import ArgumentError, ModeError, shown
+from ..containers import ModuleDict, ModuleList
+from ..module import Module
+from ..parameter import Parameter
+
+_cache: dict[tuple[int, str], Any] = {}
+_depth = 0  # of the blocks of `cached` that are open
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """A block in which each parametrized tensor is computed once, when it is first read.
+
+    Example:
+        >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))
+        >>> with torch.nn.utils.parametrize.cached():
+        ...     print(layer.weight is layer.weight)
+        True
+    """
+    global _depth
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+        if not _depth:
+            _cache.clear()
+
+
+def _wrong(name: str, fact: str, hint: str) -> ArgumentError:
+    return ArgumentError(fact, hint=hint, operator=name)
+
+
+def _check_like(name: str, what: str, made: Any, original: Any, hint: str) -> None:
+    """Raise ArgumentError unless a value is a tensor of the shape and type of another one."""
+    if not isinstance(made, TensorBase):
+        raise _wrong(name, f"{what} must be a tensor, got {type(made).__name__}: {shown(made)}", "return one tensor")
+    for kind in ("dtype", "shape"):
+        if getattr(made, kind) != getattr(original, kind):
+            raise _wrong(name, f"{what} is {made.describe()}, of another {kind} than {original.describe()}", hint)
+
+
+UNSAFE = "pass unsafe=True to allow that"
+
+
+def _set(target: Any, value: Any) -> None:
+    """Let a tensor have the memory of another one."""
+    if target is not value:
+        target.data = value.detach()
+
+
+def _register(module: Module, name: str, tensor: Any) -> None:
+    if isinstance(tensor, Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor)
+
+
+class ParametrizationList(ModuleList):
+    """The parametrizations of one tensor, and the tensors that it is computed from: `original`, or `original0` ...
+
+    modules: called one after the other.  original: the tensor; the first ones are what the modules' `right_inverse`
+    make of it.  unsafe: do not check that the result has the shape and type of the tensor.
+    Raises: ArgumentError for no modules, or results that do not fit.
+    """
+
+    original: Any
+
+    def __init__(self, modules: Sequence[Module], original: Any, unsafe: bool = False) -> None:
+        name = "ParametrizationList"
+        if len(modules) == 0:
+            raise _wrong(name, f"requires one or more modules, got {shown(modules)}", "give at least one")
+        super().__init__(modules)
+        self.unsafe = unsafe
+        value = original
+        with GradMode(False):
+            for module in reversed(list(self)):
+                if hasattr(module, "right_inverse"):
+                    try:
+                        value = module.right_inverse(value)
+                    except NotImplementedError:  # the tensor is kept as it is
+                        continue
+        if not isinstance(value, (TensorBase, Sequence)):
+            raise _wrong(
+                name,
+                f"right_inverse must return a tensor or a sequence of tensors, got {type(value).__name__}: "
+                f"{shown(value)}",
+                "return what forward takes",
+            )
+        self.is_tensor = isinstance(value, TensorBase)
+        self.ntensors = 1 if isinstance(value, TensorBase) else len(value)
+        shape_before = original.detach()
+        if isinstance(value, TensorBase):
+            if value.dtype is not original.dtype:
+                raise _wrong(
+                    name,
+                    f"right_inverse may not change the type of one tensor: {value.describe()} is made of "
+                    f"{original.describe()}",
+                    "return a tensor of the same type",
+                )
+            with GradMode(False):
+                _set(original, value)
+            _register(self, "original", original)
+        else:
+            for index, each in enumerate(value):
+                self._register_part(index, each, original)
+        if not unsafe:
+            _check_like("register_parametrization", "the parametrized tensor", self(), shape_before, UNSAFE)
+
+    def _register_part(self, index: int, value: Any, original: Any) -> None:
+        if not isinstance(value, TensorBase):
+            raise _wrong(
+                "ParametrizationList",
+                f"right_inverse must return tensors, element {index} is {type(value).__name__}: {shown(value)}",
+                "return what forward takes",
+            )
+        if isinstance(original, Parameter):
+            value = Parameter(value, original.requires_grad)
+        value.requires_grad_(original.requires_grad)
+        _register(self, f"original{index}", value)
+
+    def _originals(self) -> list[Any]:
+        return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
+
+    def right_inverse(self, value: Any) -> None:
+        """Set the original tensors so that the parametrized one is `value`.
+
+        Raises: ModeError if a parametrization has no right_inverse, ArgumentError if its result does not fit.
+        """
+        with GradMode(False):
+            for module in reversed(list(self)):
+                if not hasattr(module, "right_inverse"):
+                    raise ModeError(
+                        f"parametrization {type(module).__name__} does not implement right_inverse",
+                        hint="define right_inverse(self, value), or set the original tensor",
+                        operator="right_inverse",
+                    )
+                value = module.right_inverse(value)
+            parts = [value] if self.is_tensor else value
+            if not isinstance(parts, Sequence) or len(parts) != self.ntensors:
+                raise _wrong(
+                    "right_inverse",
+                    f"right_inverse must return a sequence of {self.ntensors} tensors, got {shown(value)}",
+                    "return what forward takes",
+                )
+            originals = self._originals()
+            for part, original in zip(parts, originals):
+                fits = isinstance(part, TensorBase) and part.dtype is original.dtype
+                if not fits or (self.is_tensor and part.shape != original.shape):
+                    raise _wrong(
+                        "right_inverse",
+                        f"right_inverse must return tensors like {original.describe()}, got {shown(part)}",
+                        "return what forward takes",
+                    )
+            for part, original in zip(parts, originals):
+                _set(original, part)
+
+    def forward(self) -> Any:
+        first, *others = list(self)
+        value = first(*self._originals())
+        for module in others:
+            value = module(value)
+        return value
+
+
+def _copied(self: Any, memo: dict[int, Any]) -> Any:
+    """`__deepcopy__` of parametrized modules, which do not pickle."""
+    made = self.__new__(type(self))
+    memo[id(self)] = made
+    made.__dict__ = copy.deepcopy(self.__dict__, memo)
+    return made
+
+
+def _not_pickled(self: Any) -> Any:
+    raise ModeError(
+        f"{type(self).__name__} does not pickle, because its class was made at run time",
+        hint="save its state_dict()",
+        operator="__getstate__",
+    )
+
+
+def _derive_class(module: Module) -> None:
+    """Let a module's class be a subclass of its own, for properties."""
+    base = type(module)
+    members: dict[str, Any] = {"__getstate__": _not_pickled, "__module__": __name__}
+    if not hasattr(base, "__deepcopy__"):
+        members["__deepcopy__"] = _copied
+    module.__class__ = type(f"Parametrized{base.__name__}", (base,), members)
+
+
+def _add_property(module: Module, name: str) -> None:
+    """Add a property that computes a tensor."""
+
+    def read(self: Any) -> Any:
+        if not _depth:
+            return self.parametrizations[name]()
+        key = id(self), name
+        if key not in _cache:
+            _cache[key] = self.parametrizations[name]()
+        return _cache[key]
+
+    def write(self: Any, value: Any) -> None:
+        self.parametrizations[name].right_inverse(value)
+
+    setattr(type(module), name, property(read, write))
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Compute a module's parameter or buffer from another one each time it is read; return the module.
+
+    parametrization: a module; its `right_inverse`, if it has one, computes the first value of the other tensor, and
+    is called when the tensor is set.  If it returns several tensors, all are passed to `forward`.  Further
+    parametrizations are called with the result of the earlier ones.
+    unsafe: do not check that the result has the shape and type of the tensor.
+    Raises: ArgumentError.
+    Example:
+        >>> class Symmetric(torch.nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).T
+        >>> layer = torch.nn.Linear(2, 2)
+        >>> layer = torch.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+        >>> torch.equal(layer.weight, layer.weight.T)
+        True
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        if not unsafe:
+            _check_further(module, tensor_name, parametrization)
+        held: Any = module.parametrizations
+        held[tensor_name].append(parametrization)
+        held[tensor_name].unsafe |= unsafe
+    elif tensor_name in module._buffers or tensor_name in module._parameters:
+        made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe)
+        delattr(module, tensor_name)
+        if not is_parametrized(module):
+            _derive_class(module)
+            module.parametrizations = ModuleDict()
+        _add_property(module, tensor_name)
+        module.parametrizations[tensor_name] = made
+    else:
+        have = [*module._parameters, *module._buffers]
+        raise _wrong(
+            "register_parametrization",
+            f"{type(module).__name__} has no parameter, buffer or parametrized tensor {tensor_name!r}",
+            f"it has {', '.join(have) or 'none'}",
+        )
+    return module
+
+
+def _check_further(module: Module, name: str, parametrization: Module) -> None:
+    """Check that a further parametrization keeps shape and type of a tensor, both ways."""
+    called = "register_parametrization"
+    before = getattr(module, name)
+    after = parametrization(before)
+    _check_like(called, "the parametrized tensor", after, before, UNSAFE)
+    inverse: Any = getattr(parametrization, "right_inverse", None)
+    if inverse is not None:
+        try:
+            back = inverse(after)
+        except NotImplementedError:
+            return
+        _check_like(called, "the result of right_inverse", back, before, UNSAFE)
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Return whether a module has parametrizations, or one of a tensor."""
+    held = getattr(module, "parametrizations", None)
+    if not isinstance(held, ModuleDict):
+        return False
+    return len(held) > 0 if tensor_name is None else tensor_name in held
+
+
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
+    """Make a parametrized tensor a parameter or buffer again; return the module.
+
+    leave_parametrized: keep its present value instead of the original tensor.
+    Raises: ArgumentError for a tensor that is not parametrized, or leave_parametrized=False with several originals.
+    """
+    if not is_parametrized(module, tensor_name):
+        raise _wrong(
+            "remove_parametrizations",
+            f"{type(module).__name__} has no parametrization of {tensor_name!r}",
+            "register_parametrization adds one",
+        )
+    held: Any = module.parametrizations
+    parametrizations = held[tensor_name]
+    if parametrizations.is_tensor:
+        original = parametrizations.original
+        if leave_parametrized:
+            with GradMode(False):
+                _set(original, getattr(module, tensor_name))
+    elif leave_parametrized:
+        value = getattr(module, tensor_name)
+        original = Parameter(value.detach()) if value.requires_grad else value
+    else:
+        raise _wrong(
+            "remove_parametrizations",
+            f"cannot leave {tensor_name!r} unparametrized: it is computed from {parametrizations.ntensors} tensors",
+            "pass leave_parametrized=True",
+        )
+    delattr(type(module), tensor_name)
+    del held[tensor_name]
+    _register(module, tensor_name, original)
+    if not is_parametrized(module):
+        del module.parametrizations
+        module.__class__ = type(module).__bases__[0]
+    return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class of a module without its parametrizations."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Give a module the parametrizations and parameters of another one, of one tensor or of all; return it.
+
+    Raises: ArgumentError if a tensor is not parametrized.
+    """
+    if not is_parametrized(from_module, tensor_name):
+        raise _wrong(
+            "transfer_parametrizations_and_params",
+            f"{type(from_module).__name__} has no parametrization" + (f" of {tensor_name!r}" if tensor_name else ""),
+            "register_parametrization adds one",
+        )
+    source: Any = from_module.parametrizations
+    for name in [tensor_name] if tensor_name is not None else list(source):
+        if not hasattr(to_module, name):
+            _register(to_module, name, copy.deepcopy(getattr(from_module, name).detach()))
+            if isinstance(source[name]._originals()[0], Parameter):
+                setattr(to_module, name, Parameter(to_module._buffers.pop(name)))
+        for parametrization in source[name]:
+            register_parametrization(to_module, name, parametrization, unsafe=source[name].unsafe)
+        target: Any = to_module.parametrizations
+        for own in [key for key in source[name].state_dict(keep_vars=True) if key.startswith("original")]:
+            setattr(target[name], own, getattr(source[name], own))
+    return to_module
+
+
+__all__ = [
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "transfer_parametrizations_and_params", "type_before_parametrizations",
+]  # fmt: skip

@@ -1,0 +1,453 @@
+"""torch.nn.utils.prune: parameters with elements that are masked to zero.
+
+A pruned parameter `name` is computed before each forward, by a hook, as `name_orig`, a parameter, times `name_mask`, a
+buffer.  Later prunings of the same parameter extend the mask; their methods form a `PruningContainer`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, shown
+from ...ops.operator import REGISTRY
+from ...tensor import factories, like_factories
+
+
+class MaskError(FlambeauError, AssertionError):
+    """Scores or a mask of another shape than the parameter's."""
+
+
+class BasePruningMethod(ABC):
+    """Base of pruning methods, which are hooks before forward.
+
+    Subclasses define `compute_mask`, and PRUNING_TYPE: which elements `compute_mask` is given where some are masked
+    already, "unstructured" for the others, "structured" for channels with others, "global" for all.
+    Example:
+        >>> class EveryOther(torch.nn.utils.prune.BasePruningMethod):
+        ...     PRUNING_TYPE = "unstructured"
+        ...     def compute_mask(self, t, default_mask):
+        ...         mask = default_mask.clone()
+        ...         mask.view(-1)[::2] = 0
+        ...         return mask
+        >>> layer = torch.nn.Linear(2, 2)
+        >>> _ = EveryOther.apply(layer, "weight")
+        >>> layer.weight_mask
+        tensor([[0., 1.],
+                [0., 1.]])
+    """
+
+    PRUNING_TYPE = ""
+    _tensor_name: str
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask of a tensor: 0 for elements to prune.  default_mask: the present one."""
+
+    def apply_mask(self, module: Any) -> Any:
+        """The masked parameter."""
+        original = getattr(module, self._tensor_name + "_orig")
+        return getattr(module, self._tensor_name + "_mask").to(dtype=original.dtype) * original
+
+    @classmethod
+    def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
+        """Prune a parameter of a module; return the method.
+
+        args, kwargs: of the class.  importance_scores: what the mask is computed from, instead of the values.
+        Raises: MaskError, an AssertionError, for scores of another shape.
+        """
+        earlier = [each for each in module._forward_pre_hooks.items() if _prunes(each[1], name)]
+        made: Any = cls(*args, **kwargs)
+        made._tensor_name = name
+        method = made
+        if earlier:
+            method = PruningContainer(earlier[0][1])
+            method.add_pruning_method(made)
+        present = getattr(module, name)
+        original = getattr(module, name + "_orig") if earlier else module._parameters.get(name, present)
+        scores = _scores_like(original, name, importance_scores) if importance_scores is not None else original
+        former = getattr(module, name + "_mask") if earlier else like_factories.ones_like(original.detach())
+        mask = method.compute_mask(scores, default_mask=former)
+        if not earlier:
+            del module._parameters[name]
+            module.register_parameter(name + "_orig", original)
+        module.register_buffer(name + "_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        for handle, _ in earlier:
+            del module._forward_pre_hooks[handle]
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
+        """A tensor times its mask."""
+        scores = t if importance_scores is None else _scores_like(t, "t", importance_scores)
+        former = like_factories.ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, default_mask=former)
+
+    def remove(self, module: Any) -> None:
+        """Make the pruned values the parameter's own, without a mask."""
+        name = self._tensor_name
+        value = self.apply_mask(module)
+        if hasattr(module, name):
+            delattr(module, name)
+        original = module._parameters.pop(name + "_orig")
+        original.data = value.detach()
+        del module._buffers[name + "_mask"]
+        setattr(module, name, original)
+
+
+def _prunes(hook: Any, name: str) -> bool:
+    return isinstance(hook, BasePruningMethod) and hook._tensor_name == name
+
+
+def _scores_like(tensor: Any, name: str, scores: Any) -> Any:
+    if scores.shape != tensor.shape:
+        raise MaskError(
+            f"importance_scores should have the shape of {name!r}, {list(tensor.shape)}, got {list(scores.shape)}",
+            hint="give a score for each element",
+            operator="prune",
+        )
+    return scores
+
+
+class PruningContainer(BasePruningMethod):
+    """Several pruning methods of one parameter, in the order of their application."""
+
+    def __init__(self, *args: Any) -> None:
+        self._pruning_methods: tuple[Any, ...] = ()
+        if len(args) == 1 and not isinstance(args[0], Iterable):
+            self._tensor_name = args[0]._tensor_name if isinstance(args[0], BasePruningMethod) else ""
+            self.add_pruning_method(args[0])
+        else:
+            methods = args[0] if len(args) == 1 else args
+            for method in methods:
+                self._tensor_name = getattr(self, "_tensor_name", method._tensor_name)
+                self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Append a method.  Raises ArgumentTypeError, or ArgumentError for another parameter."""
+        if not isinstance(method, BasePruningMethod):
+            raise ArgumentTypeError(
+                f"{type(method).__name__} is not a BasePruningMethod subclass: {shown(method)}",
+                hint="give a pruning method",
+                operator="PruningContainer",
+            )
+        if method._tensor_name != self._tensor_name:
+            raise ArgumentError(
+                f"can only add pruning methods of the parameter {self._tensor_name!r}, this is of "
+                f"{method._tensor_name!r}",
+                hint="each parameter has its own container",
+                operator="PruningContainer",
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask of the last method, within what earlier ones have left."""
+        method = self._pruning_methods[-1]
+        place = _left(method, t, default_mask)
+        mask = default_mask.clone()
+        mask[place] = method.compute_mask(t[place], default_mask=mask[place]).to(dtype=mask.dtype)
+        return mask
+
+
+def _left(method: Any, t: Any, mask: Any) -> Any:
+    """The index of what a method is applied to."""
+    if method.PRUNING_TYPE == "unstructured":
+        return mask == 1
+    if method.PRUNING_TYPE == "global":
+        return (slice(None),) * t.ndim
+    if method.PRUNING_TYPE != "structured" or not hasattr(method, "dim"):
+        raise ArgumentError(
+            f"unrecognized PRUNING_TYPE {method.PRUNING_TYPE!r} of {type(method).__name__}",
+            hint="'unstructured', 'global', or 'structured' with an attribute dim",
+            operator="PruningContainer",
+        )
+    dim = _dimension(t, method.dim)
+    counts = mask.sum(dim=[each for each in range(t.ndim) if each != dim])
+    return (*(slice(None),) * dim, counts != 0)
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing: a mask of ones."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        return default_mask
+
+
+class _ByAmount(BasePruningMethod):
+    """Base of methods that prune a number of elements or channels, or a share in [0, 1]."""
+
+    def __init__(self, amount: Any) -> None:
+        self.amount = _checked_amount(amount)
+
+
+class RandomUnstructured(_ByAmount):
+    """Prunes random elements.  amount: their number, or their share."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        return _without(default_mask, like_factories.rand_like(t), _count(self.amount, t.numel()), largest=True)
+
+
+class L1Unstructured(_ByAmount):
+    """Prunes the elements of the smallest sizes.  amount: their number, or their share."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        return _without(default_mask, t.detach().abs(), _count(self.amount, t.numel()), largest=False)
+
+
+def _without(mask: Any, scores: Any, count: int, largest: bool) -> Any:
+    """A mask without the elements of the largest or smallest scores."""
+    made = mask.clone()
+    if count:
+        chosen = REGISTRY["topk"](scores.reshape(-1), count, largest=largest)[1]
+        flat = made.reshape(-1)
+        flat[chosen] = 0
+        made = flat.reshape(mask.shape)
+    return made
+
+
+class RandomStructured(_ByAmount):
+    """Prunes random channels along a dimension.  amount: their number, or their share."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: Any, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.dim = dim
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        dim, count = _channels(t, self.dim, self.amount)
+        if not count:
+            return default_mask
+        drawn = factories.empty(t.shape[dim], device=t.device).uniform_()
+        return _of_channels(t, dim, drawn > REGISTRY["kthvalue"](drawn, count)[0]) * default_mask
+
+
+class LnStructured(_ByAmount):
+    """Prunes the channels of the smallest norms along a dimension.  amount: number or share.  n: order of the norm."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.n = n
+        self.dim = dim
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        dim, count = _channels(t, self.dim, self.amount)
+        if not count:
+            return default_mask
+        others = [each for each in range(t.ndim) if each != dim]
+        norms = t.detach().norm(p=self.n, dim=others)
+        kept = norms.new_zeros(norms.shape).bool()
+        kept[REGISTRY["topk"](norms, t.shape[dim] - count)[1]] = True
+        return _of_channels(t, dim, kept) * default_mask
+
+
+def _of_channels(t: Any, dim: int, kept: Any) -> Any:
+    """A mask of the shape of `t` from one value per channel."""
+    shape = [1] * t.ndim
+    shape[dim] = -1
+    return like_factories.ones_like(t.detach()) * kept.reshape(shape).to(dtype=t.dtype)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes where a given mask is 0."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Any) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        if self.mask.shape != default_mask.shape:
+            raise MaskError(
+                f"the mask {list(self.mask.shape)} should have the shape of the parameter, {list(default_mask.shape)}",
+                hint="give a value for each element",
+                operator="custom_from_mask",
+            )
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+
+def _checked_amount(amount: Any) -> Any:
+    if not isinstance(amount, (int, float)):
+        raise ArgumentTypeError(
+            f"invalid type for amount: {shown(amount)}, must be int or float", hint="a number or a share",
+            operator="prune",
+        )  # fmt: skip
+    if amount < 0 or (isinstance(amount, float) and amount > 1.0):
+        raise ArgumentError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer",
+            hint="a float is a share, an int a number of elements or channels",
+            operator="prune",
+        )
+    return amount
+
+
+def _count(amount: Any, size: int) -> int:
+    """The number of elements to prune.  Raises ArgumentError if there are fewer."""
+    if isinstance(amount, float):
+        return round(amount * size)
+    if amount > size:
+        raise ArgumentError(
+            f"amount={amount} should be smaller than the number of parameters to prune={size}",
+            hint="a float is a share",
+            operator="prune",
+        )
+    return int(amount)
+
+
+def _dimension(t: Any, dim: int) -> int:
+    rank: int = t.ndim
+    if not -rank <= dim < rank:
+        raise IndexRangeError(
+            f"invalid dimension {dim} of a tensor of shape {list(t.shape)}",
+            hint=f"use {-rank} to {rank - 1}",
+            operator="prune",
+        )
+    return dim % rank
+
+
+def _channels(t: Any, dim: int, amount: Any) -> tuple[int, int]:
+    """(dimension, number of channels to prune).  Raises ArgumentError, IndexRangeError."""
+    if t.ndim < 2:
+        raise ArgumentError(
+            f"structured pruning can only be applied to multidimensional tensors, got shape {list(t.shape)}",
+            hint="prune a weight, or use an unstructured method",
+            operator="prune",
+        )
+    place = _dimension(t, dim)
+    return place, _count(amount, t.shape[place])
+
+
+def identity(module: Any, name: str) -> Any:
+    """Give a parameter a mask of ones; return the module.
+
+    Example:
+        >>> torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "bias").bias_mask
+        tensor([1.])
+    """
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Any, name: str, amount: Any) -> Any:
+    """Prune random elements of a parameter; return the module.  amount: their number, or their share as a float."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
+    """Prune the smallest elements of a parameter; return the module.
+
+    amount: their number, or their share as a float.  importance_scores: compared instead of the values.
+    Raises: ArgumentError, ArgumentTypeError for an amount out of range.
+    Example:
+        >>> layer = torch.nn.Linear(3, 1)
+        >>> layer.weight.data = torch.tensor([[1.0, -2.0, 3.0]])
+        >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=1)
+        >>> layer.weight_mask, torch.nn.utils.prune.is_pruned(layer)
+        (tensor([[0., 1., 1.]]), True)
+    """
+    L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
+    """Prune random channels of a parameter along a dimension; return the module."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None) -> Any:
+    """Prune the channels of the smallest norms of order `n` along a dimension; return the module."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
+    """Prune a parameter where a mask is 0; return the module."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(
+    parameters: Iterable[tuple[Any, str]], pruning_method: Any, importance_scores: Any = None, **kwargs: Any
+) -> None:
+    """Prune elements of several parameters, which are compared with each other.
+
+    parameters: (module, name) of each.  pruning_method: an unstructured method's class, and kwargs its arguments.
+    importance_scores: scores by (module, name), which are compared instead of the values.
+    Raises: ArgumentTypeError for another method, ArgumentError for no parameters.
+    """
+    named = list(parameters)
+    if not named:
+        raise ArgumentError("there are no parameters", hint="give (module, name) pairs", operator="global_unstructured")
+    given = {} if importance_scores is None else importance_scores
+    values = [getattr(module, name).detach() for module, name in named]
+    scores = [given.get((module, name), value) for (module, name), value in zip(named, values)]
+    masks = [getattr(module, name + "_mask", None) for module, name in named]
+    former = [like_factories.ones_like(value) if mask is None else mask for value, mask in zip(values, masks)]
+    method = pruning_method(**kwargs)
+    if method.PRUNING_TYPE != "unstructured":
+        raise ArgumentTypeError(
+            f'only "unstructured" methods are supported, {pruning_method.__name__} is {method.PRUNING_TYPE!r}',
+            hint="such as L1Unstructured or RandomUnstructured",
+            operator="global_unstructured",
+        )
+    container = PruningContainer()
+    container._tensor_name = method._tensor_name = "temp"
+    container.add_pruning_method(method)
+    joined = [REGISTRY["cat"]([each.reshape(-1) for each in group]) for group in (scores, former)]
+    mask = container.compute_mask(joined[0].detach(), joined[1])
+    start = 0
+    for (module, name), value in zip(named, values):
+        custom_from_mask(module, name, mask[start : start + value.numel()].reshape(value.shape))
+        start += value.numel()
+
+
+def remove(module: Any, name: str) -> Any:
+    """Make the pruned values of a parameter its own, without a mask; return the module.  Raises ArgumentError."""
+    for handle, hook in module._forward_pre_hooks.items():
+        if _prunes(hook, name):
+            hook.remove(module)
+            del module._forward_pre_hooks[handle]
+            return module
+    raise ArgumentError(
+        f"parameter {name!r} of {type(module).__name__} has to be pruned before pruning can be removed",
+        hint="is_pruned tells whether a module has pruned parameters",
+        operator="remove",
+    )
+
+
+def is_pruned(module: Any) -> bool:
+    """Return whether a module or one of its descendants has pruned parameters."""
+    return any(
+        isinstance(hook, BasePruningMethod) for each in module.modules() for hook in each._forward_pre_hooks.values()
+    )
+
+
+__all__ = [
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured",
+    "PruningContainer", "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured",
+    "identity", "is_pruned", "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
+]  # fmt: skip

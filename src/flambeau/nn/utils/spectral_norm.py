@@ -1,0 +1,99 @@
+"""torch.nn.utils.spectral_norm: the former spectral normalization, by a hook before forward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd.mode import GradMode
+from .. import functional as F
+from ..module import Module
+from ..parameter import Parameter
+from .parametrizations import TRANSPOSED, as_matrix, check_iterations
+from .weight_norm import check_once, remove_hook
+
+
+class SpectralNorm:
+    """The hook: divides the weight `name_orig` by its largest singular value, with the vectors `name_u`, `name_v`."""
+
+    def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        check_iterations(n_power_iterations)
+        self.name = name
+        self.dim = dim
+        self.n_power_iterations = n_power_iterations
+        self.eps = eps
+
+    def reshape_weight_to_matrix(self, weight: Any) -> Any:
+        """The weight as a matrix with a row per output."""
+        return as_matrix(weight, self.dim)
+
+    def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
+        """The weight; do_power_iteration: improve the two vectors, in place, before."""
+        weight, u, v = (getattr(module, self.name + end) for end in ("_orig", "_u", "_v"))
+        matrix = self.reshape_weight_to_matrix(weight)
+        if do_power_iteration:
+            with GradMode(False):
+                for _ in range(self.n_power_iterations):
+                    v.copy_(F.normalize(matrix.t().mv(u), dim=0, eps=self.eps))
+                    u.copy_(F.normalize(matrix.mv(v), dim=0, eps=self.eps))
+                u, v = u.clone(), v.clone()  # the next call changes the buffers
+        return weight / u.dot(matrix.mv(v))
+
+    @staticmethod
+    def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
+        """Give a module this hook in place of a parameter.  Raises ModeError if it has one."""
+        check_once(SpectralNorm, "spectral_norm", module, name)
+        made = SpectralNorm(name, n_power_iterations, dim, eps)
+        weight = module._parameters[name]
+        with GradMode(False):
+            sizes = made.reshape_weight_to_matrix(weight.detach()).shape
+            u, v = (F.normalize(weight.new_empty(size).normal_(0, 1), dim=0, eps=eps) for size in sizes)
+        delattr(module, name)
+        module.register_parameter(name + "_orig", weight)
+        setattr(module, name, weight.detach())
+        module.register_buffer(name + "_u", u)
+        module.register_buffer(name + "_v", v)
+        module.register_forward_pre_hook(made)
+        return made
+
+    def remove(self, module: Any) -> None:
+        """Make the weight a parameter again."""
+        with GradMode(False):
+            weight = self.compute_weight(module, do_power_iteration=False)
+        for end in ("", "_u", "_v", "_orig"):
+            delattr(module, self.name + end)
+        module.register_parameter(self.name, Parameter(weight.detach()))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
+
+
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
+    """Divide a weight by its largest singular value before each forward; return the module.
+
+    `torch.nn.utils.parametrizations.spectral_norm` is the newer form, with the same arguments.
+    Raises: ModeError if the parameter has such a hook, ArgumentError.
+    Example:
+        >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+        >>> list(layer.state_dict())
+        ['bias', 'weight_orig', 'weight_u', 'weight_v']
+    """
+    chosen = int(isinstance(module, TRANSPOSED)) if dim is None else dim
+    SpectralNorm.apply(module, name, n_power_iterations, chosen, eps)
+    return module
+
+
+def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
+    """Make a weight of `spectral_norm` a parameter again; return the module.  Raises ArgumentError.
+
+    Example:
+        >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+        >>> list(torch.nn.utils.remove_spectral_norm(layer).state_dict())
+        ['bias', 'weight']
+    """
+    remove_hook(SpectralNorm, "spectral_norm", module, name)
+    return module
+
+
+__all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]

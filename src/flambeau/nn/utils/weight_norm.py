@@ -1,0 +1,115 @@
+"""torch.nn.utils.weight_norm: the former weight normalization, by a hook before forward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import callers
+from ...errors import ArgumentError, ModeError
+from ...ops.operator import REGISTRY
+from ..module import Module
+from ..parameter import Parameter
+
+
+class WeightNorm:
+    """The hook: computes the weight from its norms `name_g` and its directions `name_v`."""
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        self.name = name
+        self.dim = -1 if dim is None else dim
+
+    def compute_weight(self, module: Any) -> Any:
+        """The weight."""
+        norms, directions = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
+        return directions * (norms / REGISTRY["norm_except_dim"](directions, 2, self.dim))
+
+    @staticmethod
+    def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
+        """Give a module this hook in place of a parameter.  Raises ModeError if it has one."""
+        check_once(WeightNorm, "weight_norm", module, name)
+        made = WeightNorm(name, dim)
+        weight = module._parameters[name]
+        del module._parameters[name]
+        value = weight.detach()
+        module.register_parameter(name + "_g", Parameter(REGISTRY["norm_except_dim"](value, 2, made.dim)))
+        module.register_parameter(name + "_v", Parameter(value))
+        setattr(module, name, made.compute_weight(module))
+        module.register_forward_pre_hook(made)
+        return made
+
+    def remove(self, module: Any) -> None:
+        """Make the weight a parameter again."""
+        weight = self.compute_weight(module)
+        delattr(module, self.name)
+        del module._parameters[self.name + "_g"], module._parameters[self.name + "_v"]
+        setattr(module, self.name, Parameter(weight.detach()))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def check_once(kind: type, called: str, module: Any, name: str) -> None:
+    """Raise ModeError if a module has a hook of a class for this parameter, ArgumentError if there is no parameter."""
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, kind) and getattr(hook, "name", None) == name:
+            raise ModeError(
+                f"cannot register two {called} hooks on the same parameter {name!r} of {type(module).__name__}",
+                hint=f"remove_{called} removes the first",
+                operator=called,
+            )
+    if name not in module._parameters:
+        raise ArgumentError(
+            f"{type(module).__name__} has no parameter {name!r}",
+            hint=f"it has {', '.join(module._parameters) or 'none'}",
+            operator=called,
+        )
+
+
+def remove_hook(kind: type, called: str, module: Any, name: str) -> None:
+    """Remove a hook of a class before forward, and undo it.  Raises ArgumentError if there is none."""
+    for handle, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, kind) and getattr(hook, "name", None) == name:
+            undo: Any = hook
+            undo.remove(module)
+            del module._forward_pre_hooks[handle]
+            return
+    raise ArgumentError(
+        f"{called} of {name!r} not found in {type(module).__name__}",
+        hint=f"torch.nn.utils.{called} adds it",
+        operator=f"remove_{called}",
+    )
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Compute a weight from its norms `name_g` and directions `name_v` before each forward; return the module.
+
+    Warns: `torch.nn.utils.parametrizations.weight_norm` replaces it.
+    dim: the dimension whose entries have a norm each; None for one norm of the whole.
+    Raises: ModeError if the parameter has such a hook.
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
+        >>> layer.weight_g.shape, layer.weight_v.shape
+        (torch.Size([3, 1]), torch.Size([3, 2]))
+    """
+    callers.warn("weight_norm: deprecated in favor of torch.nn.utils.parametrizations.weight_norm", FutureWarning)
+    WeightNorm.apply(module, name, dim)
+    return module
+
+
+def remove_weight_norm(module: Module, name: str = "weight") -> Module:
+    """Make a weight of `weight_norm` a parameter again; return the module.  Raises ArgumentError.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
+        >>> list(torch.nn.utils.remove_weight_norm(layer).state_dict())
+        ['bias', 'weight']
+    """
+    remove_hook(WeightNorm, "weight_norm", module, name)
+    return module
+
+
+__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]

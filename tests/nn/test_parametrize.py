@@ -1,0 +1,245 @@
+"""Parametrizations: tensors computed from others, and the norms and orthogonal matrices that torch.nn.utils has."""
+
+import copy
+import pickle
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+from flambeau.errors import ArgumentError, IndexRangeError, ModeError, NotSupportedError
+from flambeau.nn.utils import parametrizations, parametrize
+from flambeau.nn.utils.parametrize import register_parametrization, remove_parametrizations
+
+
+class Symmetric(nn.Module):
+    def forward(self, x):
+        return x.triu() + x.triu(1).mT
+
+    def right_inverse(self, x):
+        return x.triu()
+
+
+class Exp(nn.Module):
+    def forward(self, x):
+        return x.exp()
+
+    def right_inverse(self, x):
+        return x.log()
+
+
+class Product(nn.Module):
+    """A matrix as a product of a column and a row."""
+
+    def forward(self, column, row):
+        return column * row
+
+    def right_inverse(self, x):
+        return x[:, :1].clone(), x[:1] / x[0, 0]
+
+
+def test_a_tensor_is_computed_from_its_original_and_can_be_set():
+    layer = register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    assert type(layer).__name__ == "ParametrizedLinear" and isinstance(layer, nn.Linear)
+    assert [name for name, _ in layer.named_parameters()] == ["bias", "parametrizations.weight.original"]
+    layer.weight = torch.tensor([[1.0, 2.0], [2.0, 3.0]])
+    assert layer.parametrizations.weight.original.tolist() == [[1.0, 2.0], [0.0, 3.0]]
+    layer(torch.ones(1, 2)).sum().backward()
+    assert layer.parametrizations.weight.original.grad.tolist() == [[1.0, 2.0], [0.0, 1.0]]
+    register_parametrization(layer, "weight", Exp())
+    assert layer.weight[0, 0].item() == pytest.approx(2.718282) and len(layer.parametrizations.weight) == 2
+    assert parametrize.type_before_parametrizations(layer) is nn.Linear
+    assert parametrize.is_parametrized(layer, "weight") and not parametrize.is_parametrized(layer, "bias")
+
+
+def test_a_block_computes_a_tensor_once():
+    layer = register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    assert layer.weight is not layer.weight
+    with parametrize.cached():
+        with parametrize.cached():
+            first = layer.weight
+        assert layer.weight is first
+    assert layer.weight is not first
+
+
+def test_parametrizations_are_removed():
+    layer = register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    original = layer.parametrizations.weight.original
+    value = layer.weight.tolist()
+    remove_parametrizations(layer, "weight")
+    assert type(layer) is nn.Linear and layer.weight is original and layer.weight.tolist() == value
+    assert list(layer.state_dict()) == ["bias", "weight"] and not hasattr(layer, "parametrizations")
+    norm = register_parametrization(nn.BatchNorm1d(1), "running_var", Exp())
+    remove_parametrizations(norm, "running_var", leave_parametrized=False)
+    assert dict(norm.named_buffers())["running_var"].tolist() == [0.0]
+
+
+def test_several_originals():
+    layer = nn.Linear(2, 2)
+    layer.weight.data = torch.tensor([[2.0, 4.0], [3.0, 6.0]])
+    register_parametrization(layer, "weight", Product())
+    assert layer.weight.tolist() == [[2.0, 4.0], [3.0, 6.0]]
+    assert layer.parametrizations.weight.original1.tolist() == [[1.0, 2.0]]
+    layer.weight = torch.tensor([[1.0, 5.0], [2.0, 10.0]])
+    assert layer.parametrizations.weight.original0.tolist() == [[1.0], [2.0]]
+    with pytest.raises(ArgumentError, match="computed from 2 tensors"):
+        remove_parametrizations(layer, "weight", leave_parametrized=False)
+    assert isinstance(remove_parametrizations(layer, "weight").weight, nn.Parameter)
+
+
+def test_copies_and_transfers():
+    layer = register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    made = copy.deepcopy(layer)
+    assert made.weight.tolist() == layer.weight.tolist()
+    assert made.parametrizations.weight.original is not layer.parametrizations.weight.original
+    other = parametrize.transfer_parametrizations_and_params(layer, nn.Linear(2, 2))
+    assert other.parametrizations.weight.original is layer.parametrizations.weight.original
+    with pytest.raises(ModeError, match="state_dict"):
+        pickle.dumps(layer)
+
+
+class Narrow(nn.Module):
+    def forward(self, x):
+        return x[:1]
+
+
+class Doubled(nn.Module):
+    def forward(self, x):
+        return x.double()
+
+
+class Wrong(nn.Module):
+    def __init__(self, result, inverse):
+        super().__init__()
+        self.result, self.inverse = result, inverse
+
+    def forward(self, *x):
+        return x[0] if self.result is None else self.result
+
+    def right_inverse(self, x):
+        return self.inverse
+
+
+@pytest.mark.parametrize(
+    ("parametrization", "words"),
+    [
+        (Narrow, "another shape"), (Doubled, "another dtype"), (lambda: Wrong(3, torch.ones(2, 2)), "int: 3"),
+        (lambda: Wrong(None, 3), "int: 3"), (lambda: Wrong(None, (torch.ones(1), 3)), "element 1 is int"),
+        (lambda: Wrong(None, torch.ones(2, 2).double()), "may not change the type"),
+    ],
+)  # fmt: skip
+def test_results_that_do_not_fit(parametrization, words):
+    layer = nn.Linear(2, 2)
+    with pytest.raises(ArgumentError, match=words):
+        register_parametrization(layer, "weight", parametrization())
+    assert list(layer.state_dict()) == ["weight", "bias"]
+    register_parametrization(layer, "weight", nn.Identity())
+    with pytest.raises(ArgumentError):
+        register_parametrization(layer, "weight", parametrization())
+    assert len(layer.parametrizations.weight) == 1
+    with pytest.raises(ModeError, match="Identity does not implement right_inverse"):
+        layer.weight = torch.zeros(2, 2)
+
+
+def test_tensors_that_are_not_there():
+    with pytest.raises(ArgumentError, match="Linear has no parameter, buffer or parametrized tensor 'nothing'"):
+        register_parametrization(nn.Linear(2, 2), "nothing", nn.Identity())
+    with pytest.raises(ArgumentError, match="Linear has no parametrization of 'weight'"):
+        remove_parametrizations(nn.Linear(2, 2), "weight")
+    with pytest.raises(ArgumentError, match="one or more modules"):
+        parametrize.ParametrizationList([], nn.Parameter(torch.ones(1)))
+
+
+# norms
+
+
+@pytest.mark.parametrize("dim", [0, 1, None])
+@pytest.mark.parametrize("new", [True, False])
+def test_weight_norm_splits_norms_from_directions(dim, new):
+    layer = nn.Linear(3, 2)
+    before = layer.weight.detach().clone()
+    if new:
+        parametrizations.weight_norm(layer, dim=dim)
+        norms = layer.parametrizations.weight.original0
+    else:
+        with pytest.warns(FutureWarning, match=r"parametrizations\.weight_norm"):
+            nn.utils.weight_norm(layer, dim=dim)
+        norms = layer.weight_g
+    others = [each for each in (0, 1) if each != dim]
+    assert torch.allclose(norms, before.norm(dim=others, keepdim=True) if dim is not None else before.norm())
+    with torch.no_grad():
+        norms.mul_(2)
+    x = torch.ones(1, 3)
+    assert torch.allclose(layer(x), 2 * before.sum(1) + layer.bias)
+    (remove_parametrizations if new else nn.utils.remove_weight_norm)(layer, "weight")
+    assert torch.allclose(layer.weight, 2 * before) and isinstance(layer.weight, nn.Parameter)
+
+
+def test_weight_norm_loads_the_former_names():
+    with pytest.warns(FutureWarning):
+        old = nn.utils.weight_norm(nn.Linear(2, 2))
+    new = parametrizations.weight_norm(nn.Linear(2, 2))
+    assert repr(new.load_state_dict(old.state_dict())) == "<All keys matched successfully>"
+    assert torch.allclose(new.weight, old.weight)
+
+
+def test_spectral_norm_divides_by_the_largest_singular_value():
+    for new in (True, False):
+        torch.manual_seed(0)
+        layer = nn.Linear(4, 3)
+        expected = layer.weight.detach() / torch.linalg.matrix_norm(layer.weight.detach(), 2)
+        (parametrizations if new else nn.utils).spectral_norm(layer, n_power_iterations=30)
+        layer(torch.ones(1, 4))
+        assert torch.allclose(layer.weight, expected, atol=1e-5)
+        layer.eval()
+        assert torch.equal(layer(torch.ones(1, 4)), layer(torch.ones(1, 4)))
+    names = [name for name, _ in layer.named_buffers()]
+    assert names == ["weight_u", "weight_v"] and "weight_orig" in layer.state_dict()
+    nn.utils.remove_spectral_norm(layer)
+    assert torch.allclose(layer.weight, expected, atol=1e-5) and list(layer.state_dict()) == ["bias", "weight"]
+    conv = parametrizations.spectral_norm(nn.ConvTranspose2d(3, 2, 1))
+    assert conv.parametrizations.weight[0]._u.shape == (2,)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 2), (2, 4)])
+@pytest.mark.parametrize("map", [None, "matrix_exp", "cayley", "householder"])
+def test_orthogonal_matrices(shape, map):
+    torch.manual_seed(0)
+    layer = parametrizations.orthogonal(nn.Linear(*shape).double(), orthogonal_map=map)
+    with torch.no_grad():
+        layer.parametrizations.weight.original.add_(torch.randn(*shape[::-1], dtype=torch.float64).tril(-1))
+    weight = layer.weight if shape[0] <= shape[1] else layer.weight.mT
+    assert torch.allclose(weight.mT @ weight, torch.eye(min(shape), dtype=torch.float64))
+    target = nn.init.orthogonal_(torch.empty(*shape[::-1], dtype=torch.float64))
+    layer.weight = target
+    assert torch.allclose(layer.weight, target)
+
+
+def test_orthogonal_without_trivialization():
+    plain = parametrizations.orthogonal(nn.Linear(2, 2), orthogonal_map="householder", use_trivialization=False)
+    target = nn.init.orthogonal_(torch.empty(2, 2))
+    plain.weight = target
+    assert torch.allclose(plain.weight, target, atol=1e-6)
+    exponential = parametrizations.orthogonal(nn.Linear(2, 2), orthogonal_map="cayley", use_trivialization=False)
+    with pytest.raises(NotSupportedError, match="cayley"):
+        exponential.weight = target
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: parametrizations.orthogonal(nn.Linear(2, 2), "nothing"), ArgumentError, "'nothing'"),
+        (lambda: parametrizations.orthogonal(nn.Linear(2, 2), "bias"), ArgumentError, "matrix"),
+        (lambda: parametrizations.orthogonal(nn.Linear(2, 2), orthogonal_map="qr"), ArgumentError, "'qr'"),
+        (lambda: parametrizations.spectral_norm(nn.Linear(2, 2), "nothing"), ArgumentError, "'nothing'"),
+        (lambda: parametrizations.spectral_norm(nn.Linear(2, 2), dim=5), IndexRangeError, "-2 to 1, got 5"),
+        (lambda: parametrizations.spectral_norm(nn.Linear(2, 2), n_power_iterations=0), ArgumentError, "got 0"),
+        (lambda: nn.utils.spectral_norm(nn.utils.spectral_norm(nn.Linear(2, 2))), ModeError, "two spectral_norm"),
+        (lambda: nn.utils.spectral_norm(nn.ReLU()), ArgumentError, "'weight'"),
+        (lambda: nn.utils.remove_spectral_norm(nn.Linear(2, 2)), ArgumentError, "not found in Linear"),
+        (lambda: nn.utils.remove_weight_norm(nn.Linear(2, 2)), ArgumentError, "not found in Linear"),
+    ],
+)
+def test_arguments_that_do_not_fit(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
