@@ -1,7 +1,9 @@
 """Samplers: uniqueness, and how often each index comes."""
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -184,12 +186,28 @@ def test_shares_are_shuffled_alike():
 
 
 def test_shares_need_to_know_of_the_others():
-    with pytest.raises(NotSupportedError, match="num_replicas is None, rank is 0"):
+    with pytest.raises(ArgumentError, match="process group .*num_replicas is None, rank is 0"):
         DistributedSampler(range(3), rank=0)
-    with pytest.raises(RuntimeError, match="num_replicas is 2, rank is None"):
+    with pytest.raises(ValueError, match="process group .*num_replicas is 2, rank is None"):
         DistributedSampler(range(3), 2)
     with pytest.raises(ArgumentError, match=r"Invalid rank 2, rank should be in the interval \[0, 1\]"):
         DistributedSampler(range(3), 2, 2)
+
+
+def test_shares_are_those_of_the_process_group(monkeypatch):
+    group = SimpleNamespace(is_initialized=lambda: True, get_world_size=lambda: 3, get_rank=lambda: 2)
+    monkeypatch.setitem(sys.modules, "flambeau.distributed", group)
+    sampler = DistributedSampler(range(9), shuffle=False)
+    assert (sampler.num_replicas, sampler.rank, list(sampler)) == (3, 2, [2, 5, 8])
+    assert list(DistributedSampler(range(9), 9, shuffle=False)) == [2]
+    group.is_initialized = lambda: False
+    with pytest.raises(ArgumentError, match="process group"):
+        DistributedSampler(range(9))
+
+
+@pytest.mark.parametrize(("name", "seed", "expected"), RECORDED["orders"])
+def test_a_seed_gives_pytorch_s_order(name, seed, expected):
+    assert loader_cases.order(torch, name, seed) == expected
 
 
 def test_anything_that_iterates_is_a_sampler_of_batches():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
 
 from ..core.queue import hooks
 from ..core.tensor import TensorBase, array_of, in_graph
-from ..dtypes import float64
+from ..dtypes import float64, int64
 from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, naming, shown
 from ..host import np
 from ..multiprocessing.worker_pipe import COPIED_BYTES, shared_stack, shares_batches
@@ -20,7 +21,9 @@ from ..tensor.tensor import Tensor
 
 NUMPY_NUMBERS = (np.bool_, np.number, np.object_)  # the scalar types that become tensors
 NO_NUMBERS = "SUOV"  # kinds of NumPy types that no tensor holds
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # types of arrays that are no numbers; programs import it
 NO_COLLATION = "batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+default_collate_err_msg_format = f"default_collate: {NO_COLLATION}"  # programs raise errors with it
 KINDS_HINT = "pass collate_fn= to the DataLoader"
 
 Collators = dict[type | tuple[type, ...], Callable[..., Any]]
@@ -167,8 +170,9 @@ def collate_float_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None =
 def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
     """Python ints, as an int64 tensor; bools, as a bool tensor."""
     kinds = set(map(type, batch))
-    if kinds == {int} and max(map(int.bit_length, batch)) < 64:
-        return factories.of_result(np.array(batch, np.int64))
+    if kinds == {int}:
+        fits = max(map(int.bit_length, batch)) < 64
+        return factories.of_result(np.array(batch, np.int64)) if fits else factories.tensor(list(batch), dtype=int64)
     return factories.of_result(np.array(batch, np.bool_)) if kinds == {bool} else factories.tensor(list(batch))
 
 
@@ -280,7 +284,7 @@ def default_convert(data: Any) -> Any:
         >>> torch.utils.data.default_convert({"x": np.array([1, 2]), "name": "a"})
         {'x': tensor([1, 2]), 'name': 'a'}
     """
-    if isinstance(data, (np.ndarray, np.generic)):
+    if isinstance(data, (np.ndarray, np.generic)) and type(data).__module__ == "numpy":  # not of packages' subclasses
         return data if data.dtype.kind in NO_NUMBERS else factories.as_tensor(np.asarray(data))
     if isinstance(data, (TensorBase, str, bytes)):
         return data

@@ -4,7 +4,7 @@
   comes with the packet.  The kernel frees such a file after its last use, also if either process is killed.
 - Views of one storage that overlap still overlap after the transfer.  Other views bring only their own part of the
   storage.  Tensors on a GPU, and in memory that is shared already, are sent by handle (reductions.py).
-- A large batch that a worker stacks lies in such a file of its own from the start (`shared_stack`) and is not copied again.
+- A large batch that a worker stacks lies in a file of its own from the start (`shared_stack`), and that is sent.
 - A file of at most COPIED_BYTES is read into memory of the receiver's own, a larger one is mapped.
 - Closing one end ends `receive` at the other, also if forked children have inherited copies of the socket.
 """
@@ -430,10 +430,15 @@ class WorkerException:
         return _restored, (known, self.text, self.facts)
 
     def again(self) -> BaseException:
-        """Make an exception of the same type with the whole text; a RuntimeError if the type does not accept a text."""
+        """Make an exception of the same type with the whole text; a RuntimeError if the type does not accept a text.
+
+        A type with an attribute `message` gets the text by that name.
+        """
         text = _KeyText(self.text) if issubclass(self.type, KeyError) else self.text
+        by_name = isinstance(getattr(self.type, "message", None), str)
+        make: Any = self.type
         try:
-            error = self.type(text)
+            error: BaseException = make(message=text) if by_name else make(text)
         except Exception:  # noqa: BLE001  (a user's class may raise anything)
             return RuntimeError(self.text)
         if self.facts is not None and isinstance(error, AcceleratorError):
