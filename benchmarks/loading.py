@@ -7,6 +7,7 @@ is timed from `iter()` on: it includes the start of the workers, unless they per
 from __future__ import annotations
 
 import argparse
+import itertools
 import statistics
 import sys
 import time
@@ -83,6 +84,20 @@ def _records(library: Any) -> Any:
             return {"number": index, "half": index / 2, "name": str(index), "pair": (index, index + 1)}
 
     return Records()
+
+
+def batches_of(library: Any, name: str) -> list[Any]:
+    """The first two batches of a row, as nested lists."""
+    loader = dict(cases())[name](library)
+    return [_plain(batch) for batch in itertools.islice(loader, 2)]
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return str(value.dtype), list(value.shape), value.double().sum().item()
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, (list, tuple)) else value
 
 
 def cases() -> Iterator[tuple[str, Make]]:

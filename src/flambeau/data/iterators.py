@@ -296,15 +296,20 @@ def _has_accelerator(pin_memory_device: str) -> bool:
     return False
 
 
+# A batch, or the exception to raise in its place.  The end is the class: an instance's traceback would keep the
+# iterator and, through its frames, a batch.
+Ahead = tuple[Any, Exception | type[StopIteration] | None]
+
+
 class DeviceIterator:
     """The batches of another iterator, on a GPU.  Host: returns as soon as the other iterator does."""
 
-    def __init__(self, batches: BatchIterator, device: int) -> None:
+    def __init__(self, batches: BatchIterator, stream: Stream) -> None:
         self._batches = batches
-        self._index = device
-        self._stream = Stream(devices.cuda(device))
-        self._fetched: tuple[Any, Exception | None] | None = None  # on the host; kept if its copy is interrupted
-        self._ahead: tuple[Any, Exception | None] | None = None
+        self._index = stream.device_index
+        self._stream = stream
+        self._fetched: Ahead | None = None  # on the host; kept if its copy is interrupted
+        self._ahead: Ahead | None = None
 
     def __iter__(self) -> DeviceIterator:
         return self
@@ -319,9 +324,12 @@ class DeviceIterator:
             self._ahead, self._fetched = self._copied(current), None
         batch, error = self._ahead
         if error is not None:
-            if not isinstance(error, StopIteration):
+            if error is not StopIteration:
                 self._ahead = None
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # or it and this frame would keep each other
         self._fetch()
         current.wait_stream(self._stream)
         _record(batch, current)
@@ -331,17 +339,19 @@ class DeviceIterator:
     def close(self) -> None:
         """End the epoch."""
         self._batches.close()
-        self._ahead, self._fetched = (None, StopIteration()), None
+        self._ahead, self._fetched = (None, StopIteration), None
 
     def _fetch(self) -> None:
         """Fetch the next batch, or the exception to raise at its turn, unless an interrupted call did."""
         if self._fetched is None:
             try:
                 self._fetched = next(self._batches), None
+            except StopIteration:
+                self._fetched = None, StopIteration
             except Exception as error:  # noqa: BLE001  (raised at the batch's turn)
                 self._fetched = None, error
 
-    def _copied(self, current: Stream) -> tuple[Any, Exception | None]:
+    def _copied(self, current: Stream) -> Ahead:
         """Start the copy of the fetched batch; a batch whose copy fails is dropped."""
         assert self._fetched is not None
         batch, error = self._fetched

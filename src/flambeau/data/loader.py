@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic
 
 from .. import callers
+from ..core import thread
 from ..errors import ArgumentError, ArgumentTypeError, naming, shown
 from ..host import np
 from ..runtime import device as devices
+from ..runtime.stream import Stream
 from ..tensor import checks
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset, Sample_co, length_of
@@ -110,6 +112,7 @@ class DataLoader(Generic[Sample_co]):
                 self.batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self._iterator: Any = None  # of persistent workers
+        self._copies: Stream | None = None
         self._IterableDataset_len_called: int | None = None  # the length of a stream, if it was asked for
         self.__initialized = True
         self.check_worker_number_rationality()
@@ -215,7 +218,17 @@ class DataLoader(Generic[Sample_co]):
         if self.device is None or self.device.type == "cpu":
             return batches
         with naming("DataLoader"):
-            return DeviceIterator(batches, devices.cuda_index(self.device))
+            return DeviceIterator(batches, self._stream_of_copies(devices.cuda_index(self.device)))
+
+    def _stream_of_copies(self, index: int) -> Stream:
+        """The stream of all epochs' copies: memory is cached for each stream apart."""
+        stream = self._copies
+        if stream is None or stream.machine is not thread.machine():
+            stream = self._copies = Stream(devices.cuda(index))
+        return stream
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_copies": None}
 
     def _get_iterator(self) -> Any:
         """Make an iterator over an epoch's batches, on the host."""

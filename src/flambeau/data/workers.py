@@ -182,7 +182,7 @@ class UnsendableError(FlambeauError, pickle.PicklingError, TypeError, AttributeE
     """An object that cannot be pickled was to be sent to a worker, or by one."""
 
 
-def _refused(what: str, value: Any, error: Exception) -> Exception:
+def _refused(what: str, value: Any, error: BaseException) -> BaseException:
     """The error for an object that could not be sent; pickle's own errors get the place of the entry at fault."""
     if isinstance(error, FlambeauError) or not isinstance(error, UNPICKLABLE):
         return error
