@@ -283,6 +283,7 @@ def test_startup_rows():
     assert all(row["flambeau"]["median"] > 0 for row in found.values() if "error" not in row)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", [name for name, _ in loading.cases() if "shuffled" not in name])
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_loaders_that_are_measured_give_pytorch_s_batches(name):

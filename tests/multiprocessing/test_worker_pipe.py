@@ -2,6 +2,7 @@
 
 import os
 import resource
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,9 +99,16 @@ def test_files_are_closed(ends):
     small = [sent(ends, torch.ones(COPIED_BYTES // 8)) for _ in range(5)]
     assert len(os.listdir("/proc/self/fd")) == before
     large = [sent(ends, torch.ones(COPIED_BYTES)) for _ in range(5)]
-    assert len(os.listdir("/proc/self/fd")) == before + 5
-    del small, large
     assert len(os.listdir("/proc/self/fd")) == before
+    del small
+    assert mappings() == 5
+    del large
+    assert mappings() == 0
+
+
+def mappings():
+    """How many messages are mapped in this process."""
+    return Path("/proc/self/maps").read_text().count("memfd:flambeau")
 
 
 def test_a_file_that_cannot_be_opened_is_an_error(ends):
@@ -158,5 +166,16 @@ def test_files_of_stacks_are_closed(ends):
     assert len(os.listdir("/proc/self/fd")) > before
     del x
     assert torch.equal(found[1], torch.ones(COPIED_BYTES))
+    assert (len(os.listdir("/proc/self/fd")), mappings()) == (before, 1)
     del found
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert mappings() == 0
+
+
+def test_more_batches_may_be_alive_than_files(ends):
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 30, limits[1]))
+    try:
+        kept = [sent(ends, torch.full((COPIED_BYTES,), float(number))) for number in range(60)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert [each[-1].item() for each in kept] == [float(number) for number in range(60)]

@@ -295,7 +295,7 @@ def _process_group(num_replicas: int | None, rank: int | None) -> Any:
     if module is None or not module.is_initialized():
         raise ArgumentError(
             f"Default process group has not been initialized, and num_replicas is {num_replicas}, rank is {rank}",
-            hint="give both, or call torch.distributed.init_process_group() first",
+            hint="give both, or make a process group first",
             operator="DistributedSampler",
         )
     return module

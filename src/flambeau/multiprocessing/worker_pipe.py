@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import io
 import mmap
 import multiprocessing
@@ -35,7 +37,7 @@ from ..core import storage
 from ..core.queue import hooks
 from ..core.storage import Storage
 from ..core.tensor import tensor_over
-from ..dtypes import BY_NAME
+from ..dtypes import BY_NAME, uint8
 from ..errors import AcceleratorError, FlambeauError
 from ..kernel import Access
 from ..strides import contiguous, extent
@@ -145,7 +147,7 @@ def shared_stack(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
     file = os.memfd_create("flambeau-batch", os.MFD_CLOEXEC)
     try:
         _write_all(file, [host.np.ascontiguousarray(each).reshape(-1).view(host.np.uint8) for each in arrays])
-        array = host.np.frombuffer(mmap.mmap(file, len(arrays) * arrays[0].nbytes), host.np.uint8)
+        array = _mapped(file, len(arrays) * arrays[0].nbytes)
         of = storage.from_array(array)
         _stacks[of] = array, file
         weakref.finalize(of, os.close, file)
@@ -279,7 +281,7 @@ class WorkerPipe:
             if flags & socket.MSG_CTRUNC:
                 raise TooManyFilesError(
                     "a batch arrived without its shared memory: Too many open files",
-                    hint="raise the limit with `ulimit -n`, or keep fewer batches alive",
+                    hint="raise the limit with `ulimit -n`",
                     operator="DataLoader",
                 )
             if len(packet) == _LENGTH.size:
@@ -344,8 +346,39 @@ def _file_bytes(file: int, nbytes: int) -> Any:
     return array
 
 
+class _Mapping:
+    """A file's bytes in this process's memory.  Unlike mmap.mmap it keeps no file open, so any number may be alive."""
+
+    __slots__ = ("__weakref__", "address")
+
+    def __init__(self, file: int, nbytes: int) -> None:
+        library = _memory_calls()
+        self.address = library.mmap(None, nbytes, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, file, 0)
+        if self.address == _FAILED:
+            error = ctypes.get_errno()
+            raise OSError(error, f"{nbytes} bytes of a batch cannot be mapped: {os.strerror(error)}")
+        weakref.finalize(self, library.munmap, self.address, nbytes).atexit = False
+
+
+@functools.cache
+def _memory_calls() -> Any:
+    """The C library, with the types of `mmap` and `munmap`."""
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = [
+        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
+    ]  # fmt: skip
+    library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    return library
+
+
+_FAILED = ctypes.c_void_p(-1).value
+
+
 def _mapped(file: int, nbytes: int) -> Any:
-    return host.np.frombuffer(mmap.mmap(file, nbytes), host.np.uint8)
+    """The bytes of a file as an array that shares its memory."""
+    mapping = _Mapping(file, nbytes)
+    return host.array_at(mapping.address, uint8, (nbytes,), None, mapping)
 
 
 class WorkerEnd:
