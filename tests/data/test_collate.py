@@ -9,6 +9,7 @@ import flambeau as torch
 from flambeau.data import default_collate, default_convert
 from flambeau.data.collate import collate, collate_int_fn, default_collate_fn_map
 from flambeau.errors import ArgumentTypeError, ShapeError
+from flambeau.testing import machine
 
 Pair = namedtuple("Pair", "x y")
 
@@ -157,6 +158,14 @@ def test_numbers_of_several_kinds_are_one_type_s():
         default_collate([1, 2**63])
     mixed = default_collate([np.ones(1, np.int64), np.ones(1, np.float32)])
     assert (mixed.tolist(), mixed.dtype) == ([[1.0], [1.0]], torch.float32)
+
+
+def test_numbers_go_where_factories_make_tensors():
+    with machine(devices=1), torch.device("cuda"):
+        for batch in ([1, 2], [1.0, 2.0], [True, False], [np.ones(2), np.zeros(2)], [1, 2.5]):
+            found = default_collate(batch)
+            assert (str(found.device), found.tolist()) == ("cuda:0", torch.tensor(np.array(batch)).tolist())
+        assert str(default_collate([torch.ones(1, device="cpu")]).device) == "cpu"
 
 
 def test_a_mapping_may_have_an_answer_to_any_key():

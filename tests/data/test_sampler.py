@@ -12,14 +12,17 @@ from hypothesis import strategies as some
 import flambeau as torch
 from flambeau.data import (
     BatchSampler,
+    DataLoader,
     DistributedSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
     SubsetRandomSampler,
     WeightedRandomSampler,
+    random_split,
 )
 from flambeau.errors import ArgumentError, NotSupportedError
+from flambeau.testing import machine
 from tests.oracle import loader_cases
 
 RECORDED = json.loads(Path(loader_cases.__file__).with_suffix(".json").read_text())
@@ -146,6 +149,24 @@ def test_a_generator_gives_pytorch_s_number_of_permutations(count, permutations)
     for _ in range(permutations):
         torch.randperm(10, generator=twin)
     assert given.get_state().tolist() == twin.get_state().tolist()
+
+
+def test_a_generator_of_a_gpu_draws_there():
+    makes = [
+        lambda given: RandomSampler(range(20), generator=given),
+        lambda given: RandomSampler(range(20), True, 20, given),
+        lambda given: SubsetRandomSampler(range(20), given),
+        lambda given: WeightedRandomSampler([1.0] * 20, 20, False, given),
+        lambda given: DataLoader(range(20), None, shuffle=True, generator=given),
+    ]
+    with machine(devices=1):
+        generator = torch.Generator("cuda")
+        for make in makes:
+            first = list(make(generator.manual_seed(3)))
+            assert first == list(make(generator.manual_seed(3))) != list(make(generator))
+            assert set(first) <= set(range(20))
+        (part,) = random_split(range(20), [20], generator.manual_seed(3))
+        assert list(part.indices) == torch.randperm(20, device="cuda", generator=generator.manual_seed(3)).tolist()
 
 
 def test_without_a_generator_one_seed_is_drawn():

@@ -200,6 +200,12 @@ def test_numpy_is_seeded_as_by_pytorch(base, worker, expected):
         __import__("random").setstate(before[2])
 
 
+def test_a_worker_computes_in_one_thread():
+    before = torch.get_num_threads()
+    assert list(DataLoader(Called(1, lambda index: torch.get_num_threads()), None, num_workers=1)) == [1]
+    assert torch.get_num_threads() == before
+
+
 def test_a_worker_knows_itself_and_nobody_else_does():
     def init(worker):
         info = get_worker_info()

@@ -108,7 +108,8 @@ def test_files_are_closed(ends):
 
 def mappings():
     """How many messages are mapped in this process."""
-    return Path("/proc/self/maps").read_text().count("memfd:flambeau")
+    maps = Path("/proc/self/maps").read_text()
+    return maps.count("memfd:flambeau-message") + maps.count("memfd:flambeau-batch")
 
 
 def test_a_file_that_cannot_be_opened_is_an_error(ends):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, 
 from operator import attrgetter, itemgetter
 from typing import Any
 
+from ..core.factories import resolve
 from ..core.queue import hooks
 from ..core.tensor import TensorBase, array_of, in_graph
 from ..dtypes import float64, int64
@@ -105,6 +106,11 @@ def _stacked_on_host(batch: Sequence[Any]) -> Any:
     return stacked_arrays(arrays)
 
 
+def _where_factories_do(stacked: Any) -> Any:
+    """A new batch on the device that factories use, which is the CPU unless the program has set another."""
+    return stacked if resolve(None) < 0 else factories.as_tensor(stacked, device=resolve(None))
+
+
 def _rows_of_one(batch: Sequence[Any], layout: Any) -> Any:
     """Copy rows of one table, as one array; None unless each begins at a multiple of its length."""
     numel, nbytes = layout.numel, layout.nbytes
@@ -152,7 +158,7 @@ def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Collators | 
         return _collated([factories.as_tensor(each) for each in arrays], collate_fn_map)
     if len({each.dtype for each in arrays}) > 1:  # NumPy's type of both differs from ours
         return REGISTRY["stack"]([factories.as_tensor(each) for each in arrays])
-    return stacked_arrays(arrays)
+    return _where_factories_do(stacked_arrays(arrays))
 
 
 def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
@@ -163,7 +169,7 @@ def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Collators |
 def collate_float_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
     """Python floats, as a float64 tensor."""
     if set(map(type, batch)) == {float}:
-        return factories.of_result(np.array(batch, np.float64))
+        return _where_factories_do(factories.of_result(np.array(batch, np.float64)))
     return factories.tensor(list(batch), dtype=float64)
 
 
@@ -172,8 +178,12 @@ def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = N
     kinds = set(map(type, batch))
     if kinds == {int}:
         fits = max(map(int.bit_length, batch)) < 64
-        return factories.of_result(np.array(batch, np.int64)) if fits else factories.tensor(list(batch), dtype=int64)
-    return factories.of_result(np.array(batch, np.bool_)) if kinds == {bool} else factories.tensor(list(batch))
+        if not fits:
+            return factories.tensor(list(batch), dtype=int64)
+        return _where_factories_do(factories.of_result(np.array(batch, np.int64)))
+    if kinds == {bool}:
+        return _where_factories_do(factories.of_result(np.array(batch, np.bool_)))
+    return factories.tensor(list(batch))
 
 
 def collate_str_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:

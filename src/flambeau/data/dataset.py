@@ -18,6 +18,7 @@ from ..errors import (
     naming,
     shown,
 )
+from ..runtime.generator import Generator
 from ..tensor import checks, factories, random
 from ..tensor.tensor import Tensor
 
@@ -34,6 +35,11 @@ def length_of(name: str, what: str, value: Any) -> int:
             operator=name,
         )
     return len(value)
+
+
+def device_of(generator: Any) -> Any:
+    """The device to draw random numbers on: the generator's, or the CPU."""
+    return generator.device if isinstance(generator, Generator) else "cpu"
 
 
 class Dataset(Generic[Sample_co]):
@@ -356,7 +362,7 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
             operator="random_split",
         )
     with naming("random_split"):
-        order = random.randperm(whole, device="cpu", generator=generator).tolist()
+        order = random.randperm(whole, device=device_of(generator), generator=generator).tolist()
     ends = list(itertools.accumulate(counts))
     return [Subset(dataset, order[end - count : end]) for count, end in zip(counts, ends)]
 

@@ -18,7 +18,7 @@ from ..host import np
 from ..ops.random import multinomial
 from ..runtime.generator import Generator
 from ..tensor import checks, factories, random
-from .dataset import length_of
+from .dataset import device_of, length_of
 
 Index_co = TypeVar("Index_co", covariant=True)
 DRAWN_AT_ONCE = 32  # indices with replacement, which are drawn as they are needed
@@ -59,16 +59,16 @@ class SequentialSampler(Sampler[int]):
 
 def drawn_seed(generator: Any) -> int:
     """Draw an int64 from `generator`, or from the CPU's default generator."""
-    return int(factories.empty((), dtype=int64, device="cpu").random_(generator=generator).item())
+    return int(factories.empty((), dtype=int64, device=device_of(generator)).random_(generator=generator).item())
 
 
 def _integers(high: int, count: int, generator: Any) -> list[int]:
-    drawn = random.randint(0, high, (count,), device="cpu", generator=generator)
+    drawn = random.randint(0, high, (count,), device=device_of(generator), generator=generator)
     return list(drawn.tolist())
 
 
 def _permutation(count: int, generator: Any) -> list[int]:
-    return list(random.randperm(count, device="cpu", generator=generator).tolist())
+    return list(random.randperm(count, device=device_of(generator), generator=generator).tolist())
 
 
 class RandomSampler(Sampler[int]):
@@ -182,7 +182,8 @@ class WeightedRandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         self._checked()
-        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        weights = self.weights.to(device_of(self.generator))
+        drawn = multinomial(weights, self.num_samples, self.replacement, generator=self.generator)
         yield from drawn.tolist()
 
     def __len__(self) -> int:

@@ -20,7 +20,7 @@ from ..errors import ArgumentError, FlambeauError, shown
 from ..host import np
 from ..multiprocessing import reductions, worker_pipe
 from ..multiprocessing.worker_pipe import WorkerEnd, WorkerException, WorkerPipe
-from ..runtime import generator
+from ..runtime import generator, host_threads
 from .dataset import IterableDataset
 from .iterators import LOOK_SECONDS, BatchIterator, PinningThread, fetcher
 
@@ -94,6 +94,7 @@ class EndOfStream:
 def run(pipe: WorkerPipe, number: int, settings: Settings) -> None:
     """Main function of a worker: make batches until the parent closes the pipe or ends."""
     try:
+        host_threads.set_num_threads(1)
         _seed(settings.base_seed, number)
         seed = settings.base_seed + number
         set_worker_info(WorkerInfo(number, settings.num_workers, seed, settings.dataset))
