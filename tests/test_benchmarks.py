@@ -23,6 +23,7 @@ from benchmarks import (
     graph_rows,
     host_rows,
     image_rows,
+    loading,
     product_rows,
     raw,
     report,
@@ -281,3 +282,16 @@ def test_startup_rows():
     found = {row["what"]: row for row in startup.measure()}
     assert set(found) == set(startup.ROWS)
     assert all(row["flambeau"]["median"] > 0 for row in found.values() if "error" not in row)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", [name for name, _ in loading.cases() if "shuffled" not in name])
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_loaders_that_are_measured_give_pytorch_s_batches(name):
+    torch = pytest.importorskip("torch")
+    assert str(loading.batches_of(flambeau, name)) == str(loading.batches_of(torch, name))
+
+
+def test_epochs_are_measured_in_turn():
+    found = loading.measured(lambda library: library.utils.data.DataLoader([1, 2, 3]), {"flambeau": flambeau}, 2)
+    assert list(found) == ["flambeau"] and found["flambeau"] > 0

@@ -199,9 +199,17 @@ def of_scalar(value: bool | int | float, default_float: dtype) -> dtype:
     return int64 if isinstance(value, int) else default_float
 
 
+_by_numpy: dict[Any, dtype] = {}  # by numpy.dtype, whose name takes microseconds to make
+
+
 def from_numpy(numpy_dtype: Any) -> dtype | None:
     """Return the type with the same bits as a numpy.dtype, or None."""
-    return BY_NAME.get(numpy_dtype.name)
+    found = _by_numpy.get(numpy_dtype)
+    if found is None:
+        found = BY_NAME.get(numpy_dtype.name)
+        if found is not None:
+            _by_numpy[numpy_dtype] = found
+    return found
 
 
 def can_store(source: dtype, target: dtype) -> bool:

@@ -57,6 +57,30 @@ def at(index, function):
     return lambda each: function() if each == index else each
 
 
+DEADLY_SIZE = 100_000
+
+
+class Deadly(Numbers):
+    """Samples large enough for files of their own; the process is killed where it makes one of them."""
+
+    def __init__(self, count, at):
+        super().__init__(count)
+        self.at = at
+
+    def __getitem__(self, index):
+        if index == self.at:
+            die()
+        return torch.full((DEADLY_SIZE,), float(index))
+
+
+def interrupt_group(index):
+    """Interrupt all processes of this group at one index, as the keyboard does."""
+    if index == 5:
+        os.killpg(0, signal.SIGINT)
+        stop()
+    return index
+
+
 def tell():
     raise Told("it did not work")
 

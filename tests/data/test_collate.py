@@ -1,6 +1,6 @@
 """Batches of samples."""
 
-from collections import OrderedDict, UserDict, UserList, namedtuple
+from collections import OrderedDict, UserDict, UserList, defaultdict, namedtuple
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ import flambeau as torch
 from flambeau.data import default_collate, default_convert
 from flambeau.data.collate import collate, collate_int_fn, default_collate_fn_map
 from flambeau.errors import ArgumentTypeError, ShapeError
+from flambeau.testing import machine
 
 Pair = namedtuple("Pair", "x y")
 
@@ -112,3 +113,68 @@ def test_stacking_keeps_gradients_and_promotes_types():
     turned = torch.arange(4).reshape(2, 2).t()
     found = default_collate([turned, turned])
     assert (found.tolist(), found.is_contiguous()) == ([[[0, 2], [1, 3]]] * 2, True)
+
+
+TABLE = torch.arange(24).reshape(6, 4)
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        [TABLE[4], TABLE[0], TABLE[4]],  # rows of one table
+        [TABLE[2:4], TABLE[0:2]],
+        [TABLE[1:3], TABLE[0:2]],  # which do not begin at multiples of their length
+        [TABLE.reshape(-1)[1:4], TABLE.reshape(-1)[5:8]],
+        [TABLE[0, 3], TABLE[5, 1]],
+        [TABLE[:, 1], TABLE[:, 2]],
+        [TABLE.t(), TABLE.t()],
+        [TABLE[0].clone(), TABLE[1]],
+        [TABLE[0].expand(2, 4)] * 2,
+        [TABLE.to(torch.bfloat16)[1], TABLE.to(torch.bfloat16)[2]],
+        [TABLE[:0], TABLE[:0]],
+        [torch.tensor(True), torch.tensor(False)],
+        [TABLE.view(torch.uint8)[0, 1:4], TABLE.view(torch.uint8)[0, 9:12]],
+        [torch.tensor(5)],
+    ],
+    ids=lambda batch: f"{len(batch)} of {list(batch[0].shape)}",
+)
+def test_tensors_are_stacked_row_by_row(batch):
+    found = default_collate(batch)
+    assert (found.shape, found.dtype) == ((len(batch), *batch[0].shape), batch[0].dtype)
+    assert (found.tolist(), found.is_contiguous()) == ([each.tolist() for each in batch], True)
+    before = [each.tolist() for each in batch]
+    found.fill_(0)
+    assert [each.tolist() for each in batch] == before
+
+
+def test_numbers_of_several_kinds_are_one_type_s():
+    for batch, values, dtype in (
+        ([1, 2.5], [1.0, 2.5], torch.float32), ([2.5, 1], [2.5, 1.0], torch.float64), ([True, 2], [1, 2], torch.int64),
+        ([-(2**63), 2**63 - 1], [-(2**63), 2**63 - 1], torch.int64), ([1, torch.tensor(2)], [1, 2], torch.int64),
+    ):  # fmt: skip
+        found = default_collate(batch)
+        assert (found.tolist(), found.dtype) == (values, dtype)
+    with pytest.raises(ValueError, match=str(2**63)):
+        default_collate([1, 2**63])
+    mixed = default_collate([np.ones(1, np.int64), np.ones(1, np.float32)])
+    assert (mixed.tolist(), mixed.dtype) == ([[1.0], [1.0]], torch.float32)
+
+
+def test_numbers_go_where_factories_make_tensors():
+    with machine(devices=1), torch.device("cuda"):
+        for batch in ([1, 2], [1.0, 2.0], [True, False], [np.ones(2), np.zeros(2)], [1, 2.5]):
+            found = default_collate(batch)
+            assert (str(found.device), found.tolist()) == ("cuda:0", torch.tensor(np.array(batch)).tolist())
+        assert str(default_collate([torch.ones(1, device="cpu")]).device) == "cpu"
+
+
+def test_a_mapping_may_have_an_answer_to_any_key():
+    found = default_collate([{"a": 1}, defaultdict(int)])
+    assert found["a"].tolist() == [1, 0]
+    with pytest.raises(KeyError, match="sample 0 has the key 'a', sample 1 has 'b'"):
+        default_collate([{"a": 1}, {"b": 1}])
+
+
+def test_arrays_of_subclasses_are_not_converted():
+    masked = np.ma.array([1, 2], mask=[True, False])
+    assert default_convert(masked) is masked

@@ -45,7 +45,23 @@ def test_data_sets_follow_one_another():
     with pytest.raises(ArgumentError, match="should not be an empty iterable"):
         ConcatDataset([])
     with pytest.raises(ArgumentError, match="does not support IterableDataset"):
-        ConcatDataset([IterableDataset()])
+        ConcatDataset([Stream()])
+    with pytest.raises(ArgumentError, match="index -4 is out of range for 3 samples"):
+        data[-4]
+    assert ConcatDataset.cumsum([[1, 2], [3]]) == [2, 3]
+
+
+def test_a_stream_without_an_iter_cannot_be_made():
+    class Lame(IterableDataset):
+        pass
+
+    with pytest.raises(TypeError, match="__iter__"):
+        Lame()
+
+
+def test_classes_take_the_type_of_their_samples():
+    kinds = ConcatDataset, Dataset, IterableDataset, StackDataset, Subset
+    assert [each[int].__origin__ for each in kinds] == list(kinds)
 
 
 def test_a_subset_maps_indexes():
@@ -78,8 +94,6 @@ def test_bad_splits():
 def test_what_must_be_written():
     with pytest.raises(NotSupportedError, match="Dataset: __getitem__ is not defined"):
         Dataset()[0]
-    with pytest.raises(NotSupportedError, match="IterableDataset: __iter__ is not defined"):
-        iter(IterableDataset())
 
 
 class Stream(IterableDataset):

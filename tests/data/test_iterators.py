@@ -1,11 +1,15 @@
 """Iterators over batches, fetchers, and pinned batches."""
 
+import gc
+import pickle
 from collections import OrderedDict, UserList, namedtuple
+from contextlib import contextmanager
 from types import MappingProxyType
 
 import pytest
 
 import flambeau as torch
+from flambeau.core.queue import subscribe, unsubscribe
 from flambeau.data import DataLoader, Dataset, TensorDataset
 from flambeau.data.iterators import pin_memory
 from flambeau.errors import ArgumentTypeError, DeviceIndexError, RaceError
@@ -21,11 +25,22 @@ def table(rows=6, columns=2):
     return TensorDataset(torch.arange(float(rows * columns)).reshape(rows, columns), torch.arange(rows))
 
 
+@contextmanager
+def subscribed(**functions):
+    """The hooks of the core that call these functions."""
+    subscribe(**functions)
+    try:
+        yield
+    finally:
+        unsubscribe(**functions)
+
+
 def summed(loader):
     """Each batch's sum, computed on the current stream; read at the end."""
     return [(x.sum() + y.sum()) for x, y in loader]
 
 
+KERNELS = 6  # per batch, so that a device has more to do than the host
 EXPECTED = [1 + 0 + 5 + 1, 9 + 2 + 13 + 3, 17 + 4 + 21 + 5]
 
 
@@ -75,6 +90,38 @@ def test_memory_is_kept_by_the_record_or_by_the_copies_wait(monkeypatch):
         run()
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_copies_of_later_batches_lie_beside_the_work_on_earlier_ones(workers):
+    """By the virtual GPU's modelled times: what a copy's span shares with those of kernels."""
+    spans = []
+
+    def on_span(device, stream, name, start_ns, end_ns, nbytes, site):
+        spans.append((name.startswith("copy"), stream, start_ns, end_ns))
+
+    with machine(devices=1, races="error"):
+        table = torch.ones(1 << 22, device="cuda")
+        loader = DataLoader(TensorDataset(torch.ones(24, 8192)), batch_size=4, device="cuda", num_workers=workers)
+        for _ in range(2):  # the first epoch allocates pinned memory, for which devices wait
+            torch.cuda.synchronize()
+            spans.clear()
+            with subscribed(on_span=on_span):
+                for (x,) in loader:
+                    table.mul_(x[0, 0])
+                    for _ in range(KERNELS - 1):
+                        table.neg_()
+                torch.cuda.synchronize()
+    copies = [each[1:] for each in spans if each[0]]
+    kernels = [each[1:] for each in spans if not each[0]]
+    assert (len(copies), len(kernels)) == (6, 6 * KERNELS)
+    assert {each[0] for each in copies} & {each[0] for each in kernels} == set()
+
+    def beside(copy):
+        return sum(max(0, min(copy[2], kernel[2]) - max(copy[1], kernel[1])) for kernel in kernels)
+
+    apart = [copy for copy in copies if beside(copy) < 0.95 * (copy[2] - copy[1])]
+    assert apart == copies[:2]  # before there is any work
+
+
 def test_every_schedule_gives_the_same_sums():
     def program(schedule):
         with machine(devices=1, races="real", schedule=schedule):
@@ -109,6 +156,29 @@ def test_one_batch_is_made_ahead():
         assert (next(batches).item(), Counted.asked) == (1, [0, 1, 2])
         assert [each.item() for each in batches] == [2, 3, 4]
         assert list(batches) == []
+
+
+def test_epochs_share_a_stream_and_its_memory(no_collection):
+    with machine(devices=1):
+        loader = DataLoader(TensorDataset(torch.ones(8, 1 << 19)), batch_size=2, device="cuda")
+        reserved = []
+        for _ in range(5):
+            assert [each.sum().item() for (each,) in loader] == [2.0**20] * 4
+            reserved.append((torch.cuda.memory_reserved(), torch.cuda.memory_allocated()))
+        assert len(set(reserved)) == 1
+        twin = pickle.loads(pickle.dumps(loader))
+        assert [each.sum().item() for (each,) in twin] == [2.0**20] * 4
+    with machine(devices=1):  # another machine has other streams
+        assert [each.sum().item() for (each,) in loader] == [2.0**20] * 4
+
+
+@pytest.fixture
+def no_collection():
+    """Reference counts alone free memory."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def test_the_host_never_waits():

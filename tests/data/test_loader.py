@@ -115,8 +115,6 @@ def test_options_that_exclude_each_other():
         iter(DataLoader(Numbers(3), timeout=1))
     with pytest.raises(TypeError, match="multiprocessing_context option should be a valid context .*, got 3"):
         DataLoader(Numbers(3), num_workers=1, multiprocessing_context=3)
-    with pytest.warns(DeprecationWarning, match="pin_memory_device='cuda' is ignored"):
-        DataLoader(Numbers(3), pin_memory_device="cuda")
 
 
 def serial(recorded):
@@ -299,3 +297,91 @@ def test_random_draws_do_not_depend_on_pinning():
 
     with machine(devices=1):
         assert drawn(True) == drawn(True) == drawn(False)
+
+
+# PyTorch's names
+
+
+def test_names_that_programs_import():
+    from flambeau.utils.data._utils.fetch import _BaseDatasetFetcher, _IterableDatasetFetcher, _MapDatasetFetcher
+
+    from flambeau.utils.data import _utils, dataloader, dataset, distributed, sampler
+    from flambeau.utils.data._utils.collate import default_collate_err_msg_format, np_str_obj_array_pattern
+    from flambeau.utils.data._utils.worker import WorkerInfo, _generate_state
+
+    assert default_collate_err_msg_format.format("x").startswith("default_collate: batch must contain tensors")
+    assert [bool(np_str_obj_array_pattern.search(each)) for each in ("<U3", "|O", "<f4")] == [True, True, False]
+    assert all(issubclass(each, _BaseDatasetFetcher) for each in (_MapDatasetFetcher, _IterableDatasetFetcher))
+    assert len(_generate_state(3, 1)) == 4
+    assert WorkerInfo(id=1, num_workers=2, seed=3, dataset=None).worker_method == "multiprocessing"
+    assert dataloader.Dataset is dataset.Dataset is distributed.Dataset and dataloader.Sampler is sampler.Sampler
+    assert _utils.MP_STATUS_CHECK_INTERVAL == 5.0
+    kind = dataloader._DatasetKind
+    assert DataLoader(Stream(2))._dataset_kind == kind.Iterable != DataLoader(Numbers(2))._dataset_kind == kind.Map
+    fetcher = kind.create_fetcher(kind.Map, Numbers(4), True, sum, False)
+    assert fetcher.fetch([1, 3]).item() == 4.0
+    fetcher = kind.create_fetcher(kind.Iterable, Stream(4), True, sum, False)
+    assert fetcher.fetch([None, None]).item() == 1.0
+
+
+def test_what_an_iterator_tells_of_itself():
+    from flambeau.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
+
+    data = Numbers(3)
+    batches = iter(DataLoader(data))
+    next(batches)
+    assert type(batches) is _SingleProcessDataLoaderIter and isinstance(batches, _BaseDataLoaderIter)
+    assert (batches._num_yielded, batches._num_workers, batches._dataset is data) == (1, 0, True)
+    assert batches._dataset_fetcher.dataset is data
+
+
+class Repeated:
+    """A sampler of batches without an end."""
+
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def __iter__(self):
+        while True:
+            yield from self.sampler
+
+
+def test_a_subclass_may_replace_its_sampler():
+    class Endless(DataLoader):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            self._DataLoader__initialized = False
+            self.batch_sampler = Repeated(self.batch_sampler)
+            self._DataLoader__initialized = True
+            self.iterator = super().__iter__()
+
+        def __len__(self):
+            return len(self.batch_sampler.sampler)
+
+        def __iter__(self):
+            return (next(self.iterator) for _ in range(len(self)))
+
+    loader = Endless(Numbers(3), batch_size=2)
+    assert values(loader) == values(loader) == [[0.0, 1.0], [2.0]]
+    with pytest.raises(ArgumentError, match="batch_sampler attribute should not be set after Endless is initialized"):
+        loader.batch_sampler = []
+
+
+def test_flags_of_numpy_and_numbers_are_flags():
+    torch.manual_seed(0)
+    loader = DataLoader(Numbers(9), 9, shuffle=np.True_, num_workers=False, pin_memory=None)
+    assert sorted(values(loader)[0]) == [float(each) for each in range(9)] != values(loader)[0]
+
+
+@gpu
+def test_a_device_to_pin_for_is_a_warning_where_it_would_count(gpus):
+    loader = DataLoader(Numbers(1), pin_memory=True, pin_memory_device="cuda")
+    with pytest.warns(UserWarning, match="pin_memory_device='cuda' is deprecated"):
+        iter(loader)
+    assert values(DataLoader(Numbers(1), pin_memory_device="cuda")) == [[0.0]]
+
+
+def test_data_pipes_are_refused_by_name():
+    for name in ("IterDataPipe", "MapDataPipe", "functional_datapipe"):
+        with pytest.raises(AttributeError, match=f"{name}: there are no DataPipes"):
+            getattr(torch.utils.data, name)

@@ -1,7 +1,9 @@
 """Samplers: uniqueness, and how often each index comes."""
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -10,14 +12,17 @@ from hypothesis import strategies as some
 import flambeau as torch
 from flambeau.data import (
     BatchSampler,
+    DataLoader,
     DistributedSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
     SubsetRandomSampler,
     WeightedRandomSampler,
+    random_split,
 )
 from flambeau.errors import ArgumentError, NotSupportedError
+from flambeau.testing import machine
 from tests.oracle import loader_cases
 
 RECORDED = json.loads(Path(loader_cases.__file__).with_suffix(".json").read_text())
@@ -146,6 +151,24 @@ def test_a_generator_gives_pytorch_s_number_of_permutations(count, permutations)
     assert given.get_state().tolist() == twin.get_state().tolist()
 
 
+def test_a_generator_of_a_gpu_draws_there():
+    makes = [
+        lambda given: RandomSampler(range(20), generator=given),
+        lambda given: RandomSampler(range(20), True, 20, given),
+        lambda given: SubsetRandomSampler(range(20), given),
+        lambda given: WeightedRandomSampler([1.0] * 20, 20, False, given),
+        lambda given: DataLoader(range(20), None, shuffle=True, generator=given),
+    ]
+    with machine(devices=1):
+        generator = torch.Generator("cuda")
+        for make in makes:
+            first = list(make(generator.manual_seed(3)))
+            assert first == list(make(generator.manual_seed(3))) != list(make(generator))
+            assert set(first) <= set(range(20))
+        (part,) = random_split(range(20), [20], generator.manual_seed(3))
+        assert list(part.indices) == torch.randperm(20, device="cuda", generator=generator.manual_seed(3)).tolist()
+
+
 def test_without_a_generator_one_seed_is_drawn():
     generator = torch.manual_seed(3)
     before = generator.get_state()
@@ -184,12 +207,28 @@ def test_shares_are_shuffled_alike():
 
 
 def test_shares_need_to_know_of_the_others():
-    with pytest.raises(NotSupportedError, match="num_replicas is None, rank is 0"):
+    with pytest.raises(ArgumentError, match="process group .*num_replicas is None, rank is 0"):
         DistributedSampler(range(3), rank=0)
-    with pytest.raises(RuntimeError, match="num_replicas is 2, rank is None"):
+    with pytest.raises(ValueError, match="process group .*num_replicas is 2, rank is None"):
         DistributedSampler(range(3), 2)
     with pytest.raises(ArgumentError, match=r"Invalid rank 2, rank should be in the interval \[0, 1\]"):
         DistributedSampler(range(3), 2, 2)
+
+
+def test_shares_are_those_of_the_process_group(monkeypatch):
+    group = SimpleNamespace(is_initialized=lambda: True, get_world_size=lambda: 3, get_rank=lambda: 2)
+    monkeypatch.setitem(sys.modules, "flambeau.distributed", group)
+    sampler = DistributedSampler(range(9), shuffle=False)
+    assert (sampler.num_replicas, sampler.rank, list(sampler)) == (3, 2, [2, 5, 8])
+    assert list(DistributedSampler(range(9), 9, shuffle=False)) == [2]
+    group.is_initialized = lambda: False
+    with pytest.raises(ArgumentError, match="process group"):
+        DistributedSampler(range(9))
+
+
+@pytest.mark.parametrize(("name", "seed", "expected"), RECORDED["orders"])
+def test_a_seed_gives_pytorch_s_order(name, seed, expected):
+    assert loader_cases.order(torch, name, seed) == expected
 
 
 def test_anything_that_iterates_is_a_sampler_of_batches():

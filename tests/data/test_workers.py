@@ -4,6 +4,7 @@ import gc
 import json
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import flambeau as torch
 from flambeau import channel, nn
 from flambeau.data import DataLoader, TensorDataset, get_worker_info, workers
 from flambeau.data.iterators import THREAD_NAME
-from flambeau.data.workers import LoaderTimeoutError, WorkerDiedError
+from flambeau.data.workers import LoaderTimeoutError, UnsendableError, WorkerDiedError
 from flambeau.errors import AcceleratorError, ArgumentError, AutogradError, NotSupportedError
 from flambeau.multiprocessing import get_context
 from tests.data import programs
@@ -199,6 +200,12 @@ def test_numpy_is_seeded_as_by_pytorch(base, worker, expected):
         __import__("random").setstate(before[2])
 
 
+def test_a_worker_computes_in_one_thread():
+    before = torch.get_num_threads()
+    assert list(DataLoader(Called(1, lambda index: torch.get_num_threads()), None, num_workers=1)) == [1]
+    assert torch.get_num_threads() == before
+
+
 def test_a_worker_knows_itself_and_nobody_else_does():
     def init(worker):
         info = get_worker_info()
@@ -208,6 +215,13 @@ def test_a_worker_knows_itself_and_nobody_else_does():
     loader = DataLoader(data, batch_size=None, num_workers=2, worker_init_fn=init)
     assert [tuple(each) for each in loader] == [(0, 0, True), (1, 1, True)]
     assert (get_worker_info(), data.function) == (None, None)
+
+
+@pytest.mark.parametrize(("seed", "count", "expected"), RECORDED["noise"])
+def test_what_workers_draw_is_pytorch_s(seed, count, expected):
+    before = np.random.get_state(), __import__("random").getstate()
+    assert loader_cases.noise(torch, seed, count) == expected
+    assert (before[0][1] == np.random.get_state()[1]).all() and before[1] == __import__("random").getstate()
 
 
 # errors
@@ -234,6 +248,13 @@ class TakesMore(Exception):
         super().__init__(first, second)
 
 
+class TakesMessage(Exception):
+    message = "none"
+
+    def __init__(self, *, message):
+        super().__init__(message)
+
+
 def test_exceptions_of_all_kinds():
     class Local(ValueError):
         pass
@@ -247,6 +268,7 @@ def test_exceptions_of_all_kinds():
     raised(KeyError, failing(KeyError("two\nlines")), "in DataLoader worker process 0.\nOriginal", "two\\nlines")
     raised(RuntimeError, failing(TakesMore(1, 2)), "Caught TakesMore in DataLoader worker process 0")
     raised(ValueError, failing(Local("x")), "Caught Local in", "Local: x")
+    raised(TakesMessage, failing(TakesMessage(message="x")), "Caught TakesMessage in DataLoader worker process 0")
     raised(NotSupportedError, failing(NotSupportedError("op: no", hint="do not")), "op: no\nhint: do not")
     with pytest.raises(AcceleratorError, match="lost") as caught:
         failing(AcceleratorError("lost", error_code=719, sticky=True))()
@@ -254,8 +276,10 @@ def test_exceptions_of_all_kinds():
 
 
 def test_a_batch_that_cannot_be_pickled_is_an_error_of_that_batch():
-    batches = iter(DataLoader(Called(2, at(0, lambda: lambda: 0)), batch_size=None, num_workers=1))
-    with pytest.raises(Exception, match="(?s)in DataLoader worker process 0.*pickle"):
+    made = {"a": [1, ("x", lambda: 0)]}
+    batches = iter(DataLoader(Called(2, at(0, lambda: made)), batch_size=None, num_workers=1))
+    text = r"(?s)in DataLoader worker process 0.*the batch\['a'\]\[1\]\[1\] is function"
+    with pytest.raises(UnsendableError, match=text):
         next(batches)
     assert list(batches) == [1]
 
@@ -267,10 +291,25 @@ def test_a_worker_that_does_not_start_says_so():
     assert list(batches) == []
 
 
-def test_a_dataset_that_cannot_be_sent_is_an_error_of_iter():
-    loader = DataLoader(Called(2, lambda index: 0), num_workers=2, multiprocessing_context="forkserver")
-    with pytest.raises(Exception, match="pickle"):
-        iter(loader)
+class Locked(Numbers):
+    def __init__(self):
+        super().__init__(2)
+        self.parts = [1, {"lock": threading.Lock()}]
+
+
+@pytest.mark.parametrize(
+    ("loader", "text"),
+    [
+        ({"dataset": Locked()}, r"dataset\.parts\[1\]\['lock'\] is a lock"),
+        ({"collate_fn": lambda samples: samples}, "collate_fn is function <lambda>"),
+        ({"worker_init_fn": lambda number: 0}, "worker_init_fn is function <lambda>"),
+    ],
+)
+def test_what_cannot_be_sent_to_a_worker_is_named(loader, text):
+    options = {"dataset": Numbers(2), "num_workers": 2, "multiprocessing_context": "forkserver"} | loader
+    with pytest.raises(UnsendableError, match=f"DataLoader: .*cannot be pickled: {text}") as caught:
+        iter(DataLoader(**options))
+    assert isinstance(caught.value, (TypeError, AttributeError)) and caught.value.__cause__ is not None
 
 
 @pytest.mark.parametrize(
@@ -312,7 +351,132 @@ def test_waiting_for_a_batch_has_an_end():
         os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_exceptions_of_samplers_and_collation_come_at_their_batch(workers):
+    class Failing:
+        def __init__(self, *entries):
+            self.entries = entries
+
+        def __iter__(self):
+            yield from self.entries
+            raise Told("no more indices")
+
+    def refuse(samples):
+        raise Told(f"refused {samples}")
+
+    enough = range(2, 9)  # more than are prefetched
+    for options, first in (
+        ({"sampler": Failing(*enough)}, [[2], [3]]),
+        ({"batch_sampler": Failing(*([each, 0] for each in enough))}, [[2, 0], [3, 0]]),
+    ):
+        batches = iter(DataLoader(list(range(9)), num_workers=workers, **options))
+        assert [next(batches).tolist() for _ in first] == first
+        with pytest.raises(Told, match="no more indices"):
+            list(batches)
+    for options in ({"sampler": Failing()}, {"batch_sampler": Failing()}):
+        loader = DataLoader([1], num_workers=workers, **options)
+        with pytest.raises(Told, match="no more indices"):
+            next(iter(loader))
+    batches = iter(DataLoader([1, 2], num_workers=workers, collate_fn=refuse))
+    for sample in (1, 2):
+        with pytest.raises(Told, match=rf"refused \[{sample}\]"):
+            next(batches)
+    assert list(batches) == []
+
+
 # lifetimes
+
+
+def test_two_iterators_at_once_have_workers_of_their_own():
+    loader = DataLoader(Called(6, programs.who), batch_size=None, num_workers=2)
+    one, other = iter(loader), iter(loader)
+    pairs = [(a[:2], b[:2]) for a, b in zip(one, other)]
+    assert [(a[1], b[1]) for a, b in pairs] == [(0, 0), (1, 1)] * 3
+    assert len({a[0] for a, _ in pairs} | {b[0] for _, b in pairs}) == 4
+
+
+def rounds(seed, count, method):
+    """Rounds in which a worker is killed, by itself or by this process, or an iterator is left; at places drawn."""
+    drawn = __import__("random").Random(seed)
+    died = 0
+    for _ in range(count):
+        place, how = drawn.randrange(8), drawn.choice(("itself", "killed", "left", "stopped"))
+        loader = DataLoader(
+            programs.Deadly(8, place if how == "itself" else None), batch_size=1, num_workers=drawn.choice((1, 2)),
+            persistent_workers=drawn.random() < 0.5, in_order=drawn.random() < 0.7, multiprocessing_context=method,
+        )  # fmt: skip
+        batches = iter(loader)
+        try:
+            for number, batch in enumerate(batches):
+                assert batch.shape == (1, programs.DEADLY_SIZE) and batch[0, 0] == batch[0, -1]
+                if number == place and how in ("killed", "stopped"):
+                    pid = drawn.choice(batches._workers).pid
+                    os.kill(pid, signal.SIGKILL if how == "killed" else signal.SIGTERM)
+                if number == place and how == "left":
+                    break
+        except WorkerDiedError as error:
+            died += 1
+            assert error.pid and re.search(r"killed by signal: SIG(KILL|TERM)", str(error))
+        del batches, loader
+    return died
+
+
+def shared_files():
+    """The files of memory that this process shares, by name or mapped."""
+    maps = Path("/proc/self/maps").read_text()
+    return sorted(os.listdir("/dev/shm")), maps.count("memfd:flambeau")
+
+
+@pytest.mark.parametrize(
+    ("method", "count"),
+    [
+        ("fork", 8),
+        pytest.param("fork", 200, marks=[pytest.mark.full, pytest.mark.slow]),
+        pytest.param("forkserver", 40, marks=[pytest.mark.full, pytest.mark.slow]),
+    ],
+)
+def test_rounds_of_killing_leave_nothing(method, count):
+    def mine():
+        names, maps = shared_files()
+        return [name for name in names if str(os.getpid()) in name], maps
+
+    before, files = mine(), len(os.listdir("/proc/self/fd"))
+    assert 0 < rounds(7, count, method) < count
+    gc.collect()
+    channel.settle()
+    assert (mine(), len(os.listdir("/proc/self/fd"))) == (before, files)
+
+
+INTERRUPTED = """
+import os, signal, sys
+import flambeau as torch
+from flambeau.data import DataLoader
+from tests.data.programs import Called, interrupt_group
+if __name__ == "__main__":
+    loader = DataLoader(
+        Called(100, interrupt_group), batch_size=None, num_workers=2, persistent_workers={persistent},
+        multiprocessing_context="fork",
+    )
+    batches = iter(loader)
+    print(*[each.pid for each in batches._workers], flush=True)
+    try:
+        list(batches)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("persistent", [False, True])
+def test_an_interrupt_from_the_keyboard_ends_workers_without_a_word(persistent):
+    running = program(INTERRUPTED.format(persistent=persistent), start_new_session=True)
+    out, errors = running.communicate(timeout=PATIENCE)
+    pids, *rest = out.splitlines()
+    assert (rest, errors, running.returncode) == (["interrupted"], "", 0)
+    for pid in map(int, pids.split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
 
 
 def test_dropping_an_iterator_ends_its_workers():
@@ -372,9 +536,9 @@ input()  # until the test watches the workers
 WARNINGS = ("-Werror", "-Wignore::DeprecationWarning", "-Wignore:DataLoader:UserWarning")
 
 
-def program(text):
+def program(text, **options):
     return subprocess.Popen(
-        [sys.executable, *WARNINGS, "-c", text],
+        [sys.executable, *WARNINGS, "-c", text], **options,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -2,7 +2,9 @@
 
 import os
 import resource
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -97,9 +99,17 @@ def test_files_are_closed(ends):
     small = [sent(ends, torch.ones(COPIED_BYTES // 8)) for _ in range(5)]
     assert len(os.listdir("/proc/self/fd")) == before
     large = [sent(ends, torch.ones(COPIED_BYTES)) for _ in range(5)]
-    assert len(os.listdir("/proc/self/fd")) == before + 5
-    del small, large
     assert len(os.listdir("/proc/self/fd")) == before
+    del small
+    assert mappings() == 5
+    del large
+    assert mappings() == 0
+
+
+def mappings():
+    """How many messages are mapped in this process."""
+    maps = Path("/proc/self/maps").read_text()
+    return maps.count("memfd:flambeau-message") + maps.count("memfd:flambeau-batch")
 
 
 def test_a_file_that_cannot_be_opened_is_an_error(ends):
@@ -120,3 +130,53 @@ def test_a_file_that_cannot_be_opened_is_an_error(ends):
         for each in filler:
             os.close(each)
     assert sent(ends, 3) == 3
+
+
+def stack(rows, columns):
+    return worker_pipe.shared_stack([np.full(columns, row, np.float32) for row in range(rows)], (rows, columns))
+
+
+def test_a_stack_is_sent_by_its_file(ends):
+    x = stack(4, COPIED_BYTES)
+    assert (x.shape, x[:, -1].tolist()) == ((4, COPIED_BYTES), [0.0, 1.0, 2.0, 3.0])
+    x[1] = 7.0
+    found, row, text = sent(ends, (x, x[3, 5:8], "text"))
+    assert (torch.equal(found, x), row.tolist(), text) == (True, [3.0, 3.0, 3.0], "text")
+    row.fill_(-1.0)
+    assert found[3, 4:9].tolist() == [3.0, -1.0, -1.0, -1.0, 3.0]
+
+
+def test_a_stack_that_got_other_memory_is_sent_as_it_is(ends):
+    x = stack(2, 8)
+    x.resize_(40).fill_(5.0)
+    assert sent(ends, x).tolist() == [5.0] * 40
+
+
+def test_more_stacks_than_files_go_with_a_message(ends):
+    stacks = [stack(2, 3) + 0 if index % 2 else stack(2, 3) for index in range(3 * worker_pipe.MAX_FILES)]
+    for index, each in enumerate(stacks):
+        each[0] = index
+    found = sent(ends, stacks + ["x" * INLINE_BYTES])
+    assert [each[0, 0].item() for each in found[:-1]] == list(range(len(stacks)))
+
+
+def test_files_of_stacks_are_closed(ends):
+    before = len(os.listdir("/proc/self/fd"))
+    x = stack(2, COPIED_BYTES)
+    found = sent(ends, x)
+    assert len(os.listdir("/proc/self/fd")) > before
+    del x
+    assert torch.equal(found[1], torch.ones(COPIED_BYTES))
+    assert (len(os.listdir("/proc/self/fd")), mappings()) == (before, 1)
+    del found
+    assert mappings() == 0
+
+
+def test_more_batches_may_be_alive_than_files(ends):
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 30, limits[1]))
+    try:
+        kept = [sent(ends, torch.full((COPIED_BYTES,), float(number))) for number in range(60)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert [each[-1].item() for each in kept] == [float(number) for number in range(60)]

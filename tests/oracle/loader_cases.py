@@ -2,7 +2,7 @@
 
 python tests/oracle/loader_cases.py
 
-No case depends on random bits: batches come from fixed samplers, and random numbers are only counted.
+Most cases have fixed samplers, and random numbers are only counted; `orders` are those of seeds.
 """
 
 from __future__ import annotations
@@ -192,6 +192,52 @@ def log(torch, sampler, workers, prefetch):
     return found
 
 
+ORDERS = {
+    "random": lambda data, given: data.RandomSampler(range(50), generator=given),
+    "fewer": lambda data, given: data.RandomSampler(range(50), num_samples=12, generator=given),
+    "more": lambda data, given: data.RandomSampler(range(5), num_samples=12, generator=given),
+    "replaced": lambda data, given: data.RandomSampler(range(50), True, 77, given),
+    "subset": lambda data, given: data.SubsetRandomSampler(list(range(10, 40)), given),
+    "weighted": lambda data, given: data.WeightedRandomSampler([0.1, 0.9, 0.4, 0.7, 3.0, 0.6], 40, generator=given),
+    "weighted once": lambda data, given: data.WeightedRandomSampler([0.1, 0.9, 0.4, 3.0, 0.6], 4, False, given),
+    "shares": lambda data, given: [
+        index for rank in range(3) for index in data.DistributedSampler(range(10), 3, rank, seed=7)
+    ],
+    "split": lambda data, given: [
+        index for part in data.random_split(range(20), [0.5, 0.3, 0.2], given) for index in part.indices
+    ],
+    "shuffled": lambda data, given: [
+        int(batch) for batch in data.DataLoader(list(range(20)), None, shuffle=True, generator=given)
+    ],
+}  # fmt: skip
+
+
+def order(torch, name, seed):
+    """Two orders of a seed: of a generator, and of the default one."""
+    torch.manual_seed(seed)
+    data = torch.utils.data
+    given = list(ORDERS[name](data, torch.Generator().manual_seed(seed)))
+    return [given, list(ORDERS[name](data, None))]
+
+
+def noise(torch, seed, workers):
+    """What workers draw from the generators of the library, Python and NumPy."""
+    import random
+
+    import numpy
+
+    class Noise(torch.utils.data.Dataset):
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, index):
+            drawn = torch.randint(0, 1000, (3,)).tolist(), random.random(), numpy.random.rand()
+            return (torch.initial_seed(), torch.utils.data.get_worker_info().seed, *drawn)
+
+    torch.manual_seed(seed)
+    return [list(each) for each in torch.utils.data.DataLoader(Noise(), None, num_workers=workers)]
+
+
 def distributed(torch, count, replicas, rank, drop):
     """The indices of one process, without shuffling, and the lengths."""
     sampler = torch.utils.data.DistributedSampler(range(count), replicas, rank, False, 0, drop)
@@ -212,6 +258,8 @@ def main() -> None:
         "batches": [[*case, batches(torch, *case)] for case in BATCHES],
         "logs": [[name, *how, log(torch, name, *how)] for name, _ in LOGGED for how in LOG_WORKERS],
         "distributed": [[*case, distributed(torch, *case)] for case in DISTRIBUTED],
+        "orders": [[name, seed, order(torch, name, seed)] for name in ORDERS for seed in (0, 3, 2**40)],
+        "noise": [[seed, workers, noise(torch, seed, workers)] for seed, workers in ((1, 1), (2, 2))],
         "numpy_seeds": [[seed, w, numpy_seed(torch, seed, w)] for seed in (0, 1, 2**40 + 7, 2**63 - 1) for w in (0, 5)],
         "version": torch.__version__,
     }

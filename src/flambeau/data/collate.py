@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any
 
-from ..core.tensor import TensorBase
-from ..dtypes import float64
+from ..core.factories import resolve
+from ..core.queue import hooks
+from ..core.tensor import TensorBase, array_of, in_graph
+from ..dtypes import float64, int64
 from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, naming, shown
 from ..host import np
+from ..multiprocessing.worker_pipe import COPIED_BYTES, shared_stack, shares_batches
 from ..ops.operator import REGISTRY
 from ..tensor import factories
 from ..tensor.factories import kind_of
@@ -17,6 +22,9 @@ from ..tensor.tensor import Tensor
 
 NUMPY_NUMBERS = (np.bool_, np.number, np.object_)  # the scalar types that become tensors
 NO_NUMBERS = "SUOV"  # kinds of NumPy types that no tensor holds
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # types of arrays that are no numbers; programs import it
+NO_COLLATION = "batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+default_collate_err_msg_format = f"default_collate: {NO_COLLATION}"  # programs raise errors with it
 KINDS_HINT = "pass collate_fn= to the DataLoader"
 
 Collators = dict[type | tuple[type, ...], Callable[..., Any]]
@@ -65,38 +73,78 @@ def _collated(batch: Sequence[Any], by_type: Collators) -> Any:
         return _of_mappings(batch, by_type)
     if isinstance(first, Sequence):
         return _of_sequences(batch, by_type)
-    raise ArgumentTypeError(
-        "batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
-        f"{type(first).__name__}: {shown(first)}",
-        hint=KINDS_HINT,
-        operator="default_collate",
-    )
+    fact = NO_COLLATION.format(f"{type(first).__name__}: {shown(first)}")
+    raise ArgumentTypeError(fact, hint=KINDS_HINT, operator="default_collate")
 
 
 def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
     """Tensors, stacked."""
     _check_kinds(batch, TensorBase, "a tensor")
-    dtype, shape = batch[0].dtype, batch[0].shape
-    if all([_is_plain(each) and each.dtype is dtype and each.shape == shape for each in batch]):
-        return factories.from_array(np.stack([each.array() for each in batch]))
-    return REGISTRY["stack"](list(batch))
+    stacked = _stacked_on_host(batch)
+    return REGISTRY["stack"](list(batch)) if stacked is None else stacked
 
 
-def _is_plain(tensor: Any) -> bool:
-    """Whether a tensor is on the CPU and outside any graph, so that it can be copied without an operator."""
-    return type(tensor) is Tensor and not tensor.is_cuda and not tensor.requires_grad
+_layout_of, _storage_of, _offset_of = attrgetter("_layout"), attrgetter("_storage"), attrgetter("_offset")
+
+
+def _stacked_on_host(batch: Sequence[Any]) -> Any:
+    """Stack plain CPU tensors of one type and shape outside any graph, without an operator; None for others."""
+    if set(map(type, batch)) != {Tensor}:
+        return None
+    layout = batch[0]._layout
+    if len(set(map(_layout_of, batch))) > 1:
+        for each in map(_layout_of, batch):
+            if (each.dtype, each.shape, each.device) != (layout.dtype, layout.shape, layout.device):
+                return None
+    elif layout.device.index < 0 and layout.dense and layout.numel and len(set(map(_storage_of, batch))) == 1:
+        rows = None if any(map(in_graph, batch)) or hooks.on_host_read is not None else _rows_of_one(batch, layout)
+        if rows is not None:
+            return factories.of_result(rows.reshape(len(batch), *layout.shape))
+    if layout.device.index >= 0 or any(map(in_graph, batch)):
+        return None
+    arrays = [each.array() for each in batch] if hooks.on_host_read is not None else list(map(array_of, batch))
+    return stacked_arrays(arrays)
+
+
+def _where_factories_do(stacked: Any) -> Any:
+    """A new batch on the device that factories use, which is the CPU unless the program has set another."""
+    return stacked if resolve(None) < 0 else factories.as_tensor(stacked, device=resolve(None))
+
+
+def _rows_of_one(batch: Sequence[Any], layout: Any) -> Any:
+    """Copy rows of one table, as one array; None unless each begins at a multiple of its length."""
+    numel, nbytes = layout.numel, layout.nbytes
+    if shares_batches() and nbytes * len(batch) > COPIED_BYTES:
+        return None
+    offsets = np.array(list(map(_offset_of, batch)))
+    if numel > 1:
+        offsets, beside = np.divmod(offsets, numel)
+        if beside.any():
+            return None
+    memory = batch[0]._storage.array()
+    table = memory[: memory.size // nbytes * nbytes].view(layout.dtype.numpy).reshape(-1, numel)
+    return table.take(offsets, axis=0)
+
+
+def stacked_arrays(arrays: list[Any]) -> Any:
+    """Stack NumPy arrays of one type and shape as a tensor; in a worker, large ones in memory for the main process."""
+    first = arrays[0]
+    shape = (len(arrays), *first.shape)
+    if not first.ndim:
+        return factories.of_result(np.array(arrays, dtype=first.dtype))
+    if shares_batches() and first.nbytes * len(arrays) > COPIED_BYTES:
+        return shared_stack(arrays, shape)
+    out = np.empty(shape, first.dtype)
+    np.concatenate(arrays, out=out.reshape(-1, *first.shape[1:]))
+    return factories.of_result(out)
 
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
     """NumPy arrays, stacked, as a tensor."""
     first = batch[0]
     if first.dtype.kind in NO_NUMBERS:
-        raise ArgumentTypeError(
-            f"batch must contain tensors, numpy arrays, numbers, dicts or lists; found {first.dtype}",
-            hint=KINDS_HINT,
-            operator="default_collate",
-        )
-    arrays = [np.asarray(each) for each in batch]
+        raise ArgumentTypeError(NO_COLLATION.format(first.dtype), hint=KINDS_HINT, operator="default_collate")
+    arrays = list(map(np.asarray, batch))
     kind_of(arrays[0], "default_collate")
     for index, each in enumerate(arrays):
         if each.shape != first.shape:
@@ -108,7 +156,9 @@ def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Collators | 
             )
     if collate_fn_map is not None and collate_fn_map.get(Tensor) not in (None, collate_tensor_fn):
         return _collated([factories.as_tensor(each) for each in arrays], collate_fn_map)
-    return factories.from_array(np.stack(arrays))
+    if len({each.dtype for each in arrays}) > 1:  # NumPy's type of both differs from ours
+        return REGISTRY["stack"]([factories.as_tensor(each) for each in arrays])
+    return _where_factories_do(stacked_arrays(arrays))
 
 
 def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
@@ -118,11 +168,21 @@ def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Collators |
 
 def collate_float_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
     """Python floats, as a float64 tensor."""
+    if set(map(type, batch)) == {float}:
+        return _where_factories_do(factories.of_result(np.array(batch, np.float64)))
     return factories.tensor(list(batch), dtype=float64)
 
 
 def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
     """Python ints, as an int64 tensor; bools, as a bool tensor."""
+    kinds = set(map(type, batch))
+    if kinds == {int}:
+        fits = max(map(int.bit_length, batch)) < 64
+        if not fits:
+            return factories.tensor(list(batch), dtype=int64)
+        return _where_factories_do(factories.of_result(np.array(batch, np.int64)))
+    if kinds == {bool}:
+        return _where_factories_do(factories.of_result(np.array(batch, np.bool_)))
     return factories.tensor(list(batch))
 
 
@@ -149,6 +209,8 @@ def stacks_tensors() -> bool:
 
 def _check_kinds(batch: Sequence[Any], kind: Any, what: str) -> None:
     """Raise ArgumentTypeError for the first sample whose kind differs from sample 0's."""
+    if len(set(map(type, batch))) == 1:
+        return
     first = type(batch[0])
     for index, each in enumerate(batch):
         if type(each) is not first and not isinstance(each, kind):
@@ -162,24 +224,28 @@ def _check_kinds(batch: Sequence[Any], kind: Any, what: str) -> None:
 def _of_mappings(batch: Sequence[Any], by_type: Collators) -> Any:
     first = batch[0]
     _check_kinds(batch, Mapping, "a mapping")
-    for index, sample in enumerate(batch):
-        for key in first:
-            if key not in sample:
-                raise NamingError(
-                    f"sample 0 has the key {key!r}, sample {index} has {', '.join(map(repr, sample))}",
-                    hint="give samples with the same keys",
-                    operator="default_collate",
-                )
-    return rebuilt_mapping(first, {key: _collated([sample[key] for sample in batch], by_type) for key in first})
+    try:
+        columns = {key: list(map(itemgetter(key), batch)) for key in first}
+    except KeyError:
+        for index, sample in enumerate(batch):
+            for key in first:
+                if key not in sample:
+                    raise NamingError(
+                        f"sample 0 has the key {key!r}, sample {index} has {', '.join(map(repr, sample))}",
+                        hint="give samples with the same keys",
+                        operator="default_collate",
+                    ) from None
+        raise
+    return rebuilt_mapping(first, {key: _collated(column, by_type) for key, column in columns.items()})
 
 
 def _of_sequences(batch: Sequence[Any], by_type: Collators) -> Any:
     first = batch[0]
     _check_kinds(batch, Sequence, "a sequence")
-    lengths = [len(sample) for sample in batch]
-    if len(set(lengths)) > 1:
+    if len(set(map(len, batch))) > 1:
         raise ShapeError(
-            f"each element in list of batch should be of equal size, their lengths are {lengths}",
+            "each element in list of batch should be of equal size, their lengths are "
+            f"{[len(sample) for sample in batch]}",
             hint="pad the samples, or pass collate_fn= to the DataLoader",
             operator="default_collate",
         )
@@ -228,7 +294,7 @@ def default_convert(data: Any) -> Any:
         >>> torch.utils.data.default_convert({"x": np.array([1, 2]), "name": "a"})
         {'x': tensor([1, 2]), 'name': 'a'}
     """
-    if isinstance(data, (np.ndarray, np.generic)):
+    if isinstance(data, (np.ndarray, np.generic)) and type(data).__module__ == "numpy":  # not of packages' subclasses
         return data if data.dtype.kind in NO_NUMBERS else factories.as_tensor(np.asarray(data))
     if isinstance(data, (TensorBase, str, bytes)):
         return data

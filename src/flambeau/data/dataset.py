@@ -9,7 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from .. import callers
-from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, naming, shown
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FlambeauError,
+    IndexRangeError,
+    NotSupportedError,
+    naming,
+    shown,
+)
+from ..runtime.generator import Generator
 from ..tensor import checks, factories, random
 from ..tensor.tensor import Tensor
 
@@ -26,6 +35,11 @@ def length_of(name: str, what: str, value: Any) -> int:
             operator=name,
         )
     return len(value)
+
+
+def device_of(generator: Any) -> Any:
+    """The device to draw random numbers on: the generator's, or the CPU."""
+    return generator.device if isinstance(generator, Generator) else "cpu"
 
 
 class Dataset(Generic[Sample_co]):
@@ -45,7 +59,7 @@ class Dataset(Generic[Sample_co]):
             "__getitem__ is not defined", hint="define __getitem__(self, index)", operator=type(self).__name__
         )
 
-    def __add__(self, other: Dataset[Any]) -> ConcatDataset:
+    def __add__(self, other: Dataset[Any]) -> ConcatDataset[Any]:
         return ConcatDataset([self, other])
 
 
@@ -60,9 +74,6 @@ class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
         >>> list(torch.utils.data.DataLoader(Numbers(), batch_size=2))
         [tensor([0, 1]), tensor([2])]
     """
-
-    def __iter__(self) -> Iterator[Sample_co]:
-        raise NotSupportedError("__iter__ is not defined", hint="define __iter__(self)", operator=type(self).__name__)
 
     def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]  # PyTorch chains streams instead
         return ChainDataset([self, other])
@@ -135,7 +146,7 @@ def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
         return None
 
 
-class StackDataset(Dataset[Any]):
+class StackDataset(Dataset[Sample_co]):
     """Datasets side by side: sample i is a tuple of sample i of each, or a dict if they are given by keyword.
 
     Raises: ArgumentError without datasets, with both kinds of argument, or if lengths differ.
@@ -198,10 +209,11 @@ def _column(name: str, dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
     return samples
 
 
-class ConcatDataset(Dataset[Any]):
+class ConcatDataset(Dataset[Sample_co]):
     """Datasets one after the other, by index.
 
-    Raises: ArgumentError without datasets, ArgumentTypeError for an IterableDataset, IndexRangeError.
+    Raises: ArgumentError without datasets, for an IterableDataset and for a negative index out of range,
+            IndexRangeError for another one.
     Example:
         >>> torch.utils.data.ConcatDataset([[1, 2], [3]])[2]
         3
@@ -222,8 +234,13 @@ class ConcatDataset(Dataset[Any]):
                     hint="use ChainDataset",
                     operator="ConcatDataset",
                 )
-        lengths = [length_of("ConcatDataset", f"datasets[{place}]", each) for place, each in enumerate(self.datasets)]
-        self.cumulative_sizes = list(itertools.accumulate(lengths))
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @staticmethod
+    def cumsum(sequence: Sequence[Any]) -> list[int]:
+        """The sums of the datasets' lengths: where each dataset ends."""
+        lengths = [length_of("ConcatDataset", f"datasets[{place}]", each) for place, each in enumerate(sequence)]
+        return list(itertools.accumulate(lengths))
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
@@ -231,7 +248,8 @@ class ConcatDataset(Dataset[Any]):
     def __getitem__(self, index: int) -> Any:
         checks.integer("ConcatDataset", "an index", index)
         if not -len(self) <= index < len(self):
-            raise IndexRangeError(
+            error: type[FlambeauError] = IndexRangeError if index >= 0 else ArgumentError  # as PyTorch's
+            raise error(
                 f"index {index} is out of range for {len(self)} samples",
                 hint=f"use {-len(self)} to {len(self) - 1}",
                 operator="ConcatDataset",
@@ -276,7 +294,7 @@ class ChainDataset(IterableDataset[Any]):
         return sum(length_of("ChainDataset", f"datasets[{place}]", each) for place, each in streams)
 
 
-class Subset(Dataset[Any]):
+class Subset(Dataset[Sample_co]):
     """The samples of a dataset at given indices.
 
     Raises: NotSupportedError for a subclass with a `__getitem__` of its own and without a `__getitems__`.
@@ -325,7 +343,7 @@ class Subset(Dataset[Any]):
         return length_of("Subset", "indices", self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = None) -> list[Subset]:
+def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = None) -> list[Subset[Any]]:
     """Split a dataset at random into parts of given lengths, or of given fractions that sum to 1.
 
     The remainder after rounding down is distributed one by one, from the first part on.  An empty part is a warning.
@@ -344,7 +362,7 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
             operator="random_split",
         )
     with naming("random_split"):
-        order = random.randperm(whole, device="cpu", generator=generator).tolist()
+        order = random.randperm(whole, device=device_of(generator), generator=generator).tolist()
     ends = list(itertools.accumulate(counts))
     return [Subset(dataset, order[end - count : end]) for count, end in zip(counts, ends)]
 

@@ -124,60 +124,74 @@ def _pinned(batch: Any, device: int, pin: Callable[[Any], Any]) -> Any:
         return WorkerException(error, f"in pin memory thread for device {device}")
 
 
-class MapFetcher:
-    """Fetch batches of a map-style dataset.  batched: indices come in lists."""
+class Fetcher:
+    """Base of the classes that fetch batches.  auto_collation: indices come in lists."""
 
-    def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
-        self._dataset = dataset
-        self._batched = batched
-        self._collate = collate_fn
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
+        self.dataset = dataset
+        self.auto_collation = auto_collation
+        self.collate_fn = collate_fn
+        self.drop_last = drop_last
 
-    def fetch(self, index: Any) -> Any:
+    def fetch(self, possibly_batched_index: Any) -> Any:
         """The batch of a list of indices, or the sample of one index."""
-        if not self._batched:
-            return self._collate(self._dataset[index])
-        if self._collate is default_collate and stacks_tensors():
-            rows = gathered(self._dataset, index)
+        raise NotSupportedError(
+            "fetch is not defined",
+            hint="define fetch(self, possibly_batched_index)",
+            operator=type(self).__name__,
+        )
+
+
+class MapFetcher(Fetcher):
+    """Fetch batches of a map-style dataset."""
+
+    def fetch(self, possibly_batched_index: Any) -> Any:
+        """The batch of a list of indices, or the sample of one index."""
+        dataset, index = self.dataset, possibly_batched_index
+        if not self.auto_collation:
+            return self.collate_fn(dataset[index])
+        if self.collate_fn is default_collate and stacks_tensors():
+            rows = gathered(dataset, index)
             if rows is not None:
                 return rows
-        at_once = getattr(self._dataset, "__getitems__", None)
-        return self._collate(at_once(index) if at_once else [self._dataset[each] for each in index])
+        at_once = getattr(dataset, "__getitems__", None)
+        return self.collate_fn(at_once(index) if at_once else [dataset[each] for each in index])
 
 
-class StreamFetcher:
+class StreamFetcher(Fetcher):
     """Fetch batches of an IterableDataset; the indices only give the number of samples."""
 
-    def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
-        self._samples = iter(dataset)
-        self._batched = batched
-        self._collate = collate_fn
-        self._drop_last = drop_last
-        self._ended = False
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
+        super().__init__(dataset, auto_collation, collate_fn, drop_last)
+        self.dataset_iter = iter(dataset)
+        self.ended = False
 
-    def fetch(self, index: Any) -> Any:
+    def fetch(self, possibly_batched_index: Any) -> Any:
         """The next batch.  Raises StopIteration at the end of the stream."""
-        if self._ended:
+        if self.ended:
             raise StopIteration
-        if not self._batched:
-            return self._collate(next(self._samples))
+        if not self.auto_collation:
+            return self.collate_fn(next(self.dataset_iter))
         batch = []
-        for _ in index:
+        for _ in possibly_batched_index:
             try:
-                batch.append(next(self._samples))
+                batch.append(next(self.dataset_iter))
             except StopIteration:
-                self._ended = True
+                self.ended = True
                 break
-        if not batch or (self._drop_last and len(batch) < len(index)):
+        if not batch or (self.drop_last and len(batch) < len(possibly_batched_index)):
             raise StopIteration
-        return self._collate(batch)
+        return self.collate_fn(batch)
 
 
-def fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
+def fetcher(dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetcher:
     """Make the fetcher of a dataset.  Host: starts an IterableDataset's iterator."""
-    if isinstance(dataset, IterableDataset):
-        return StreamFetcher(dataset, batched, collate_fn, drop_last)
-    return MapFetcher(dataset, batched, collate_fn)
+    kind = StreamFetcher if isinstance(dataset, IterableDataset) else MapFetcher
+    return kind(dataset, auto_collation, collate_fn, drop_last)
 
+
+# PyTorch's names, which programs use.
+_BaseDatasetFetcher, _MapDatasetFetcher, _IterableDatasetFetcher = Fetcher, MapFetcher, StreamFetcher
 
 LOOK_SECONDS = 5.0  # between looks for workers that ended without a sign
 
@@ -193,7 +207,7 @@ class BatchIterator:
         self._pin: Callable[[Any], Any] | None = None
         if on_gpu:
             self._pin = pin_host_memory
-        elif loader.pin_memory and _has_accelerator():
+        elif loader.pin_memory and _has_accelerator(loader.pin_memory_device):
             self._pin = pin_memory
         self._dataset = loader.dataset
         self._num_workers = loader.num_workers
@@ -202,22 +216,27 @@ class BatchIterator:
         self._base_seed = drawn_seed(loader.generator)
 
     def _begin(self, loader: Any) -> None:
-        self._indices: Iterator[Any] = iter(self._index_sampler)
-        self._count = 0
-        self._expected = loader._reported_length
+        self._sampler_iter: Iterator[Any] = iter(self._index_sampler)
+        self._num_yielded = 0
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
 
     def __iter__(self) -> BatchIterator:
         return self
 
     def __next__(self) -> Any:
-        batch = self._next()
-        self._count += 1
-        if self._expected is not None and self._count > self._expected:
+        batch = self._next_data()
+        self._num_yielded += 1
+        if self._IterableDataset_len_called is not None and self._num_yielded > self._IterableDataset_len_called:
             self._warn_of_length()
         return batch
 
-    def _next(self) -> Any:
-        raise NotSupportedError("_next is not defined", hint="define _next(self)", operator=type(self).__name__)
+    def _next_index(self) -> Any:
+        return next(self._sampler_iter)
+
+    def _next_data(self) -> Any:
+        raise NotSupportedError(
+            "_next_data is not defined", hint="define _next_data(self)", operator=type(self).__name__
+        )
 
     def __len__(self) -> int:
         return length_of(type(self).__name__, "sampler", self._index_sampler)
@@ -236,8 +255,9 @@ class BatchIterator:
             "work by get_worker_info()."
         )
         callers.warn(
-            f"DataLoader: Length of IterableDataset {self._dataset} was reported to be {self._expected} (when "
-            f"accessing len(dataloader)), but {self._count} samples have been fetched."
+            f"DataLoader: Length of IterableDataset {self._dataset} was reported to be "
+            f"{self._IterableDataset_len_called} (when accessing len(dataloader)), but {self._num_yielded} samples "
+            "have been fetched."
             + (shared if self._num_workers else "")
         )
 
@@ -253,33 +273,43 @@ class SerialIterator(BatchIterator):
                 operator="DataLoader",
             )
         super().__init__(loader)
-        self._fetcher = fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
+        self._dataset_fetcher = fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
 
-    def _next(self) -> Any:
-        batch = self._fetcher.fetch(next(self._indices))
+    def _next_data(self) -> Any:
+        batch = self._dataset_fetcher.fetch(self._next_index())
         return batch if self._pin is None else self._pin(batch)
 
     def close(self) -> None:
-        self._indices = iter(())
+        self._sampler_iter = iter(())
 
 
-def _has_accelerator() -> bool:
-    """Whether memory can be pinned; warns if it cannot."""
+def _has_accelerator(pin_memory_device: str) -> bool:
+    """Whether memory can be pinned; warns if it cannot, and of a device to pin for."""
+    if pin_memory_device:
+        callers.warn(
+            f"DataLoader: pin_memory_device={pin_memory_device!r} is deprecated and ignored: pinned memory serves "
+            "every device"
+        )
     if thread.machine().device_count():
         return True
     callers.warn("DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned")
     return False
 
 
+# A batch, or the exception to raise in its place.  The end is the class: an instance's traceback would keep the
+# iterator and, through its frames, a batch.
+Ahead = tuple[Any, Exception | type[StopIteration] | None]
+
+
 class DeviceIterator:
     """The batches of another iterator, on a GPU.  Host: returns as soon as the other iterator does."""
 
-    def __init__(self, batches: BatchIterator, device: int) -> None:
+    def __init__(self, batches: BatchIterator, stream: Stream) -> None:
         self._batches = batches
-        self._index = device
-        self._stream = Stream(devices.cuda(device))
-        self._fetched: tuple[Any, Exception | None] | None = None  # on the host; kept if its copy is interrupted
-        self._ahead: tuple[Any, Exception | None] | None = None
+        self._index = stream.device_index
+        self._stream = stream
+        self._fetched: Ahead | None = None  # on the host; kept if its copy is interrupted
+        self._ahead: Ahead | None = None
 
     def __iter__(self) -> DeviceIterator:
         return self
@@ -294,9 +324,12 @@ class DeviceIterator:
             self._ahead, self._fetched = self._copied(current), None
         batch, error = self._ahead
         if error is not None:
-            if not isinstance(error, StopIteration):
+            if error is not StopIteration:
                 self._ahead = None
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # or it and this frame would keep each other
         self._fetch()
         current.wait_stream(self._stream)
         _record(batch, current)
@@ -306,17 +339,19 @@ class DeviceIterator:
     def close(self) -> None:
         """End the epoch."""
         self._batches.close()
-        self._ahead, self._fetched = (None, StopIteration()), None
+        self._ahead, self._fetched = (None, StopIteration), None
 
     def _fetch(self) -> None:
         """Fetch the next batch, or the exception to raise at its turn, unless an interrupted call did."""
         if self._fetched is None:
             try:
                 self._fetched = next(self._batches), None
+            except StopIteration:
+                self._fetched = None, StopIteration
             except Exception as error:  # noqa: BLE001  (raised at the batch's turn)
                 self._fetched = None, error
 
-    def _copied(self, current: Stream) -> tuple[Any, Exception | None]:
+    def _copied(self, current: Stream) -> Ahead:
         """Start the copy of the fetched batch; a batch whose copy fails is dropped."""
         assert self._fetched is not None
         batch, error = self._fetched

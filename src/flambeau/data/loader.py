@@ -7,17 +7,35 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic
 
 from .. import callers
+from ..core import thread
 from ..errors import ArgumentError, ArgumentTypeError, naming, shown
+from ..host import np
 from ..runtime import device as devices
+from ..runtime.stream import Stream
 from ..tensor import checks
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset, Sample_co, length_of
-from .iterators import BatchIterator, DeviceIterator, SerialIterator
-from .sampler import BatchSampler, RandomSampler, SequentialSampler, check_generator, check_iterable
+from .iterators import BatchIterator, DeviceIterator, Fetcher, MapFetcher, SerialIterator, StreamFetcher
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, check_generator, check_iterable
 from .workers import WorkerIterator
 
 PREFETCH_FACTOR = 2  # batches ahead per worker, unless it is given
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers", "device")
+
+
+class _DatasetKind:
+    """Kinds of datasets, under PyTorch's name."""
+
+    Map = 0
+    Iterable = 1
+
+    @staticmethod
+    def create_fetcher(
+        kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
+    ) -> Fetcher:
+        """Make the object that fetches batches of a dataset of a kind."""
+        of_kind = MapFetcher if kind == _DatasetKind.Map else StreamFetcher
+        return of_kind(dataset, auto_collation, collate_fn, drop_last)
 
 
 class DataLoader(Generic[Sample_co]):
@@ -42,7 +60,7 @@ class DataLoader(Generic[Sample_co]):
         [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """
 
-    _is_fixed = False
+    __initialized = False  # programs set it by its mangled name, to replace a sampler
 
     def __init__(
         self,
@@ -66,13 +84,9 @@ class DataLoader(Generic[Sample_co]):
         in_order: bool = True,
         device: Any = None,
     ) -> None:
+        num_workers = int(num_workers) if isinstance(num_workers, bool) else num_workers
         _check_workers(num_workers, prefetch_factor, persistent_workers)
         _check_options(timeout, pin_memory, generator, collate_fn, worker_init_fn)
-        if pin_memory_device:
-            callers.warn(
-                f"DataLoader: pin_memory_device={pin_memory_device!r} is ignored: pinned memory serves every device",
-                DeprecationWarning,
-            )
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = PREFETCH_FACTOR if num_workers and prefetch_factor is None else prefetch_factor
@@ -86,7 +100,7 @@ class DataLoader(Generic[Sample_co]):
         self.persistent_workers = persistent_workers
         with naming("DataLoader"):
             self.device = None if device is None else devices.as_device(device)
-        self._is_stream = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         self._check_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
         with naming("DataLoader"):
             self.sampler = self._sampler(shuffle) if sampler is None else sampler
@@ -97,13 +111,14 @@ class DataLoader(Generic[Sample_co]):
             with naming("DataLoader"):
                 self.batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
-        self._iterator: WorkerIterator | None = None  # of persistent workers
-        self._reported_length: int | None = None  # of a stream, if it was asked for
-        self._is_fixed = True
+        self._iterator: Any = None  # of persistent workers
+        self._copies: Stream | None = None
+        self._IterableDataset_len_called: int | None = None  # the length of a stream, if it was asked for
+        self.__initialized = True
         self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._is_fixed and name in FIXED:
+        if self.__initialized and name in FIXED:
             raise ArgumentError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized, got {shown(value)}",
                 hint="make another DataLoader",
@@ -131,6 +146,10 @@ class DataLoader(Generic[Sample_co]):
         return context
 
     @property
+    def _is_stream(self) -> bool:
+        return self._dataset_kind == _DatasetKind.Iterable
+
+    @property
     def _auto_collation(self) -> bool:
         return self.batch_sampler is not None
 
@@ -150,8 +169,7 @@ class DataLoader(Generic[Sample_co]):
             )
 
     def _check_order(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
-        if shuffle is not None and not isinstance(shuffle, int):
-            checks.flag("DataLoader", "shuffle", shuffle)
+        _check_flag("shuffle", shuffle)
         for what, each in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
             if self._is_stream and each is not None:
                 raise ArgumentError(
@@ -184,34 +202,45 @@ class DataLoader(Generic[Sample_co]):
 
     def _sampler(self, shuffle: bool | None) -> Iterable[Any]:
         if self._is_stream:
-            return _Endless()
+            return _InfiniteConstantSampler()
         sized: Any = self.dataset
         return RandomSampler(sized, generator=self.generator) if shuffle else SequentialSampler(sized)
 
     def __iter__(self) -> Iterator[Any]:
-        batches = self._get_iterator()
+        if self.persistent_workers and self.num_workers:
+            if self._iterator is not None and not self._iterator.is_closed:
+                self._iterator.reset(self)
+            else:
+                self._iterator = self._get_iterator()
+            batches: BatchIterator = self._iterator
+        else:
+            batches = self._get_iterator()
         if self.device is None or self.device.type == "cpu":
             return batches
         with naming("DataLoader"):
-            return DeviceIterator(batches, devices.cuda_index(self.device))
+            return DeviceIterator(batches, self._stream_of_copies(devices.cuda_index(self.device)))
 
-    def _get_iterator(self) -> BatchIterator:
-        """The iterator over the next epoch's batches, on the host."""
+    def _stream_of_copies(self, index: int) -> Stream:
+        """The stream of all epochs' copies: memory is cached for each stream apart."""
+        stream = self._copies
+        if stream is None or stream.machine is not thread.machine():
+            stream = self._copies = Stream(devices.cuda(index))
+        return stream
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_copies": None}
+
+    def _get_iterator(self) -> Any:
+        """Make an iterator over an epoch's batches, on the host."""
         if not self.num_workers:
             return SerialIterator(self)
-        if self.persistent_workers and self._iterator is not None and not self._iterator.is_closed:
-            self._iterator.reset(self)
-            return self._iterator
         self.check_worker_number_rationality()
-        iterator = WorkerIterator(self)
-        if self.persistent_workers:
-            self._iterator = iterator
-        return iterator
+        return WorkerIterator(self)
 
     def __len__(self) -> int:
         if not self._is_stream:
             return self._length("sampler" if self.batch_sampler is None else "batch_sampler")
-        count = self._reported_length = self._length("dataset")
+        count = self._IterableDataset_len_called = self._length("dataset")
         if self.batch_size is None:
             return count
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
@@ -221,7 +250,7 @@ class DataLoader(Generic[Sample_co]):
             return length_of("DataLoader", what, getattr(self, what))
 
 
-class _Endless:
+class _InfiniteConstantSampler(Sampler[None]):
     """The sampler of a stream, whose samples end the epoch."""
 
     def __iter__(self) -> Iterator[None]:
@@ -286,6 +315,12 @@ def _checked_context(context: Any, num_workers: int) -> Any:
     return context
 
 
+def _check_flag(what: str, value: Any) -> None:
+    """Raise ArgumentTypeError unless the value is None, a number or a bool, of Python or NumPy."""
+    if value is not None and not isinstance(value, (int, np.bool_)):
+        checks.flag("DataLoader", what, value)
+
+
 def _check_options(timeout: Any, pin_memory: Any, generator: Any, collate_fn: Any, worker_init_fn: Any) -> None:
     """Raise ArgumentTypeError or ArgumentError for options of wrong type or value."""
     checks.number("DataLoader", "timeout", timeout)
@@ -293,8 +328,7 @@ def _check_options(timeout: Any, pin_memory: Any, generator: Any, collate_fn: An
         raise ArgumentError(
             f"timeout option should be non-negative, got {timeout}", hint="0 waits for ever", operator="DataLoader"
         )
-    if not isinstance(pin_memory, int):
-        checks.flag("DataLoader", "pin_memory", pin_memory)
+    _check_flag("pin_memory", pin_memory)
     check_generator("DataLoader", generator)
     for what, each in (("collate_fn", collate_fn), ("worker_init_fn", worker_init_fn)):
         if each is not None:

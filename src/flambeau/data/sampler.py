@@ -6,6 +6,7 @@ Indices are drawn on request, as in PyTorch: a generator is first used at an ite
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -17,7 +18,7 @@ from ..host import np
 from ..ops.random import multinomial
 from ..runtime.generator import Generator
 from ..tensor import checks, factories, random
-from .dataset import length_of
+from .dataset import device_of, length_of
 
 Index_co = TypeVar("Index_co", covariant=True)
 DRAWN_AT_ONCE = 32  # indices with replacement, which are drawn as they are needed
@@ -58,16 +59,16 @@ class SequentialSampler(Sampler[int]):
 
 def drawn_seed(generator: Any) -> int:
     """Draw an int64 from `generator`, or from the CPU's default generator."""
-    return int(factories.empty((), dtype=int64, device="cpu").random_(generator=generator).item())
+    return int(factories.empty((), dtype=int64, device=device_of(generator)).random_(generator=generator).item())
 
 
 def _integers(high: int, count: int, generator: Any) -> list[int]:
-    drawn = random.randint(0, high, (count,), device="cpu", generator=generator)
+    drawn = random.randint(0, high, (count,), device=device_of(generator), generator=generator)
     return list(drawn.tolist())
 
 
 def _permutation(count: int, generator: Any) -> list[int]:
-    return list(random.randperm(count, device="cpu", generator=generator).tolist())
+    return list(random.randperm(count, device=device_of(generator), generator=generator).tolist())
 
 
 class RandomSampler(Sampler[int]):
@@ -181,7 +182,8 @@ class WeightedRandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         self._checked()
-        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        weights = self.weights.to(device_of(self.generator))
+        drawn = multinomial(weights, self.num_samples, self.replacement, generator=self.generator)
         yield from drawn.tolist()
 
     def __len__(self) -> int:
@@ -226,14 +228,14 @@ class BatchSampler(Sampler[list[int]]):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
-class DistributedSampler(Sampler[Any]):
+class DistributedSampler(Sampler[Index_co]):
     """Yield one process's share of a dataset's indices; all shares have the same length.
 
-    num_replicas: the number of processes;  rank: this process's number, from 0.
+    num_replicas: the number of processes;  rank: this process's number, from 0.  Both are those of the default process
+        group unless given.
     shuffle: permute the indices by `seed` plus the epoch of `set_epoch`, equally in every process.
     drop_last: leave out the tail that does not divide evenly; otherwise the first indices are repeated to fill it.
-    Raises: NotSupportedError without num_replicas or rank, since there are no process groups.
-            ArgumentError unless rank is in [0, num_replicas - 1].
+    Raises: ArgumentError unless rank is in [0, num_replicas - 1], and for one that is not given if there is no group.
     Example:
         >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
         [1, 3, 0]
@@ -249,11 +251,9 @@ class DistributedSampler(Sampler[Any]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise NotSupportedError(
-                f"there are no process groups, and num_replicas is {num_replicas}, rank is {rank}",
-                hint="give both",
-                operator="DistributedSampler",
-            )
+            group = _process_group(num_replicas, rank)
+            num_replicas = group.get_world_size() if num_replicas is None else num_replicas
+            rank = group.get_rank() if rank is None else rank
         checks.integer("DistributedSampler", "num_replicas", num_replicas)
         checks.integer("DistributedSampler", "rank", rank)
         if not 0 <= rank < num_replicas:
@@ -273,7 +273,7 @@ class DistributedSampler(Sampler[Any]):
         self.shuffle = shuffle
         self.seed = seed
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[Any]:
         count = len(self.dataset)
         if self.shuffle:
             order = _permutation(count, Generator().manual_seed(self.seed + self.epoch))
@@ -288,6 +288,18 @@ class DistributedSampler(Sampler[Any]):
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch whose order the next iterators use; without it every epoch has the same order."""
         self.epoch = epoch
+
+
+def _process_group(num_replicas: int | None, rank: int | None) -> Any:
+    """The module `distributed`.  Raises ArgumentError without a process group: one exists only if it was imported."""
+    module = sys.modules.get(f"{__name__.partition('.')[0]}.distributed")
+    if module is None or not module.is_initialized():
+        raise ArgumentError(
+            f"Default process group has not been initialized, and num_replicas is {num_replicas}, rank is {rank}",
+            hint="give both, or make a process group first",
+            operator="DistributedSampler",
+        )
+    return module
 
 
 def _count_positive(weights: Any) -> int:

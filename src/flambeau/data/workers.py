@@ -4,33 +4,40 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import connection
+from types import FunctionType
 from typing import Any
 
 from ..core import thread
-from ..errors import ArgumentError, FlambeauError
+from ..errors import ArgumentError, FlambeauError, shown
 from ..host import np
-from ..multiprocessing import worker_pipe
+from ..multiprocessing import reductions, worker_pipe
 from ..multiprocessing.worker_pipe import WorkerEnd, WorkerException, WorkerPipe
-from ..runtime import generator
+from ..runtime import generator, host_threads
 from .dataset import IterableDataset
 from .iterators import LOOK_SECONDS, BatchIterator, PinningThread, fetcher
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Facts of a worker: its `id`, from 0, `num_workers`, the seed of its generators, its copy of the dataset."""
+    """Facts of a worker: its `id`, from 0, `num_workers`, the seed of its generators, its copy of the dataset.
+
+    rng and worker_method are PyTorch's: None and "multiprocessing".
+    """
 
     id: int
     num_workers: int
     seed: int
     dataset: Any
+    rng: Any = None
+    worker_method: str | None = "multiprocessing"
 
 
 _worker_info: WorkerInfo | None = None
@@ -87,6 +94,7 @@ class EndOfStream:
 def run(pipe: WorkerPipe, number: int, settings: Settings) -> None:
     """Main function of a worker: make batches until the parent closes the pipe or ends."""
     try:
+        host_threads.set_num_threads(1)
         _seed(settings.base_seed, number)
         seed = settings.base_seed + number
         set_worker_info(WorkerInfo(number, settings.num_workers, seed, settings.dataset))
@@ -99,8 +107,14 @@ def _seed(base_seed: int, number: int) -> None:
     """Seed the generators of flambeau, Python and NumPy."""
     generator.manual_seed(base_seed + number)
     random.seed(base_seed + number)
+    np.random.seed(_generate_state(base_seed, number))
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """The seed of a worker's NumPy; the name is PyTorch's."""
     low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
-    np.random.seed(np.random.SeedSequence([number, low, high, 0]).generate_state(4))
+    state: list[int] = np.random.SeedSequence([worker_id, low, high, 0]).generate_state(4).tolist()
+    return state
 
 
 class _Worker:
@@ -157,7 +171,56 @@ class _Worker:
         except EOFError:
             raise
         except Exception as error:  # noqa: BLE001  (the result cannot be pickled)
-            self._end.send((task.epoch, task.number, WorkerException(error, self._where)))
+            refused = _refused("the batch", result, error)
+            self._end.send((task.epoch, task.number, WorkerException(refused, self._where)))
+
+
+UNPICKLABLE = pickle.PicklingError, TypeError, AttributeError  # what pickle raises for objects that it does not know
+MAX_DEPTH = 32  # of containers that are searched for such an object
+
+
+class UnsendableError(FlambeauError, pickle.PicklingError, TypeError, AttributeError):
+    """An object that cannot be pickled was to be sent to a worker, or by one."""
+
+
+def _refused(what: str, value: Any, error: BaseException) -> BaseException:
+    """The error for an object that could not be sent; pickle's own errors get the place of the entry at fault."""
+    if isinstance(error, FlambeauError) or not isinstance(error, UNPICKLABLE):
+        return error
+    place, entry = _unpicklable(value, "")
+    refused = UnsendableError(
+        f"{what} cannot be pickled: {what}{place} is {shown(entry)}: {error}",
+        hint="functions must be those of a module; the start method 'fork' sends batches by pickle, and nothing else",
+        operator="DataLoader",
+    )
+    refused.__cause__ = error
+    return refused
+
+
+def _unpicklable(value: Any, place: str, depth: int = 0) -> tuple[str, Any]:
+    """The innermost entry of containers, and attribute of an object, that cannot be pickled, with its place."""
+    if depth > MAX_DEPTH or isinstance(value, (type, FunctionType)):
+        return place, value
+    if isinstance(value, Mapping):
+        parts = [(f"[{key!r}]", entry) for key, entry in value.items()]
+    elif isinstance(value, (list, tuple)):
+        parts = [(f"[{index}]", entry) for index, entry in enumerate(value)]
+    else:
+        parts = [(f".{name}", entry) for name, entry in getattr(value, "__dict__", {}).items()]
+    for step, entry in parts:
+        if not _can_be_pickled(entry):
+            return _unpicklable(entry, place + step, depth + 1)
+    return place, value
+
+
+def _can_be_pickled(value: Any) -> bool:
+    route = reductions.Route(_refused)
+    try:
+        reductions.packed(value, route)
+    except Exception:  # noqa: BLE001  (whatever the object's own reduction raises)
+        return False
+    reductions.cancel(route)
+    return True
 
 
 END_SECONDS = 5.0  # that workers have to end by themselves
@@ -232,7 +295,7 @@ class WorkerIterator(BatchIterator):
         self._prime()
 
     def _prime(self) -> None:
-        self._sent = self._given = 0
+        self._send_idx = self._rcvd_idx = 0
         self._tasks: dict[int, _WorkerProcess] = {}
         self._arrived: dict[int, Any] = {}
         self._turns = itertools.cycle(self._team)
@@ -244,7 +307,7 @@ class WorkerIterator(BatchIterator):
     def _assign(self) -> None:
         """Send the next indices, if there are any, to the next worker in turn."""
         try:
-            index = next(self._indices)
+            index = self._next_index()
         except StopIteration:
             return
         active = sum(each.has_more for each in self._team)
@@ -253,12 +316,12 @@ class WorkerIterator(BatchIterator):
                 break
         else:
             return
-        worker.pipe.post(Task(self._epoch, self._sent, index))
+        worker.pipe.post(Task(self._epoch, self._send_idx, index))
         worker.outstanding += 1
-        self._tasks[self._sent] = worker
-        self._sent += 1
+        self._tasks[self._send_idx] = worker
+        self._send_idx += 1
 
-    def _next(self) -> Any:
+    def _next_data(self) -> Any:
         while True:
             number = self._next_number()
             if number is None:
@@ -268,6 +331,8 @@ class WorkerIterator(BatchIterator):
                 self._wait()
                 continue
             worker, result = self._tasks.pop(number), self._arrived.pop(number)
+            if number == self._rcvd_idx:
+                self._rcvd_idx += 1
             if isinstance(result, EndOfStream):
                 worker.has_more = False
                 if not self._persistent:
@@ -282,18 +347,18 @@ class WorkerIterator(BatchIterator):
 
     def _next_number(self) -> int | None:
         """The number of the next result, None if it has not arrived.  Raises StopIteration at the end."""
-        while self._given < self._sent:
-            worker = self._tasks.get(self._given)
-            if worker is not None and (worker.has_more or self._given in self._arrived):
+        while self._rcvd_idx < self._send_idx:
+            worker = self._tasks.get(self._rcvd_idx)
+            if worker is not None and (worker.has_more or self._rcvd_idx in self._arrived):
                 break
-            self._tasks.pop(self._given, None)  # of a worker whose stream has ended
-            self._given += 1
+            self._tasks.pop(self._rcvd_idx, None)  # of a worker whose stream has ended
+            self._rcvd_idx += 1
         else:
             if not self._persistent:
                 self.close()
             raise StopIteration
-        if self._given in self._arrived:
-            return self._given
+        if self._rcvd_idx in self._arrived:
+            return self._rcvd_idx
         return None if self._in_order else next(iter(self._arrived), None)
 
     def _collect(self) -> None:
@@ -339,7 +404,7 @@ class WorkerIterator(BatchIterator):
 
     def _listen(self, seconds: float | None) -> None:
         """Wait for a message, or for the end of a worker whose result is due.  Raises WorkerDiedError."""
-        wanted = [self._tasks[self._given]] if self._in_order else self._team
+        wanted = [self._tasks[self._rcvd_idx]] if self._in_order else self._team
         wanted = [each for each in wanted if each.has_more]
         alive = [each for each in wanted if each.process.is_alive()]
         files: list[Any] = [each.pipe for each in self._team if each.is_open]
@@ -358,7 +423,7 @@ class WorkerIterator(BatchIterator):
     def close(self) -> None:
         """End the workers and the pinning thread.  Host: waits for the workers; those that do not end are killed."""
         workers, self._team = self._team, []
-        self._sent = self._given = 0
+        self._send_idx = self._rcvd_idx = 0
         self._tasks, self._arrived = {}, {}
         if self._pid != os.getpid():  # a forked child has a copy of the iterator, and no part in its workers
             return
@@ -391,8 +456,11 @@ class _WorkerProcess:
         self.process = context.Process(target=run, args=(end, number, settings), daemon=True)
         try:
             self.process.start()
-        except BaseException:
+        except BaseException as error:
             self.pipe.close()
+            for name in ("dataset", "collate_fn", "worker_init_fn") if isinstance(error, UNPICKLABLE) else ():
+                if not _can_be_pickled(getattr(loader, name)):
+                    raise _refused(name, getattr(loader, name), error) from error
             raise
         finally:
             end.forget()

@@ -4,12 +4,15 @@
   comes with the packet.  The kernel frees such a file after its last use, also if either process is killed.
 - Views of one storage that overlap still overlap after the transfer.  Other views bring only their own part of the
   storage.  Tensors on a GPU, and in memory that is shared already, are sent by handle (reductions.py).
+- A large batch that a worker stacks lies in a file of its own from the start (`shared_stack`), and that is sent.
 - A file of at most COPIED_BYTES is read into memory of the receiver's own, a larger one is mapped.
 - Closing one end ends `receive` at the other, also if forked children have inherited copies of the socket.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import io
 import mmap
 import multiprocessing
@@ -21,10 +24,12 @@ import struct
 import sys
 import threading
 import traceback
+import weakref
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing import reduction
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import host
 from ..channel import process_descriptor
@@ -32,10 +37,10 @@ from ..core import storage
 from ..core.queue import hooks
 from ..core.storage import Storage
 from ..core.tensor import tensor_over
-from ..dtypes import BY_NAME
+from ..dtypes import BY_NAME, uint8
 from ..errors import AcceleratorError, FlambeauError
 from ..kernel import Access
-from ..strides import extent
+from ..strides import contiguous, extent
 from ..tensor.tensor import Tensor
 from . import reductions
 
@@ -44,6 +49,7 @@ COPIED_BYTES = 1 << 18
 ALIGNMENT = 64  # bytes, of each block of a message
 PARENT_LOOK_MS = 5000  # between checks of the parent, where it cannot be waited for
 MAX_BUFFERS = 512  # of one write
+MAX_FILES = 32  # that come with a message, besides its own; the kernel allows some 250
 _HEAD = struct.Struct("<QQ")  # bytes of the table and of the pickled object; the blocks follow
 _LENGTH = struct.Struct("<Q")  # of the file
 
@@ -72,13 +78,21 @@ class _Pickler(reduction.ForkingPickler):
         return _tensor, (len(self.spans) - 1, dtype.name, shape, strides, value.requires_grad, value.grad)
 
 
-def _packed(value: Any) -> list[Any]:
-    """The buffers of a message: head, table, the pickled object, and blocks, each of them padded."""
+class _Message(NamedTuple):
+    """A message to send.  files: storages whose files come with it."""
+
+    buffers: list[Any]
+    files: list[Storage]
+
+
+def _packed(value: Any) -> _Message:
+    """Pickle an object.  The buffers are head, table, the pickled object, and blocks, each of them padded."""
     file = io.BytesIO()
     pickler = _Pickler(file)
     pickler.dump(value)
-    blocks, table = _blocks(pickler.spans)
-    described = pickle.dumps(([len(block) for block in blocks], table), pickle.HIGHEST_PROTOCOL)
+    blocks, files, places = _blocks(pickler.spans)
+    sizes = [len(block) for block in blocks] + [-each.nbytes for each in files]
+    described = pickle.dumps((sizes, places), pickle.HIGHEST_PROTOCOL)
     data = file.getbuffer()
     buffers: list[Any] = [_HEAD.pack(len(described), len(data)), described, data]
     end = _HEAD.size + len(described) + len(data)
@@ -86,21 +100,67 @@ def _packed(value: Any) -> list[Any]:
         padding = -end % ALIGNMENT
         buffers += [bytes(padding), block]
         end += padding + len(block)
-    return buffers
+    return _Message(buffers, files)
 
 
-def _blocks(spans: list[tuple[Storage, int, int]]) -> tuple[list[Any], list[tuple[int, int]]]:
-    """Return (blocks of bytes that cover all spans, each span's block and offset).  Overlapping spans share a block."""
+def _blocks(spans: list[tuple[Storage, int, int]]) -> tuple[list[Any], list[Storage], list[tuple[int, int]]]:
+    """Return (blocks of bytes, storages sent by their files, each span's block and offset).
+
+    The storages count as blocks after the others.  Overlapping spans share a block.
+    """
+    files: list[Storage] = []
+    if _stacks:
+        for of, _, _ in spans:
+            if len(files) < MAX_FILES and _file_of(of) is not None and not any(each is of for each in files):
+                files.append(of)
     order = sorted(range(len(spans)), key=lambda index: (id(spans[index][0]), spans[index][1]))
     places: list[tuple[int, int]] = [(0, 0)] * len(spans)
     ranges: list[list[Any]] = []  # storage, start, end
     for index in order:
         of, start, end = spans[index]
+        if any(each is of for each in files):
+            continue
         if not ranges or ranges[-1][0] is not of or start >= ranges[-1][2]:
             ranges.append([of, start - start % ALIGNMENT, end])  # so that every type's elements stay aligned
         ranges[-1][2] = max(ranges[-1][2], end)
         places[index] = len(ranges) - 1, start - ranges[-1][1]
-    return [memoryview(of.array()[start:end]) for of, start, end in ranges], places
+    for number, each in enumerate(files, len(ranges)):
+        for index, (of, start, _) in enumerate(spans):
+            if of is each:
+                places[index] = number, start
+    return [memoryview(of.array()[start:end]) for of, start, end in ranges], files, places
+
+
+# Stacks of this worker: the array over each storage's memory, and its file.
+_stacks: weakref.WeakKeyDictionary[Storage, tuple[Any, int]] = weakref.WeakKeyDictionary()
+_is_worker = False
+
+
+def shares_batches() -> bool:
+    """Whether this process sends its batches through a pipe."""
+    return _is_worker
+
+
+def shared_stack(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """Stack arrays of one type and shape as a tensor of `shape`, in a file that a message can take along."""
+    dtype = BY_NAME[arrays[0].dtype.name]
+    file = os.memfd_create("flambeau-batch", os.MFD_CLOEXEC)
+    try:
+        _write_all(file, [host.np.ascontiguousarray(each).reshape(-1).view(host.np.uint8) for each in arrays])
+        array = _mapped(file, len(arrays) * arrays[0].nbytes)
+        of = storage.from_array(array)
+        _stacks[of] = array, file
+        weakref.finalize(of, os.close, file)
+    except BaseException:
+        os.close(file)
+        raise
+    return tensor_over(of, dtype, shape, contiguous(shape))
+
+
+def _file_of(of: Storage) -> int | None:
+    """The file of a stack, unless its storage has got other memory since."""
+    array, file = _stacks.get(of, (None, -1))
+    return file if array is not None and of.array() is array else None
 
 
 class _Opening(threading.local):
@@ -126,8 +186,12 @@ def _tensor(
     return tensor
 
 
-def _opened(message: Any) -> Any:
-    """Unpickle the object of a message, a writable uint8 array whose memory its tensors share."""
+def _opened(message: Any, files: list[int]) -> Any:
+    """Unpickle the object of a message, a writable uint8 array whose memory its tensors share.
+
+    files: those of stacks, which are mapped.
+    """
+    stacks = iter(files)
     described, pickled = _HEAD.unpack_from(message)
     at = _HEAD.size + described
     sizes, places = pickle.loads(message[_HEAD.size : at])
@@ -135,6 +199,9 @@ def _opened(message: Any) -> Any:
     at += pickled
     storages = []
     for nbytes in sizes:
+        if nbytes < 0:
+            storages.append(storage.from_array(_mapped(next(stacks), -nbytes)))
+            continue
         at += -at % ALIGNMENT
         storages.append(storage.from_array(message[at : at + nbytes]))
         at += nbytes
@@ -152,7 +219,7 @@ class WorkerPipe:
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
         self._socket = end
-        self._unsent: deque[list[Any]] = deque()
+        self._unsent: deque[_Message] = deque()
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -179,15 +246,20 @@ class WorkerPipe:
         """Whether a posted message is still unsent."""
         return bool(self._unsent)
 
-    def _transmit(self, buffers: list[Any]) -> None:
-        total = sum(map(len, buffers))
+    def _transmit(self, message: _Message) -> None:
+        total = sum(map(len, message.buffers))
+        files = [file for each in message.files if (file := _file_of(each)) is not None]
         if total <= INLINE_BYTES:
-            self._socket.send(b"".join(buffers))
+            packet = b"".join(message.buffers)
+            if files:
+                socket.send_fds(self._socket, [packet], files)
+            else:
+                self._socket.send(packet)
             return
         file = os.memfd_create("flambeau-message", os.MFD_CLOEXEC)
         try:
-            _write_all(file, buffers)
-            socket.send_fds(self._socket, [_LENGTH.pack(total)], [file])
+            _write_all(file, message.buffers)
+            socket.send_fds(self._socket, [_LENGTH.pack(total)], [file, *files])
         finally:
             os.close(file)
 
@@ -195,26 +267,29 @@ class WorkerPipe:
         """Return the next object.  Host: returns at once.
 
         Raises: BlockingIOError if no message has arrived, EOFError after the last; TooManyFilesError if this process
-                cannot open the message's file.
+                cannot open the message's files.
         """
         try:
-            packet, files, flags, _ = socket.recv_fds(self._socket, INLINE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+            packet, files, flags, _ = socket.recv_fds(
+                self._socket, INLINE_BYTES, 1 + MAX_FILES, socket.MSG_CMSG_CLOEXEC
+            )  # fmt: skip
         except ConnectionError as error:
             raise EOFError from error
         if not packet:
             raise EOFError
-        if flags & socket.MSG_CTRUNC:
-            raise TooManyFilesError(
-                "a batch arrived without its shared memory: Too many open files",
-                hint="raise the limit with `ulimit -n`, or keep fewer batches alive",
-                operator="DataLoader",
-            )
-        if not files:
-            return _opened(_copied(packet))
         try:
-            return _opened(_file_bytes(files[0], _LENGTH.unpack(packet)[0]))
+            if flags & socket.MSG_CTRUNC:
+                raise TooManyFilesError(
+                    "a batch arrived without its shared memory: Too many open files",
+                    hint="raise the limit with `ulimit -n`",
+                    operator="DataLoader",
+                )
+            if len(packet) == _LENGTH.size:
+                return _opened(_file_bytes(files[0], _LENGTH.unpack(packet)[0]), files[1:])
+            return _opened(_copied(packet), files)
         finally:
-            os.close(files[0])
+            for file in files:
+                os.close(file)
 
     def close(self) -> None:
         """Close this end; messages sent before can still be received."""
@@ -263,12 +338,47 @@ def _copied(packet: bytes) -> Any:
 def _file_bytes(file: int, nbytes: int) -> Any:
     """The bytes of a file as an array."""
     if nbytes > COPIED_BYTES:
-        return host.np.frombuffer(mmap.mmap(file, nbytes), host.np.uint8)
+        return _mapped(file, nbytes)
     array = storage.on_host(nbytes).array()
     done = 0
     while done < nbytes:
         done += os.preadv(file, [memoryview(array)[done:]], done)
     return array
+
+
+class _Mapping:
+    """A file's bytes in this process's memory.  Unlike mmap.mmap it keeps no file open, so any number may be alive."""
+
+    __slots__ = ("__weakref__", "address")
+
+    def __init__(self, file: int, nbytes: int) -> None:
+        library = _memory_calls()
+        self.address = library.mmap(None, nbytes, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, file, 0)
+        if self.address == _FAILED:
+            error = ctypes.get_errno()
+            raise OSError(error, f"{nbytes} bytes of a batch cannot be mapped: {os.strerror(error)}")
+        weakref.finalize(self, library.munmap, self.address, nbytes).atexit = False
+
+
+@functools.cache
+def _memory_calls() -> Any:
+    """The C library, with the types of `mmap` and `munmap`."""
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = [
+        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
+    ]  # fmt: skip
+    library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    return library
+
+
+_FAILED = ctypes.c_void_p(-1).value
+
+
+def _mapped(file: int, nbytes: int) -> Any:
+    """The bytes of a file as an array that shares its memory."""
+    mapping = _Mapping(file, nbytes)
+    return host.array_at(mapping.address, uint8, (nbytes,), None, mapping)
 
 
 class WorkerEnd:
@@ -278,6 +388,8 @@ class WorkerEnd:
     """
 
     def __init__(self, pipe: WorkerPipe) -> None:
+        global _is_worker
+        _is_worker = True
         self._pipe = pipe
         self._inbox: deque[Any] = deque()
         self._is_closed = False
@@ -351,10 +463,15 @@ class WorkerException:
         return _restored, (known, self.text, self.facts)
 
     def again(self) -> BaseException:
-        """Make an exception of the same type with the whole text; a RuntimeError if the type does not accept a text."""
+        """Make an exception of the same type with the whole text; a RuntimeError if the type does not accept a text.
+
+        A type with an attribute `message` gets the text by that name.
+        """
         text = _KeyText(self.text) if issubclass(self.type, KeyError) else self.text
+        by_name = isinstance(getattr(self.type, "message", None), str)
+        make: Any = self.type
         try:
-            error = self.type(text)
+            error: BaseException = make(message=text) if by_name else make(text)
         except Exception:  # noqa: BLE001  (a user's class may raise anything)
             return RuntimeError(self.text)
         if self.facts is not None and isinstance(error, AcceleratorError):

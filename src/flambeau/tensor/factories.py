@@ -18,7 +18,9 @@ from ..autograd.mode import GradMode, is_grad_enabled
 from ..core import storage
 from ..core.call import assign
 from ..core.factories import explain_by, resolve, run_into, unset
-from ..core.tensor import TensorBase, alias_of, tensor_over
+from ..core.layout import dense_layout
+from ..core.tensor import TensorBase, alias_of, new_tensor, tensor_over
+from ..core.thread import CPU
 from ..dtypes import dtype
 from ..errors import (
     ArgumentError,
@@ -34,7 +36,7 @@ from ..errors import (
 )
 from ..host import address_of, array_at, np, rounded
 from ..scalars import converted
-from ..strides import contiguous, extent
+from ..strides import Size, contiguous, extent
 from . import checks
 
 BUFFERS = (bytes, bytearray, memoryview)  # whose memory `asarray` shares
@@ -225,6 +227,12 @@ def from_array(array: Any, name: str = "tensor") -> Any:
     return tensor_over(storage.from_array(flat), element_type, array.shape, contiguous(array.shape))
 
 
+def of_result(array: Any, name: str = "tensor") -> Any:
+    """Make a CPU tensor of a row-major NumPy array that nothing else refers to; faster than `from_array`."""
+    layout = dense_layout(CPU, kind_of(array, name), Size(array.shape))
+    return new_tensor(storage.of_array(array, layout), layout)
+
+
 def from_numpy(ndarray: Any) -> Any:
     """A CPU tensor that shares the memory of a NumPy array, strides included.
 
@@ -295,7 +303,7 @@ def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory:
             where = source.device_index if device is None else resolve(device)
             return transfer.to(source, where, wanted or source.dtype, copy=True)
         where = resolve(device)
-        kept = from_array(host_array(data, wanted, name), name)
+        kept = of_result(host_array(data, wanted, name), name)
         if pin_memory is not False:
             checks.flag(name, "pin_memory", pin_memory)
             kept = kept.pin_memory() if pin_memory else kept

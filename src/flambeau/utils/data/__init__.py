@@ -23,6 +23,7 @@ from ...data import (
 )
 from ...errors import no_attribute as _no_attribute
 from . import _utils, dataloader, dataset, distributed, sampler  # noqa: F401  (_utils: some programs name it)
+from .dataloader import _DatasetKind  # noqa: F401  (some programs name it)
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
@@ -32,5 +33,15 @@ __all__ = [
 ]  # fmt: skip
 
 
+_DATA_PIPES = (
+    "DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "argument_validation", "datapipes",
+    "functional_datapipe", "guaranteed_datapipes_determinism", "non_deterministic", "runtime_validation",
+    "runtime_validation_disabled",
+)  # fmt: skip
+
+
 def __getattr__(name: str) -> object:
+    if name in _DATA_PIPES:
+        hint = "use an IterableDataset, or a Dataset, with a DataLoader"
+        raise AttributeError(f"{__name__}.{name}: there are no DataPipes in flambeau\nhint: {hint}", name=name)
     raise _no_attribute(__name__, name)

@@ -1,5 +1,6 @@
 """torch.utils.data.distributed."""
 
-from ...data.sampler import DistributedSampler
+from ...data.dataset import Dataset
+from ...data.sampler import DistributedSampler, Sampler
 
-__all__ = ["DistributedSampler"]
+__all__ = ["Dataset", "DistributedSampler", "Sampler"]

@@ -3,11 +3,14 @@
 import sys as _sys
 
 from ....data import collate
+from ....data import iterators as fetch
 from ....data import iterators as pin_memory
 from ....data import workers as worker
 from ....data.iterators import LOOK_SECONDS as MP_STATUS_CHECK_INTERVAL
 
-_MODULES = "collate", "pin_memory", "worker"  # import flambeau.data's modules; scripts/stubs writes their stubs
+_MODULES = "collate", "fetch", "pin_memory", "worker"  # modules of flambeau.data; scripts/stubs writes their stubs
 _sys.modules.update({f"{__name__}.{_name}": globals()[_name] for _name in _MODULES})
 
-__all__ = ["MP_STATUS_CHECK_INTERVAL", "collate", "pin_memory", "worker"]
+HAS_NUMPY, IS_WINDOWS = True, False
+
+__all__ = ["HAS_NUMPY", "IS_WINDOWS", "MP_STATUS_CHECK_INTERVAL", "collate", "fetch", "pin_memory", "worker"]
