@@ -490,8 +490,9 @@ def _bins_kernel() -> Kernel:
     ]  # fmt: skip
 
     def reference(out: Any, index: Any, numel: int, bins: int) -> None:
-        inside = index[(index >= 0) & (index < bins)]
-        out[...] += np.bincount(inside, minlength=bins)
+        if index.min() < 0 or index.max() >= bins:
+            index = index[(index >= 0) & (index < bins)]
+        out[...] += np.bincount(index, minlength=bins)
 
     arguments = "long long* out, const long long* index, long long numel, long long bins"
     return indexing_kernel("count_bins", arguments, COUNT_BINS, params, reference)
