@@ -821,13 +821,13 @@ COPIES = {f"{original.name}_copy": _copying(original, *text) for original, *text
 
 
 def _view_copy_samples() -> Iterator[Sample]:
-    yield from views.view_.samples()
-    yield from views.view_dtype.samples()
+    yield Sample((Array((2, 6)), (3, -1)))
+    yield Sample((Array((2, 4)), dtypes.uint8))
 
 
 def _view_copy_errors() -> Iterator[ErrorSample]:
-    yield from views.view_.errors()
-    yield from views.view_dtype.errors()
+    yield ErrorSample((Array((2, 6)), (5, -1)), ShapeError, r"'\[5, -1\]' is invalid for input of size 12")
+    yield ErrorSample((Array((2, 3)), dtypes.float64), ShapeError, "cannot be seen as float64, of 8 bytes")
     yield ErrorSample((Array((2,)),), ArgumentError, "neither a size nor a dtype")
     yield ErrorSample((Array((2,)), 3), ArgumentTypeError, "'size' must be a tuple of ints or a dtype, not int: 3")
 
