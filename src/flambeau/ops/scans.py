@@ -473,12 +473,12 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
     """(twice the areas between neighbours of distance 1 or x, the dimension)."""
     if x is not None and dx is not None:
         raise ArgumentError("x and dx are both given", hint="pass the points or their distance", operator=name)
-    if y.dtype is bool_:
-        raise DtypeError("y is bool, which has no areas", hint="convert with .float()", operator=name)
     if not y.shape:
         raise IndexRangeError(
             f"Dimension specified as {dim} but tensor has no dimensions", hint="pass a vector of values", operator=name
         )
+    if y.dtype is bool_:
+        raise DtypeError("y is bool, which has no areas", hint="convert with .float()", operator=name)
     at = st.wrap_dim(dim, len(y.shape), name)
     after, before = _neighbours(y, at)
     if x is None:
@@ -563,6 +563,7 @@ def _gradient_samples() -> Iterator[Sample]:
 def _gradient_errors() -> Iterator[ErrorSample]:
     wrong = {"dim": 2}
     yield ErrorSample((Array((2, 3)),), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2", wrong)
+    yield ErrorSample((Array(()),), IndexRangeError, "specified as 0 but tensor has no dimensions", {"dim": 0})
     yield ErrorSample((Array((2, 3)),), ShapeError, "needs 3 elements, .* 2", {"edge_order": 2})
     yield ErrorSample((Array((2, 3)),), ValueRangeError, "edge_order must be 1 or 2, got 3", {"edge_order": 3})
 
@@ -592,6 +593,12 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
             f"got {len(spacings)} spacings for {len(dims)} dimensions", hint="pass one for each", operator="gradient"
         )
     for each in dims:
+        if not input.shape:
+            raise IndexRangeError(
+                f"Dimension specified as {each} but tensor has no dimensions",
+                hint="pass a vector of values",
+                operator="gradient",
+            )
         if input.shape[each] <= edge_order:
             raise ShapeError(
                 f"edge_order {edge_order} needs {edge_order + 1} elements, dimension {each} has {input.shape[each]}",
