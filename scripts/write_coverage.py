@@ -43,7 +43,7 @@ RULES = (  # reason, pattern of the whole name, and the modules that it is for, 
         r".*[cC]omplex(?!Type).*|polar|view_as_real.*|conj.*|angle|imag|real|stft|istft|isreal|cdouble|cfloat|chalf|resolve_(conj|neg)",
         (*OF_TORCH, "cuda"),
     ),
-    ("complex numbers", r"i?[hr]?fft[2n]?|eig(vals)?", ("fft", "linalg")),
+    ("complex numbers", r"i?[hr]?fft[2n]?|eig(vals)?|r?fftfreq|i?fftshift", ("fft", "linalg")),
     ("nested tensors", r".*nested.*|jagged|to_padded_tensor", OF_TORCH),
     ("named tensors", r"(refine_)?names|rename|align_(as|to|tensors)|has_names", OF_TORCH),
     ("types below 8 bits", r"u?int[1-7]|bits\d.*|float4_.*|bit", OF_TORCH),
@@ -65,6 +65,13 @@ RULES = (  # reason, pattern of the whole name, and the modules that it is for, 
         r"classproperty|AVG|SUM|AggregationType|PRIVATE_OPS|USE_.*|TYPE_CHECKING",
         (*OF_TORCH, "testing"),
     ),
+    (
+        "memory pools and allocators of the program",
+        r"caching_allocator_(disabled|enable)|change_current_allocator|CUDAPluggableAllocator|(use_mem_p|MemP)ool",
+        ("cuda",),
+    ),
+    ("tuning and handles of libraries", r"tunable|current_solver_handle", ("cuda",)),
+    ("results of type uint64, which tensors cannot have", r"hash_tensor", OF_TORCH),
     ("device code of a program, which virtual GPUs cannot run", r"jiterator", ("cuda",)),
     ("TorchScript, tracing and symbolic shapes", r"functionalize", ("func",)),
     ("DataPipes", r".*[dD]ata[pP]ipes?.*|DataChunk|(argument|runtime)_validation.*|non_deterministic", ("utils.data",)),
@@ -92,7 +99,7 @@ RULES = (  # reason, pattern of the whole name, and the modules that it is for, 
     ("internals", r"Tensor", ("fft",)),
     ("process groups and distributed training", r".*([dD]istributed|DDP|RPC|RRef|nccl).*", ()),
 )
-REFUSED = {"func": ("vmap", "functionalize"), "linalg": ("eig", "eigvals")}  # names that always raise NotSupportedError
+REFUSED = {"func": ("functionalize",), "linalg": ("eig", "eigvals")}  # names that always raise NotSupportedError
 NAMES_ONLY = "names of types and layouts that tensors cannot have"
 
 

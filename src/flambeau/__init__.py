@@ -81,6 +81,7 @@ from .ops.assertion import assert_async as _assert_async  # noqa: F401  (PyTorch
 from .ops.linalg import addmm_activation as _addmm_activation  # noqa: F401  (PyTorch's name for it)
 from .runtime.absent import is_vulkan_available
 from .runtime.accelerator import AnyEvent as Event
+from .runtime.accelerator import get_device_module
 from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device
 from .runtime.generator import Generator, initial_seed, manual_seed, seed
@@ -139,15 +140,25 @@ _SUBMODULES = (
     "version",
     "xpu",
 )
-
-_LATER = ("GradScaler",)  # names that need further modules
+_ELSEWHERE = {  # functions of modules that are imported when one of them is first named
+    "vmap": "autograd.transforms",
+    "GradScaler": "amp",
+    **dict.fromkeys(
+        (
+            "ctc_loss", "embedding_bag", "gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell",
+            "rnn_tanh", "rnn_tanh_cell",
+        ),
+        "nn.package_functions",
+    ),
+}  # fmt: skip
 
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
     "are_deterministic_algorithms_enabled", "autograd", "bfloat16", "bool", "channels_last", "channels_last_3d",
     "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
-    "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
+    "get_device_module", "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16",
+    "int32", "int64",
     "int8", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
     "is_grad_enabled", "is_inference_mode_enabled", "layout", "load", "long", "manual_seed", "memory_format", "no_grad",
     "preserve_format", "profile", "promote_types", "save", "seed", "set_default_device", "set_deterministic_debug_mode",
@@ -159,20 +170,20 @@ __all__ = [
     "is_vulkan_available", "is_warn_always_enabled", "nan", "pi", "set_flush_denormal", "set_num_interop_threads",
     "set_num_threads",
     "set_warn_always", "uint16", "uint32", "uint64",
-    *_tensor_names, *_function_names, *_autocast_names, *_LATER,
+    *_tensor_names, *_function_names, *_autocast_names, *_ELSEWHERE,
 ]  # fmt: skip
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_SUBMODULES, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, *_SUBMODULES, *_ELSEWHERE, *(name for name in globals() if name.startswith("__"))})
 
 
 def __getattr__(name: str) -> object:
     """Import a submodule when it is first named, so that importing flambeau stays quick."""
     if name == "default_generator":
         return _default_generator(-1)
-    if name in _LATER:
-        return getattr(_importlib.import_module(f"{__name__}.amp"), name)
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
+    if name in _ELSEWHERE:
+        return getattr(_importlib.import_module(f"{__name__}.{_ELSEWHERE[name]}"), name)
     raise errors.no_attribute(__name__, name)

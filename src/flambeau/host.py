@@ -78,6 +78,23 @@ def rounded(array: Any, dtype: Any) -> Any:
     return array.astype(dtype.numpy, copy=False)
 
 
+MANY = 1 << 18  # elements from which elementwise work is done in blocks
+BLOCK = 1 << 15  # elements of a block, whose intermediate results stay in the processor's cache
+
+
+def blocks_of(*arrays: Any) -> list[list[Any]] | None:
+    """Return the arrays in blocks, if they are contiguous and of one shape; else None.  What is no array stays."""
+    found = [array for array in arrays if isinstance(array, numpy().ndarray)]
+    if any(array.shape != found[0].shape or not array.flags.c_contiguous for array in found):
+        return None
+    flat = [array.reshape(-1) if isinstance(array, numpy().ndarray) else array for array in arrays]
+    starts = range(0, found[0].size, BLOCK)
+    return [
+        [array[start : start + BLOCK] if isinstance(array, numpy().ndarray) else array for array in flat]
+        for start in starts
+    ]
+
+
 def is_numpy_loaded() -> bool:
     return "numpy" in sys.modules
 

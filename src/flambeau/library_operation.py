@@ -95,13 +95,23 @@ class Gemm:
 
     def reference(self, out: Any, a: Any, b: Any, bias: Any) -> None:
         """Compute the product in NumPy.  Half types are multiplied in float32 and rounded once; integers are exact."""
-        wide = host.numpy().float32 if self.dtype.compute == "float" else a.dtype
-        product = host.numpy().matmul(a.astype(wide, copy=False), b.astype(wide, copy=False))
+        np = host.np
+        if self.batch == 1:
+            out, a, b = out[0], a[0], b[0]
+        product = out
+        if self.dtype.itemsize == 2 and self.dtype.compute == "float":
+            wide = np.float32
+            product = np.empty(out.shape, wide)
+            a, b, bias = (each if each is None else each.astype(wide) for each in (a, b, bias))
+        np.matmul(a, b, out=product)
         if bias is not None:
-            product = product + bias.astype(wide, copy=False)
+            np.add(product, bias, out=product)
         if self.activation == RELU:
-            product = host.np.maximum(product, 0)
-        out[...] = gelu_tanh_of(product) if self.activation == GELU else product
+            np.maximum(product, 0, out=product)
+        if self.activation == GELU:
+            out[...] = gelu_tanh_of(product)
+        elif product is not out:
+            out[...] = product
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import func, nn
-from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, NamingError, NotSupportedError
+from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, NamingError
 
 X, Y = torch.tensor([1.0, 2.0]), torch.tensor([4.0, 5.0])
 
@@ -73,8 +73,67 @@ def test_wrong_arguments():
         func.grad(cubes, 3)(X)
     with pytest.raises(ArgumentTypeError, match="grad: .*'text'"):
         func.grad(lambda x: x)("text")
-    with pytest.raises(NotSupportedError, match="vmap: "):
-        func.vmap(cubes)
+
+
+# calls for each element of a dimension
+
+
+def test_vmap_maps_dimensions_of_trees():
+    rows = torch.arange(6.0).reshape(2, 3)
+    assert func.vmap(torch.sum)(rows).tolist() == [3, 12] and func.vmap(torch.sum, -1)(rows).tolist() == [3, 5, 7]
+    pairs = func.vmap(lambda p, y: {"all": p["a"] * p["b"] + y, "sum": [y.sum()]}, ({"a": 0, "b": None}, 0), 1)
+    with pytest.raises(IndexError):
+        pairs({"a": rows, "b": rows[0]}, rows)  # the sums have no dimension 1
+    pairs = func.vmap(lambda a, b: (a * b, a.sum(), 7), (0, None), (-1, 0, None))
+    product, total, seven = pairs(rows, rows[0])
+    assert product.tolist() == [[0, 0], [1, 4], [4, 10]] and total.tolist() == [3, 12] and seven == 7
+    table = func.vmap(func.vmap(torch.mul, (0, None)), (None, 0))(rows[0], rows[1])
+    assert table.tolist() == [[0, 3, 6], [0, 4, 8], [0, 5, 10]]
+    assert func.vmap(torch.sum)(torch.ones(0, 3)).shape == (0,)
+    assert func.vmap(lambda a, by: a * by)(rows, by=2).tolist() == (rows * 2).tolist()
+
+
+def test_vmap_of_gradients_and_gradients_of_vmap():
+    rows, weight = torch.arange(6.0).reshape(2, 3), torch.ones(3, requires_grad=True)
+    each = func.vmap(func.grad(lambda w, x: (w * x).sum() ** 2), (None, 0))(weight, rows)
+    assert each.tolist() == [[0, 6, 12], [72, 96, 120]]
+    func.vmap(lambda x: (x * weight).sum())(rows).sum().backward()
+    assert weight.grad.tolist() == [3, 5, 7]
+
+
+@pytest.mark.parametrize("place", ["cpu", "cuda"])
+def test_random_numbers_in_vmap(place, gpus):
+    zeros = torch.zeros(2, 3, device=place)
+
+    def drawn(randomness):
+        torch.manual_seed(0)
+        return func.vmap(lambda row: row + torch.rand(3, device=place), randomness=randomness)(zeros).tolist()
+
+    first, second = drawn("same")
+    assert first == second
+    first, second = drawn("different")
+    assert first != second
+    with pytest.raises(AutogradError, match="vmap: .*random numbers"):
+        drawn("error")
+
+
+def test_wrong_arguments_of_vmap():
+    rows = torch.ones(2, 3)
+    for arguments, values, match in [
+        (((0,),), (rows, rows), r"in_dims=\(0,\) is not compatible"), ((None,), (rows,), "in_dims .* got None"),
+        (("a",), (rows,), "in_dims .* got 'a'"), ((2,), (rows,), r"in_dims has 2 .* shape \[2, 3\]"),
+        ((0,), (rows, 3.0), "in_dims has 0 .* 3.0"), ((0,), (rows, rows.t()), r"differ: \[2, 3\]"),
+        ((0,), (), "no arguments"),
+        ((0, (0, 0)), (rows,), r"out_dims=\(0, 0\)"), (((None,),), (rows,), "no argument is mapped"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=f"vmap: .*{match}"):
+            func.vmap(lambda *given: given[0], *arguments)(*values)
+    with pytest.raises(ValueError, match="vmap: .*return tensors, got 3"):
+        func.vmap(lambda x: 3)(rows)
+    with pytest.raises(ValueError, match="chunk_size .* got 0"):
+        func.vmap(cubes, chunk_size=0)
+    with pytest.raises(RuntimeError, match="randomness .* got 'none'"):
+        func.vmap(cubes, randomness="none")
 
 
 # calls of modules

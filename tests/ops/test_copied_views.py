@@ -26,3 +26,11 @@ def test_a_copy_has_the_values_of_the_view(name):
         assert one.equal(other) and one.is_contiguous() and not one._is_view()
         assert one.untyped_storage() != x.untyped_storage()
         assert torch.autograd.grad(one.sum(), x)[0].equal(torch.autograd.grad(other.sum(), x, retain_graph=True)[0])
+
+
+def test_a_view_as_another_type_is_copied():
+    x = torch.tensor([1.0, 2.0])
+    for copied in (torch.view_copy(x, torch.int32), torch.view_copy(x, dtype=torch.int32)):
+        assert copied.tolist() == [0x3F800000, 0x40000000] and copied.untyped_storage() != x.untyped_storage()
+    out = torch.empty(2, dtype=torch.int32)
+    assert torch.view_copy(x, torch.int32, out=out) is out and out.tolist() == copied.tolist()

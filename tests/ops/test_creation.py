@@ -30,3 +30,15 @@ def test_linspace_ends_exactly(device):
 def test_linspace_of_one_is_the_start(device):
     assert torch.linspace(3, 10, 1, device=device).tolist() == [3]
     assert torch.linspace(3, 10, 0, device=device).tolist() == []
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [
+    ("float32", [0x3F800000, 0x3F471C72, 0x3F0E38E4, 0x3EAAAAAA, 0x3DE38E38]),
+    ("float16", [0x3C00, 0x3A39, 0x3872, 0x3556, 0x2F20]),
+    ("bfloat16", [0x3F80, 0x3F47, 0x3F0E, 0x3EAA, 0x3DE0]),
+])  # fmt: skip
+def test_linspace_rounds_as_pytorch_does(device, dtype, expected):
+    found = torch.linspace(1, -1, 10, dtype=getattr(torch, dtype), device=device).cpu()
+    bits = torch.int32 if dtype == "float32" else torch.int16
+    assert found[:5].view(bits).tolist() == expected
+    assert (-found[5:]).flip(0).view(bits).tolist() == expected

@@ -143,3 +143,9 @@ def test_an_embedding_bag_layer():
     assert torch.nn.EmbeddingBag(4, 3, padding_idx=1).weight[1].tolist() == [0, 0, 0]
     with pytest.raises(RuntimeError, match="offsets.0. has to be 0, got 1"):
         F.embedding_bag(tensor([0, 1]), tensor([[1.0], [2.0]]), tensor([1]))
+
+
+def test_rows_are_scaled_in_place(device):
+    table = torch.tensor([[3.0, 4.0], [6.0, 8.0], [0.3, 0.4]], device=device)
+    assert torch.embedding_renorm_(table, torch.tensor([[1, 2], [1, 2]], device=device), 5.0, 2.0) is table
+    assert torch.allclose(table.cpu(), torch.tensor([[3.0, 4.0], [3.0, 4.0], [0.3, 0.4]]))

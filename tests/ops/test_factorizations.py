@@ -262,3 +262,30 @@ def test_determinants_of_matrices_that_are_not_finite_have_gradients_of_nan():
     x = torch.tensor([[[1.0, np.nan], [0.0, 1.0]], [[2.0, 0.0], [0.0, 3.0]]], requires_grad=True)
     linalg.det(x).sum().backward()
     assert x.grad[0].isnan().all() and x.grad[1].tolist() == [[3, 0], [0, 2]]
+
+
+def test_products_with_reflections_are_products_with_q(device):
+    a = torch.tensor([[3.0, 1.0], [4.0, 2.0], [0.0, 5.0]], dtype=torch.float64, device=device)
+    other = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=torch.float64, device=device)
+    packed, tau = torch.geqrf(a)
+    q = torch.linalg.qr(a, "complete").Q
+    assert torch.allclose(torch.ormqr(packed, tau, other), q @ other)
+    assert torch.allclose(packed.ormqr(tau, other.mT, left=False, transpose=True), other.mT @ q.mT)
+    assert torch.allclose(torch.ormqr(packed, tau, a, True, True).triu(), packed.triu())
+
+
+def test_random_projections_find_the_largest_singular_values(device):
+    torch.manual_seed(0)
+    a = torch.diag(torch.tensor([5.0, 3.0, 0.5, 0.0], dtype=torch.float64, device=device))[:3] + 1
+    expected = torch.linalg.svdvals(a)
+    for matrix in (a, a.mT):
+        U, S, V = torch.svd_lowrank(matrix, q=3)
+        assert torch.allclose(S, expected)
+        assert torch.allclose(U @ torch.diag(S) @ V.mT, matrix)
+    assert torch.svd_lowrank(a, 2, 0, M=a)[1].abs().max() < 1e-12
+    centered = torch.linalg.svdvals(a - a.mean(0, True))
+    assert torch.allclose(torch.pca_lowrank(a, 2)[1], centered[:2])
+    assert torch.pca_lowrank(a)[2].shape == (4, 3)
+    for q, niter in ((4, 2), (-1, 2), (2, -1)):
+        with pytest.raises(ArgumentError, match=f"pca_lowrank: q={q} and niter={niter} .* \\[3, 4\\]"):
+            torch.pca_lowrank(a, q, niter=niter)

@@ -144,7 +144,7 @@ def test_tf32_is_off_until_it_is_asked_for():
     seen = []
 
     class Recorder:
-        given, name, plans = None, "matmul", {}
+        given, name, plans, is_on_host = None, "matmul", {}, False
 
         def output(self, shape, dtype):
             return tensor(np.zeros(shape), dtype=dtype)
@@ -301,3 +301,23 @@ def test_activated_integers_are_refused(use_gelu):
     operands = [torch.ones(*shape, dtype=torch.int64) for shape in ((4,), (2, 3), (3, 4))]
     with pytest.raises(DtypeError, match="_addmm_activation: mat1 must be floating point, got int64"):
         torch._addmm_activation(*operands, use_gelu=use_gelu)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64"])
+def test_products_of_every_layout_are_numpys(dtype):
+    own = getattr(torch, dtype)
+    draw = np.random.default_rng(0)
+    a, b, row = (draw.integers(-9, 9, shape) for shape in ((5, 6), (6, 4), (4,)))
+    bias = torch.tensor(row, dtype=own)
+    for left in (torch.tensor(a, dtype=own), torch.tensor(a.T.copy(), dtype=own).t(), torch.tensor(a)[:, :].to(own)):
+        for right in (torch.tensor(b, dtype=own), torch.tensor(b.T.copy(), dtype=own).t()):
+            for _ in range(2):
+                found = left @ right
+                assert found.is_contiguous() and found.tolist() == (a @ b).tolist()
+            assert torch.addmm(bias, left, right).tolist() == (a @ b + row).tolist()
+            assert torch.nn.functional.linear(left, right.t(), bias).tolist() == (a @ b + row).tolist()
+            assert torch.mm(left[1:], right[:, 1:]).tolist() == (a[1:] @ b[:, 1:]).tolist()
+            assert torch.mm(left, right, out=torch.empty(5, 4, dtype=own)).tolist() == (a @ b).tolist()
+    square = torch.tensor(a[:5, :5], dtype=own)
+    assert (square @ square.t()).tolist() == (a[:, :5] @ a[:, :5].T).tolist()
+    assert (square.t() @ square).tolist() == (a[:, :5].T @ a[:, :5]).tolist()

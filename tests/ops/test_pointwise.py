@@ -9,6 +9,7 @@ from hypothesis import strategies as some
 
 import flambeau as torch
 from flambeau import dtypes
+from flambeau.host import MANY
 from flambeau.ops import pointwise as source
 from flambeau.strides import contiguous
 from flambeau.testing import machine
@@ -150,3 +151,16 @@ def test_a_pack_is_16_bytes_of_the_widest_and_32_where_the_result_is_narrower():
     assert source.vector_width(dtypes.bfloat16, [dtypes.float32]) == 8
     assert source.vector_width(dtypes.bool_, [dtypes.float64, dtypes.float64]) == 4
     assert source.vector_width(dtypes.uint8, []) == 16
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+def test_many_elements_are_computed_as_few(dtype):
+    own = getattr(torch, dtype)
+    values, others = torch.arange(MANY + 5).remainder(97).to(own), torch.arange(MANY + 5).remainder(89).to(own)
+    expected = values.numpy() * others.numpy() + 3
+    changed = values.clone()
+    assert np.array_equal(changed.mul_(others).add_(3).numpy(), expected)
+    assert np.array_equal(torch.mul(values, others, out=torch.empty_like(values)).add(3).numpy(), expected)
+    columns = torch.empty(2, MANY + 5, dtype=own).t()  # not contiguous
+    columns[:, 0], columns[:, 1] = values, others
+    assert np.array_equal(columns.mul_(others[:, None]).add_(3)[:, 0].numpy(), expected)

@@ -307,3 +307,12 @@ def test_normal_refuses_negative_deviations_and_a_size_beside_a_tensor():
         torch.normal(torch.zeros(2), 1.0, (2,))
     out = torch.empty(0)
     assert torch.normal(torch.zeros(2), 0.0, out=out) is out and out.tolist() == [0.0, 0.0]
+
+
+def test_exponential_values_do_not_depend_on_how_many_are_drawn_at_once():
+    def drawn(count, dtype):
+        torch.manual_seed(3)
+        return torch.empty(count, dtype=dtype).exponential_(0.7)
+
+    for dtype in (torch.float32, torch.float16, torch.float64):
+        assert drawn(1 << 15, dtype)[:4000].equal(drawn(4000, dtype))

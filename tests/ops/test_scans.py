@@ -85,6 +85,9 @@ def test_integrals_and_slopes_are_numpys():
     values, points = torch.tensor(y), torch.tensor(x)
     assert torch.trapezoid(values, points).tolist() == [14.0, 1.0]
     assert torch.cumulative_trapezoid(values, dx=2).tolist() == [[3.0, 9.0, 22.0], [1.0, 1.0, 2.0]]
+    small = torch.tensor([200, 200, 3], dtype=torch.uint8)
+    assert torch.trapezoid(small).item() == 301.5 and torch.trapezoid(small, dx=2).item() == 603
+    assert torch.cumulative_trapezoid(small, dx=2).tolist() == [144, 347]  # neighbours are added in their type
     for order in (1, 2):
         found = torch.gradient(values, spacing=[points], dim=1, edge_order=order)
         np.testing.assert_allclose(found[0].numpy(), np.gradient(y, x, axis=1, edge_order=order))

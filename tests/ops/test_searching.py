@@ -103,3 +103,27 @@ def test_whole_numbers_are_sought_in_bools_as_integers():
     bools = torch.tensor([False, True, True])
     assert [torch.searchsorted(bools, number).item() for number in (0, 1, 2, 0.5)] == [0, 1, 3, 1]
     assert torch.bucketize(2, bools).item() == 3
+
+
+def test_values_and_boundaries_of_two_types_are_compared_in_a_common_one(device):
+    edges = torch.tensor([1, 2, 3], device=device)
+    assert torch.bucketize(torch.tensor([1.5, 2.0, 2.5], device=device), edges).tolist() == [1, 1, 2]
+    assert torch.searchsorted(edges.float(), torch.tensor([0, 2, 4], device=device)).tolist() == [0, 1, 3]
+    tenth = torch.tensor([0.1, 0.2], device=device)  # above the number of float64
+    assert torch.bucketize(torch.tensor([0.1], dtype=torch.float64, device=device), tenth).tolist() == [0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_edges_of_bins_are_those_of_linspace(dtype):
+    own = getattr(torch, dtype)
+    for seed in range(40):
+        values = torch.from_numpy(np.random.default_rng(seed).normal(size=15)).to(own)
+        for bins in (4, 7, 10):
+            found, edges = torch.histogram(values, bins)
+            assert edges[0] == values.min() and edges[-1] == values.max() and found.sum() == 15
+            expected = torch.linspace(values.min().item(), values.max().item(), bins + 1, dtype=own)
+            assert (edges - expected).abs().max() <= (0 if dtype == "float32" else 1e-15)
+
+
+def test_no_integers_need_no_weights():
+    assert torch.bincount(torch.tensor([], dtype=torch.int64), weights=torch.ones(3), minlength=2).tolist() == [0, 0]

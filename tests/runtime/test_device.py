@@ -307,3 +307,9 @@ def test_what_is_no_form_of_to_is_a_type_error(args, shown):
 def test_what_names_no_gpus(text, fact):
     with pytest.raises(ConfigError, match=fact):
         config.parse_gpus(text)
+
+
+def test_the_module_of_a_device():
+    assert torch.get_device_module() is torch.get_device_module("cuda:0") is torch.cuda
+    with pytest.raises(RuntimeError, match="get_device_module: .*'cpu'"):
+        torch.get_device_module("cpu")

@@ -14,8 +14,10 @@ from typing import Any
 from ..core import record
 from ..core.record import AccumulateGrad
 from ..core.tensor import TensorBase
-from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, ShapeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ModeError, NotSupportedError, ShapeError, shown
 from ..ops.join import stack
+from ..runtime.device import CPU_INDEX
+from ..runtime.generator import default_generator, set_states
 from . import gradients
 from .mode import GradMode, mode
 
@@ -323,16 +325,147 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     return level.release(output), product
 
 
+# calls for each element of a dimension
+
+RANDOMNESS = ("error", "different", "same")
+
+
 def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """Not supported.  Raises: NotSupportedError."""
-    raise NotSupportedError(
-        "calls are not vectorized over dimensions",
-        hint="write func for a batch, or stack its results: torch.stack([func(x) for x in batch])",
-        operator="vmap",
-    )
+    """Return a function that calls `func` for each element of a dimension of its arguments, and stacks the results.
+
+    The calls are made one after another.
+    in_dims: the dimension of each positional argument, None for those that every call gets whole; a tuple of one for
+             each argument, or of trees of them.
+    out_dims: where the dimension is in each result; None returns the result of the first call.
+    randomness: whether random numbers are an error, "different" in each call or the "same".
+    chunk_size: has no effect.
+    Raises: ArgumentError for dimensions that do not fit the arguments, and results that are no tensors; ModeError;
+            AutogradError if `func` draws random numbers and randomness is "error".
+    Example:
+        >>> rows = torch.arange(6.0).reshape(2, 3)
+        >>> torch.vmap(torch.dot, in_dims=(0, None))(rows, torch.ones(3))
+        tensor([ 3., 12.])
+    """
+    if randomness not in RANDOMNESS:
+        raise ModeError(
+            f"randomness must be one of {', '.join(RANDOMNESS)}, got {shown(randomness)}",
+            hint="'different' draws other numbers in each call",
+            operator="vmap",
+        )
+    if chunk_size is not None and chunk_size <= 0:
+        raise ArgumentError(
+            f"chunk_size must be None or greater than 0, got {chunk_size}", hint="leave it out", operator="vmap"
+        )
+
+    @wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        values, rebuild = flatten(args)
+        dims, size = _mapped_dims(args, values, in_dims)
+        columns = [
+            value if dim is None else value.unbind(dim) if size else [value.new_zeros(_without(value.shape, dim))]
+            for value, dim in zip(values, dims)
+        ]
+        generators = _generators(values)
+        before = [generator.state_bytes() for generator in generators]
+        results: list[list[Any]] = []
+        for number in range(max(size, 1)):
+            if number and randomness == "same":
+                set_states("vmap", generators, before)
+            given = [column if dim is None else column[number] for column, dim in zip(columns, dims)]
+            output = func(*rebuild(given), **kwargs)
+            if not number and randomness == "error":
+                _check_unused(generators, before)
+            leaves, make = flatten(output)
+            results.append(leaves)
+        places = _spread(output, out_dims[0] if _is_one_of_one(output, out_dims) else out_dims, "out_dims")
+        return make([_stacked(list(parts), place, size) for parts, place in zip(zip(*results), places)])
+
+    return mapped
+
+
+def _without(shape: Sequence[int], dim: int) -> tuple[int, ...]:
+    sizes = list(shape)
+    del sizes[dim]
+    return tuple(sizes)
+
+
+def _is_one_of_one(output: Any, dims: Any) -> bool:
+    return isinstance(dims, (tuple, list)) and len(dims) == 1 and not isinstance(output, (tuple, list, dict))
+
+
+def _spread(tree: Any, dims: Any, what: str) -> list[Any]:
+    """Return the dimension of each value of a tree: `dims` is a tree that may end earlier, at ints and None."""
+    if dims is None or isinstance(dims, int) and not isinstance(dims, bool):
+        return [dims] * len(flatten(tree)[0])
+    pairs: list[tuple[Any, Any]] | None = None
+    if isinstance(tree, dict) and isinstance(dims, dict) and tree.keys() == dims.keys():
+        pairs = [(part, dims[key]) for key, part in tree.items()]
+    elif isinstance(tree, (tuple, list)) and isinstance(dims, (tuple, list)) and len(tree) == len(dims):
+        pairs = list(zip(tree, dims))
+    if pairs is None:
+        raise ArgumentError(
+            f"{what}={shown(dims)} is not compatible with the structure of {shown(tree)}",
+            hint="pass an int, or a tuple with an int or None for each",
+            operator="vmap",
+        )
+    return [dim for part, below in pairs for dim in _spread(part, below, what)]
+
+
+def _mapped_dims(args: tuple[Any, ...], values: list[Any], in_dims: Any) -> tuple[list[Any], int]:
+    """Return (dimension of each value, counted from the front, or None; the size of them all)."""
+    wrong, hint = "", "None is for arguments that every call gets whole"
+    if not args:
+        raise ArgumentError("there are no arguments", hint="a call without arguments needs no vmap", operator="vmap")
+    if isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple)):
+        raise ArgumentError(f"in_dims must be an int or a tuple, got {shown(in_dims)}", hint=hint, operator="vmap")
+    dims, sizes = _spread(args, in_dims, "in_dims"), set()
+    for place, (value, dim) in enumerate(zip(values, dims)):
+        if dim is None:
+            continue
+        if not isinstance(value, TensorBase):
+            wrong = f"in_dims has {dim} for an argument that is no tensor: {shown(value)}"
+        elif not -len(value.shape) <= dim < len(value.shape):
+            wrong = f"in_dims has {dim} for a tensor of {len(value.shape)} dimensions, shape {list(value.shape)}"
+        if wrong:
+            raise ArgumentError(wrong, hint=hint, operator="vmap")
+        dims[place] = dim % len(value.shape)
+        sizes.add(value.shape[dim])
+    if len(sizes) != 1:
+        wrong = f"the sizes of the mapped dimensions differ: {sorted(sizes)}" if sizes else "no argument is mapped"
+        raise ArgumentError(wrong, hint=hint, operator="vmap")
+    return dims, sizes.pop()
+
+
+def _generators(values: list[Any]) -> list[Any]:
+    """The default generators of the CPU and of the devices of tensors."""
+    places = {value.device_index for value in values if isinstance(value, TensorBase)}
+    return [default_generator(index) for index in sorted(places | {CPU_INDEX})]
+
+
+def _check_unused(generators: list[Any], before: list[bytes]) -> None:
+    if before != [generator.state_bytes() for generator in generators]:
+        raise AutogradError(
+            "the function draws random numbers, and randomness is 'error'",
+            hint="pass randomness='different' or 'same'",
+            operator="vmap",
+        )
+
+
+def _stacked(parts: list[Any], dim: Any, size: int) -> Any:
+    if dim is None:
+        return parts[0]
+    for value in parts:
+        if not isinstance(value, TensorBase):
+            raise ArgumentError(
+                f"the function must return tensors, got {shown(value)}",
+                hint="out_dims=None returns a value as it is",
+                operator="vmap",
+            )
+    whole = stack(parts, dim)
+    return whole if size else whole.narrow(dim, 0, 0)
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:

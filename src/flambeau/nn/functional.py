@@ -59,7 +59,6 @@ from .pooling_functions import (
     unfold,
 )
 
-SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
 SMALLEST_NORMAL = {  # the least positive numbers of the types that are not denormal
     dtypes.float16: 2.0**-14, dtypes.bfloat16: 2.0**-126, dtypes.float32: 2.0**-126, dtypes.float64: 2.0**-1022,
 }  # fmt: skip
@@ -436,18 +435,8 @@ def embedding(
         checks.absent("embedding", "scale_grad_by_freq", scale_grad_by_freq)
         checks.absent("embedding", "sparse", sparse)
     if max_norm is not None:
-        _limit_rows(weight, input, max_norm, norm_type)
+        functions.embedding_renorm_(weight, input, max_norm, norm_type)
     return _lookup(input, weight, padding_idx)
-
-
-def _limit_rows(weight: Any, rows: Any, max_norm: float, norm_type: float) -> None:
-    """Scale the named rows of a table whose norm exceeds max_norm to that norm, in place."""
-    with GradMode(False):
-        index = rows.reshape(-1)
-        found = REGISTRY["index_select"](weight, 0, index)
-        norms = found.norm(norm_type, 1, True)
-        scaled = found * (max_norm / (norms + SMALLEST_NORM))
-        weight.index_copy_(0, index, REGISTRY["where"](norms > max_norm, scaled, found))
 
 
 def _require_several(name: str, what: str, count: int, shape: Any) -> None:
@@ -632,7 +621,7 @@ def embedding_bag(
     checks.absent("embedding_bag", "scale_grad_by_freq", scale_grad_by_freq)
     checks.absent("embedding_bag", "sparse", sparse)
     if max_norm is not None:
-        _limit_rows(weight, input, max_norm, norm_type)
+        functions.embedding_renorm_(weight, input, max_norm, norm_type)
     called = REGISTRY["embedding_bag"]
     return called(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx)
 

@@ -103,6 +103,47 @@ def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) ->
     return results, tuple(last)
 
 
+def run_layers(
+    mode: str, data: Any, sizes: Sequence[int], state: State, weights: Sequence[Sequence[Any]], has_biases: bool,
+    directions: int, dropout: float,
+) -> tuple[Any, State]:  # fmt: skip
+    """(results, last states) of all layers.
+
+    data: the inputs of all steps, one below the other; step t has sizes[t] sequences, which never increase.
+    weights: of each layer and direction weight_ih, weight_hh, bias_ih and bias_hh, and weight_hr of a projection.
+    dropout: between layers.
+    """
+    last: list[State] = []
+    count = len(weights) // directions
+    for layer in range(count):
+        results = []
+        for direction in range(directions):
+            number = layer * directions + direction
+            now = tuple(each[number] for each in state)
+            found, final = _direction(mode, data, sizes, now, weights[number], has_biases, bool(direction))
+            results.append(found)
+            last.append(final)
+        data = results[0] if directions == 1 else REGISTRY["cat"](results, 1)
+        if dropout and layer < count - 1:
+            data = F.dropout(data, dropout, True)
+    return data, tuple(REGISTRY["stack"](list(parts)) for parts in zip(*last))
+
+
+def _direction(
+    mode: str, data: Any, sizes: Sequence[int], state: State, weights: Sequence[Any], has_biases: bool, is_reverse: bool
+) -> tuple[Any, State]:
+    biases = weights[2:4] if has_biases else (None, None)
+    if len(weights) % 2 == 0:
+        return _layer(mode, sizes, is_reverse, data, *weights[:2], *biases, *state)
+    projection, advance = weights[-1], STEPS[mode]
+
+    def step(x: Any, state: State) -> State:
+        hidden, *rest = advance(x, state, weights[1], biases[1])
+        return F.linear(hidden, projection), *rest
+
+    return _scan(step, F.linear(data, weights[0], biases[0]), sizes, state, is_reverse)
+
+
 class RNNBase(Module):
     """Base of the recurrent layers.  mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"; see RNN for the rest.
 
@@ -293,32 +334,9 @@ class RNNBase(Module):
 
     def _layers(self, data: Any, sizes: Sequence[int], state: State) -> tuple[Any, State]:
         """(results, last states) of all layers."""
+        rate = self.dropout if self.training else 0.0
         directions = 1 + self.bidirectional
-        last: list[State] = []
-        for layer in range(self.num_layers):
-            results = []
-            for direction in range(directions):
-                number = layer * directions + direction
-                found, final = self._direction(data, sizes, tuple(each[number] for each in state), number, direction)
-                results.append(found)
-                last.append(final)
-            data = results[0] if directions == 1 else REGISTRY["cat"](results, 1)
-            if self.dropout and self.training and layer < self.num_layers - 1:
-                data = F.dropout(data, self.dropout, True)
-        return data, tuple(REGISTRY["stack"](list(parts)) for parts in zip(*last))
-
-    def _direction(self, data: Any, sizes: Sequence[int], state: State, number: int, is_reverse: int) -> Any:
-        weights = dict(zip(("ih", "hh"), (getattr(self, name) for name in self._all_weights[number][:2])))
-        biases = [getattr(self, name) for name in self._all_weights[number][2:4]] if self.bias else [None, None]
-        projection = getattr(self, self._all_weights[number][-1]) if self.proj_size else None
-        if projection is None:
-            return _layer(self.mode, sizes, bool(is_reverse), data, *weights.values(), *biases, *state)
-
-        def step(x: Any, state: State) -> State:
-            hidden, *rest = STEPS[self.mode](x, state, weights["hh"], biases[1])
-            return F.linear(hidden, projection), *rest
-
-        return _scan(step, F.linear(data, weights["ih"], biases[0]), sizes, state, bool(is_reverse))
+        return run_layers(self.mode, data, sizes, state, self.all_weights, self.bias, directions, rate)
 
 
 class RNN(RNNBase):

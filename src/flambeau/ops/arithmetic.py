@@ -641,6 +641,8 @@ def lerp(start: Value, end: Value, weight: Value) -> Any:
         tensor([25.0000, 12.5000])
     """
     apart = end - start
+    if not np.ndim(weight):
+        return start + weight * apart if np.abs(weight) < 0.5 else end - apart * (1 - weight)
     return np.where(np.abs(weight) < 0.5, start + weight * apart, end - apart * (1 - weight))
 
 

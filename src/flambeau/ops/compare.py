@@ -760,7 +760,9 @@ def _clamp(input: Operand, min: Value | None = None, max: Value | None = None) -
         >>> torch.clamp(torch.tensor([-5.0, 0.5, 5.0]), min=-1, max=1)
         tensor([-1.0000,  0.5000,  1.0000])
     """
-    return np.minimum(np.maximum(input, min), max)
+    lower = np.maximum(input, min)
+    is_own = lower.ndim and lower.shape == input.shape and not np.ndim(max)  # an array that may be written
+    return np.minimum(lower, max, out=lower if is_own else None)
 
 
 clamp = Clamp(

@@ -162,28 +162,48 @@ def _odd_sum(a: Any, b: Any) -> Any:
     return np.where((error != 0) & is_even, np.nextafter(total, toward), total)
 
 
+def _steps_from(first: float, step: float, count: Any, dtype: dtype) -> Any:
+    """first + step * count, rounded as in PyTorch: once, but of half types also the count and the product."""
+    if dtype.is_floating_point and dtype.itemsize == 2:
+        counts, narrow = count.astype(np.float32).astype(dtype.numpy), np.float32
+        products = (counts.astype(narrow) * narrow(step)).astype(dtype.numpy)
+        return products.astype(narrow) + narrow(first)
+    if dtype.is_floating_point and dtype.itemsize == 4:
+        return _odd_sum(step * count, np.float64(first)).astype(np.float32)  # the product is exact
+    return fused(step, count, first)
+
+
+_STEPS = {  # the same in CUDA; of other types the first expression
+    8: "__fma_rn(step, (double)count, first)",
+    4: "(double)__fmaf_rn((float)step, (float)count, (float)first)",
+    2: "(double)((float)first + load<float>(store<{0}>((float)step * load<float>(store<{0}>((float)count)))))",
+}
+
+
 @cache
 def _linspace_kernel(dtype: dtype) -> Kernel:
     entry = f"linspace_{dtype.name}"
+    formula = _STEPS[dtype.itemsize if dtype.is_floating_point else 8].format(dtype.cuda)
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    {dtype.cuda}* out, double start, double end, double step, long long numel) {{
+    {dtype.cuda}* out, double start, double end, double apart, long long numel) {{
   {_LOOP} {{
-    const double value = i < numel / 2 ? __fma_rn(step, (double)i, start)
-                                       : __fma_rn(-step, (double)(numel - 1 - i), end);
-    out[i] = store<{dtype.cuda}>(load<{dtype.wide.cuda}>(value));
+    const bool is_first = i < numel / 2;
+    const double first = is_first ? start : end, step = is_first ? apart : -apart;
+    const long long count = is_first ? i : numel - 1 - i;
+    out[i] = store<{dtype.cuda}>(load<{dtype.wide.cuda}>({formula}));
   }}
 }}
 """
 
-    def reference(out: Any, start: float, end: float, step: float, numel: int) -> None:
-        i = np.arange(numel)
-        values = np.where(i < numel // 2, fused(step, i, start), fused(-step, numel - 1 - i, end))
-        out[...] = values.astype(dtype.wide.numpy)
+    def reference(out: Any, start: float, end: float, apart: float, numel: int) -> None:
+        half = numel // 2
+        out[:half] = _steps_from(start, apart, np.arange(half), dtype)
+        out[half:] = _steps_from(end, -apart, np.arange(numel - 1 - half, -1, -1), dtype)
 
     params: list[Param] = [
         Pointer("out", dtype, "w", ("numel",)),
-        *(Scalar(n, "float64") for n in ("start", "end", "step")),
+        *(Scalar(n, "float64") for n in ("start", "end", "apart")),
     ]
     return Kernel(entry, source, [*params, Scalar("numel", "int64")], reference, 4.0)
 
@@ -198,7 +218,7 @@ def _linspace_samples() -> Iterator[Sample]:
 def linspace(call: Call, input: Operand, start: float, end: float) -> Any:
     """A vector like `input` with evenly spaced numbers from start to end, both included.
 
-    Each number is computed in float64 from the nearer end and rounded once; integers are truncated.
+    Each number is computed from the nearer end; integers are computed in float64 and truncated.
     Host:   returns at once.
     Raises: ValueRangeError if the type cannot hold an end.
     """
@@ -208,8 +228,12 @@ def linspace(call: Call, input: Operand, start: float, end: float) -> Any:
     if numel:
         if numel == 1:
             end = start
-        step = (end - start) / max(numel - 1, 1)
-        call.launch(_linspace_kernel(input.dtype), grid_over(numel), out, float(start), float(end), step, numel)
+        own = input.dtype.numpy.type if input.dtype.is_floating_point else np.float64
+        with np.errstate(all="ignore"):
+            start, end = own(start), own(end)
+            apart = (end - start) / own(max(numel - 1, 1))
+        numbers = float(start), float(end), float(apart)
+        call.launch(_linspace_kernel(input.dtype), grid_over(numel), out, *numbers, numel)
     return out
 
 

@@ -967,6 +967,60 @@ def orgqr(input: Operand, input2: Operand) -> Any:
     return _product("orgqr", input, input2)
 
 
+def _rotations() -> Iterator[Sample]:
+    reflections = _matrix((3, 2)), Array((2,), 0.2, 1.0, seed=1)
+    for transposed in (False, True):
+        yield Sample((*reflections, _matrix((3, 4), seed=2), True, transposed))
+        yield Sample((*reflections, _matrix((2, 3), seed=2), False, transposed))
+    yield Sample((_matrix((2, 3, 3)), Array((2, 2), 0.2, 1.0, seed=1), _matrix((2, 3, 1), seed=2)))
+
+
+def _bad_rotations() -> Iterator[ErrorSample]:
+    tall = _matrix((3, 2)), Array((2,))
+    yield ErrorSample((*tall, _matrix((3,))), ShapeError, r"at least 2 dimensions, got shape \[3\]")
+    yield ErrorSample((*tall, _matrix((2, 3))), ShapeError, r"input \[3, 2\], tau \[2\] and other \[2, 3\] do not fit")
+    yield ErrorSample((_matrix((3, 2)), Array((3,)), _matrix((3, 2))), ShapeError, r"tau \[3\] .* do not fit")
+
+
+@composite(
+    samples=_rotations, errors=_bad_rotations, dtypes=TYPES, host="waits",
+    other_names={"tau": "input2", "other": "input3"},
+)  # fmt: skip
+def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, transpose: bool = False) -> Any:
+    """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them.
+
+    left: otherwise other @ Q.  transpose: of Q.
+    Shapes: input [*, m, k], tau [*, up to min(m, k)], other [*, m, n], or [*, n, m] on the right; the result as other.
+    Host:   waits, if the operands are on a GPU.
+    Raises: ShapeError unless the shapes fit; DtypeError.
+    Example:
+        >>> a = torch.tensor([[3.0], [4.0]])
+        >>> torch.ormqr(*torch.geqrf(a), a, transpose=True)
+        tensor([[-5.],
+                [ 0.]])
+    """
+    for what, value in (("input", input), ("other", input3)):
+        check_matrix("ormqr", what, value)
+    *batch, m, k = input.shape
+    fits = list(input3.shape[:-2]) == batch == list(input2.shape[:-1]) and input3.shape[-2 if left else -1] == m
+    if not fits or not input2.shape or input2.shape[-1] > min(m, k):
+        raise ShapeError(
+            f"input {list(input.shape)}, tau {list(input2.shape)} and other {list(input3.shape)} do not fit",
+            hint="[*, m, k], [*, up to min(m, k)], and [*, m, n], or [*, n, m] with left=False",
+            operator="ormqr",
+        )
+    check_types("ormqr", input=input, tau=input2, other=input3)
+    a, factors, result = (to_host("ormqr", each) for each in (input, input2, input3))
+    order = range(input2.shape[-1])
+    for at in reversed(order) if left != transpose else order:
+        vector, factor = _reflector(a, at), narrow(factors, -1, at, 1).unsqueeze(-1)
+        if left:
+            result = result - factor * matmul(vector, matmul(mt(vector), result))
+        else:
+            result = result - factor * matmul(matmul(result, vector), mt(vector))
+    return back(result if input2.shape[-1] else result.clone(), input3)
+
+
 class GeqrfResult(NamedTuple):
     a: Any
     tau: Any

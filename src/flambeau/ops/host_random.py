@@ -262,7 +262,15 @@ def bernoulli_each(state: Any, out: Any, p: Any) -> None:
 
 def exponential(state: Any, out: Any, dtype: Any, rate: float) -> None:
     for part in _parts(out):
-        part[...] = rounded(-1.0 / rate * by_c(math.log1p, -fractions(state, part.size, True)), dtype)
+        drawn = fractions(state, part.size, True)
+        if dtype.itemsize == 8 or part.size < MANY:
+            part[...] = rounded(-1.0 / rate * by_c(math.log1p, -drawn), dtype)
+            continue
+        values = -1.0 / rate * logarithm(1 - drawn)  # 1 - drawn is exact; the result may differ in the last bits
+        part[...] = rounded(values, dtype)
+        unsure = rounded(values * (1 - 1e-15), dtype) != rounded(values * (1 + 1e-15), dtype)
+        if unsure.any():
+            part[unsure] = rounded(-1.0 / rate * by_c(math.log1p, -drawn[unsure]), dtype)
 
 
 def cauchy(state: Any, out: Any, dtype: Any, median: float, sigma: float) -> None:

@@ -45,13 +45,14 @@ def scalars(*names: str) -> list[Param]:
 
 def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
     """Check a NumPy index and count it from the front.  Raises IndexRangeError with the first value out of range."""
-    wrong = (index < lowest) | (index >= size)
-    if wrong.any():
+    least = index.min() if index.size else 0
+    if index.size and (least < lowest or index.max() >= size):
+        wrong = index[(index < lowest) | (index >= size)]
         raise IndexRangeError(
-            f"index {index[wrong].flat[0]} is out of bounds for dimension {dim} with size {size}",
+            f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {size}",
             hint=f"use {lowest} to {size - 1}" if size else "that dimension has no elements",
         )
-    return np.where(index < 0, index + size, index)
+    return np.where(index < 0, index + size, index) if least < 0 else index
 
 
 def zeros(call: Call, shape: Sequence[int], dtype: dtype) -> Any:
@@ -209,9 +210,11 @@ def _join_kernel(dtype: dtype, how: str) -> Kernel:
         out: Any, rows: Any, entries: Any, source: Any, outer: int, size: int, inner: int, count: int, scale: Any,
         includes: int,
     ) -> None:  # fmt: skip
-        total = out.astype(wide.numpy)
+        total = out.astype(wide.numpy, copy=False)  # a view of a type that is its own wide one
         added = source.reshape(outer, count, inner)
-        added = (added if entries is None else added[:, entries]).astype(wide.numpy) * wide.numpy.type(scale)
+        added = (added if entries is None else added[:, entries]).astype(wide.numpy, copy=False)
+        if scale != 1:
+            added = added * wide.numpy.type(scale)
         if is_mean or not includes:
             found, starts, counts = np.unique(rows, return_index=True, return_counts=True)
         if not includes:  # the first entry of a row takes the place of what was there
@@ -219,14 +222,14 @@ def _join_kernel(dtype: dtype, how: str) -> Kernel:
             is_later = np.ones(count, bool)
             is_later[starts] = False
             rows, added = rows[is_later], added[:, is_later]
-        if outer * inner == 1:  # NumPy is several times faster in one dimension
-            getattr(np, ufunc).at(total.reshape(-1), rows, added.reshape(-1))
-        else:
-            getattr(np, ufunc).at(total, (slice(None), rows), added)
+        if outer * inner > 1:  # NumPy is several times faster in one dimension
+            rows = (np.arange(outer)[:, None, None] * size + rows[:, None]) * inner + np.arange(inner)
+        getattr(np, ufunc).at(total.reshape(-1), rows.reshape(-1), added.reshape(-1))
         if is_mean:
             divide = np.divide if dtype.category == FLOATING else np.floor_divide
             total[:, found] = divide(total[:, found], (counts + includes).astype(wide.numpy)[:, None])
-        out[...] = total
+        if total is not out:
+            out[...] = total
 
     return indexing_kernel(f"join_{how}_{dtype.name}", arguments, call, params, reference)
 
@@ -307,10 +310,17 @@ def _targets_kernel() -> Kernel:
 def _targets_reference(
     out: Any, index: Any, numel: int, dim: int, limit: int, start: int, ndim: int, *geometry: int
 ) -> None:
-    places = list(np.unravel_index(np.arange(numel), geometry[:ndim])) if ndim else []
-    if index is not None:
-        places[dim] = check_index(index, 0, limit, dim)
-    out[...] = start + sum(place * step for place, step in zip(places, geometry[MAX_DIMS:]))
+    sizes, steps = geometry[:ndim], geometry[MAX_DIMS : MAX_DIMS + ndim]
+    offsets = out.reshape(sizes)
+    if index is None:
+        offsets[...] = 0
+    else:
+        np.multiply(check_index(index, 0, limit, dim).reshape(sizes), steps[dim], out=offsets)
+    for axis, (size, step) in enumerate(zip(sizes, steps)):
+        if size > 1 and (axis != dim or index is None):
+            offsets += (np.arange(size) * step).reshape(-1, *(1,) * (ndim - axis - 1))
+    if start:
+        offsets += start
 
 
 def target_offsets(

@@ -15,6 +15,7 @@ from .. import dtypes
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, dtype, float32, float64
 from ..errors import DtypeError, ShapeError
+from ..host import np
 from ..library_operation import GELU, RELU, Gemm
 from ..scalars import converted
 from .activation import gelu, gelu_tanh_backward, relu, relu_backward
@@ -118,6 +119,29 @@ def product(
     a, b = _fetched(call, a, left, plan.a, plan.batch), _fetched(call, b, right, plan.b, plan.batch)
     call.library(plan.gemm, out, a, b, None if bias is None else call.contiguous(bias))
     return out
+
+
+_PRODUCTS: dict[tuple[bool, bool], Any] = {  # of NumPy arrays, by whether the second is transposed, and with a bias
+    (False, False): lambda a, b: np.matmul(a, b),
+    (True, False): lambda a, b: np.matmul(a, b.T),
+    (False, True): lambda a, b, bias: _plus(np.matmul(a, b), bias),
+    (True, True): lambda a, b, bias: _plus(np.matmul(a, b.T), bias),
+}
+
+
+def _plus(product: Any, bias: Any) -> Any:
+    """Add a row to each row, in place."""
+    return np.add(product, bias, out=product)
+
+
+def _multiply_on_host(call: Any, a: Any, b: Any, right: Matrices, bias: Any = None) -> None:
+    """On the CPU, make the only result, the product of two whole matrices, by one call of NumPy."""
+    if not call.is_on_host or a.dtype not in (float32, float64) or len(a.shape) != 2 or len(b.shape) != 2:
+        return
+    seen, given = (right.shape, right.strides), (tuple(b.shape), tuple(b.strides))
+    if seen in (given, (given[0][::-1], given[1][::-1])):
+        operands = (a, b) if bias is None else (a, b, bias)
+        call.make_on_host(_PRODUCTS[seen != given, bias is not None], *operands)
 
 
 def _is_operand(given: Any, operands: Sequence[Any]) -> bool:
@@ -241,7 +265,9 @@ def matmul(call: Any, input: Operand, other: Operand) -> Any:
         raise cannot_multiply(call.name, input.shape, other.shape)
     batch = st.broadcast([a.shape[:-2], b.shape[:-2]], call.name)
     shape = (*batch, *a.shape[-2:-1][: len(input.shape) - 1], *b.shape[-1:][: len(other.shape) - 1])
-    return product(call, input, other, a, b, batch, shape)
+    out = product(call, input, other, a, b, batch, shape)
+    _multiply_on_host(call, input, other, b)
+    return out
 
 
 def left_matrices(operand: Any) -> Matrices:
@@ -671,7 +697,10 @@ def _layer(call: Any, input: Any, weight: Any, bias: Any, activation: str = "") 
     if unit_steps(n, k, *weight.strides) is None:
         weight = call.contiguous(weight)
     a, b = left_matrices(input), Matrices((k, n), tuple(weight.strides[::-1]))
-    return product(call, input, weight, a, b, tuple(a.shape[:-2]), (*input.shape[:-1], n), bias, activation)
+    out = product(call, input, weight, a, b, tuple(a.shape[:-2]), (*input.shape[:-1], n), bias, activation)
+    if not activation:
+        _multiply_on_host(call, input, weight, b, bias)
+    return out
 
 
 @linear.derivative(only_for={"input": "weight", "weight": "input"})

@@ -24,7 +24,7 @@ from typing import Any
 from .. import strides as st
 from ..dtypes import BOOL, FLOATING, INTEGER, bool_, default, dtype, of_scalar, promote
 from ..errors import DtypeError, ShapeError
-from ..host import np
+from ..host import MANY, blocks_of, np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from ..scalars import converted
 from .operator import POINTWISE, Number, Operator, Value, passed_as
@@ -337,7 +337,7 @@ def _number(value: int | float) -> Any:
 def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[..., None]:
     wide = [dtype.wide for dtype in computes]
 
-    def reference(out: Any, *operands: Any) -> None:
+    def compute(out: Any, *operands: Any) -> None:
         values = [
             operand.astype(own.numpy, copy=False) if hasattr(operand, "astype") else _number(operand).astype(own.numpy)
             for operand, own in zip(operands, wide)
@@ -346,6 +346,11 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[
         if out.itemsize == 2 and getattr(result, "dtype", None) == np.float64:
             result = result.astype(np.float32)  # as PyTorch: float64 becomes a half type through float32
         out[...] = result
+
+    def reference(out: Any, *operands: Any) -> None:
+        blocks = blocks_of(out, *operands) if out.size >= MANY else None
+        for block in blocks or [[out, *operands]]:
+            compute(*block)
 
     return reference
 

@@ -246,6 +246,8 @@ def layout_along(
     return layout, prod(sizes), size, is_inner
 
 
+CACHED = 1 << 16  # elements at a time for which the CPU makes intermediate values
+FEWEST_ROWS = 16  # of those, so that loops over what lies side by side are long enough
 WORK_PARAMETERS = [Scalar(name, "int64") for name in ("outputs", "count", "parts", "chunk", "kept", "lanes", "wide")]
 WORK_STATEMENT = "const Work work{outputs, count, parts, chunk, kept, lanes, wide};"
 WORK_ARGUMENTS = ", ".join(f"long long {param.name}" for param in WORK_PARAMETERS)
@@ -282,10 +284,10 @@ struct Meaning {{
     def reference(
         result: Any, input: Any, scale: float, outputs: int, count: int, parts: int, chunk: int, *_: int
     ) -> None:
-        rows = host_rows(input, outputs, count, wide)
-        mapped = rows if fold.mapped is None else fold.mapped(rows)
-        join = getattr(np, fold.ufunc).reduce
-        total = np.stack([join(piece, axis=1, dtype=wide.numpy) for piece in host_pieces(mapped, parts, chunk)])
+        total = np.empty((parts, outputs), wide.numpy)
+        if input is None or count == 0:
+            input = np.empty((outputs, count), wide.numpy)
+        _fold_pieces(fold, input.reshape(outputs, count), chunk, total)
         result[...] = total if fold.finished is None else fold.finished(total, scale)
 
     params = [
@@ -313,11 +315,12 @@ def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
         rows = host_rows(input, outputs, count, source.wide)
         find = np.argmax if largest else np.argmin
         every = np.arange(outputs)
-        for part, piece in enumerate(host_pieces(rows, parts, chunk)):
-            at = part * chunk + find(piece, axis=1)
-            indexes[part] = at if known is None else known[at, every]
-            if values is not None:
-                values[part] = rows[every, at]
+        for first, pieces in host_pieces(rows, chunk, parts):
+            at = find(pieces, 2) + chunk * np.arange(first, first + pieces.shape[1])
+            for part, places in enumerate(at.T, first):
+                indexes[part] = places if known is None else known[places, every]
+                if values is not None:
+                    values[part] = rows[every, places]
 
     pair = ("parts", "outputs")
     params = [
@@ -338,10 +341,36 @@ def host_rows(input: Any, outputs: int, count: int, wide: dtype) -> Any:
     return input.astype(wide.numpy, copy=False).reshape(outputs, count)
 
 
-def host_pieces(rows: Any, parts: int, chunk: int) -> Iterator[Any]:
-    """Yield the columns of each piece of a NumPy array."""
-    for part in range(parts):
-        yield rows[:, part * chunk : (part + 1) * chunk]
+def host_pieces(rows: Any, chunk: int, at_once: int) -> Iterator[tuple[int, Any]]:
+    """Yield (number of the first piece, [outputs, pieces, chunk]) of a NumPy array; the last piece may be shorter."""
+    outputs, count = rows.shape
+    whole = count // chunk if chunk else 0
+    for first in range(0, whole, at_once):
+        last = min(first + at_once, whole)
+        yield first, rows[:, first * chunk : last * chunk].reshape(outputs, last - first, chunk)
+    if whole * chunk < count or not count:
+        yield whole, rows[:, None, whole * chunk :]
+
+
+def cached_pieces(rows: Any, chunk: int) -> Iterator[tuple[Any, Any]]:
+    """Yield parts that stay in the processor's cache: (their place in [pieces, outputs], [outputs, pieces, chunk])."""
+    outputs = len(rows)
+    at_once = max(CACHED // max(chunk * outputs, 1), 1)
+    height = outputs if chunk * outputs <= CACHED else max(CACHED // chunk, FEWEST_ROWS)
+    for start in range(0, outputs, height):
+        for first, pieces in host_pieces(rows[start : start + height], chunk, at_once):
+            yield (slice(first, first + pieces.shape[1]), slice(start, start + height)), pieces
+
+
+def _fold_pieces(fold: Fold, rows: Any, chunk: int, total: Any) -> None:
+    """Fold the pieces of rows into total, [parts, outputs].  Mapped values are made in parts that stay in the cache."""
+    join, dtype = getattr(np, fold.ufunc).reduce, total.dtype
+    if fold.mapped is None:
+        for first, pieces in host_pieces(rows, chunk, len(total)):
+            join(pieces, 2, dtype, total[first : first + pieces.shape[1]].T)
+        return
+    for place, pieces in cached_pieces(rows, chunk):
+        join(fold.mapped(pieces.astype(dtype, copy=False)), 2, dtype, total[place].T)
 
 
 def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, wide: dtype, scale: float = 1.0) -> None:

@@ -22,10 +22,10 @@ from .reduction_kernels import (
     WORK_PARAMETERS,
     Dims,
     Fold,
+    cached_pieces,
     checked_plan,
     dims_of,
     fold_dims,
-    host_pieces,
     host_rows,
     join_plan,
     reduced_count,
@@ -56,13 +56,14 @@ def variance_kernel(source: dtype, across: bool) -> Kernel:
         out: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int, count: int, parts: int,
         chunk: int, *_: int,
     ) -> None:  # fmt: skip
-        for part, piece in enumerate(host_pieces(host_rows(input, outputs, count, source.wide), parts, chunk)):
-            center = piece.mean(axis=1)
-            apart = np.square(piece - center[:, None]).sum(axis=1)
+        rows = host_rows(input, outputs, count, source.wide)
+        for place, pieces in cached_pieces(rows, chunk):
+            center = pieces.mean(axis=2)
+            apart = np.square(pieces - center[..., None]).sum(axis=2)
             if means is None:
-                out[...] = _finish_variance(apart, scale, root)
+                out[place[1]] = _finish_variance(apart[:, 0], scale, root)
             else:
-                means[part], squares[part] = center, apart
+                means[place], squares[place] = center.T, apart.T
 
     params = [
         Pointer("out", source, "w", ("outputs",)),
@@ -391,7 +392,11 @@ def std_mean(
     return deviation(input, dim, keepdim, correction), mean(input, dim, keepdim)
 
 
-NAN_SUM = SUM._replace(name="nansum", map="x != x ? A(0) : x", mapped=lambda rows: np.where(rows != rows, 0, rows))
+def _without_nan(rows: Any) -> Any:
+    return np.where(np.isnan(rows), rows.dtype.type(0), rows)
+
+
+NAN_SUM = SUM._replace(name="nansum", map="x != x ? A(0) : x", mapped=_without_nan)
 
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL)
@@ -465,10 +470,11 @@ def logsumexp_kernel(source: dtype, out: dtype, across: bool) -> Kernel:
     op = f"LogSumExp<{source.wide.cuda}, {source.cuda}, {out.cuda}>{{out, input, layout}}"
 
     def reference(result: Any, input: Any, outputs: int, count: int, parts: int, chunk: int, *_: int) -> None:
-        for part, piece in enumerate(host_pieces(host_rows(input, outputs, count, source.wide), parts, chunk)):
-            top = piece.max(axis=1, keepdims=True, initial=-inf)
-            top = np.where(np.isfinite(top), top, 0).astype(piece.dtype)
-            result[part] = np.log(np.exp(piece - top).sum(axis=1)) + top[:, 0]
+        rows = host_rows(input, outputs, count, source.wide)
+        for place, pieces in cached_pieces(rows, chunk):
+            top = pieces.max(axis=2, keepdims=True, initial=-inf)
+            top = np.where(np.isfinite(top), top, 0).astype(pieces.dtype)
+            result[place] = (np.log(np.exp(pieces - top).sum(axis=2)) + top[..., 0]).T
 
     params = [
         Pointer("out", out, "w", ("parts", "outputs")),

@@ -484,6 +484,8 @@ def _neighbours(values: Any, dim: int) -> tuple[Any, Any]:
 def _integral_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 5)),))
     yield Sample((Array((3, 5)),), {"dx": 2.0, "dim": 0})
+    yield Sample((Array((3, 1)),))
+    yield Sample((Array((3, 0)),))
     yield Sample((Array((3, 5)), Array((5,), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1)), {"dim": 0})
 
@@ -491,19 +493,24 @@ def _integral_samples() -> Iterator[Sample]:
 def _integral_errors() -> Iterator[ErrorSample]:
     wrong = {"dim": 2}
     yield ErrorSample((Array((2, 3)),), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2", wrong)
+    yield ErrorSample((Array(()),), IndexRangeError, "specified as -1 but tensor has no dimensions")
     yield ErrorSample((Array((2, 3)), Array((2,))), ShapeError, "2 points along dimension 1, and 3 values")
 
 
 def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
-    """(twice the areas between neighbours, the dimension)."""
+    """(twice the areas between neighbours of distance 1 or x, the dimension)."""
     if x is not None and dx is not None:
         raise ArgumentError("x and dx are both given", hint="pass the points or their distance", operator=name)
+    if not y.shape:
+        raise IndexRangeError(
+            f"Dimension specified as {dim} but tensor has no dimensions", hint="pass a vector of values", operator=name
+        )
     if y.dtype is bool_:
         raise DtypeError("y is bool, which has no areas", hint="convert with .float()", operator=name)
     at = st.wrap_dim(dim, len(y.shape), name)
     after, before = _neighbours(y, at)
     if x is None:
-        return (after + before) * (1 if dx is None else dx), at
+        return after + before, at
     place = 0 if len(x.shape) == 1 else at - len(y.shape) + len(x.shape)
     if x.shape[place] != y.shape[at]:
         raise ShapeError(
@@ -520,7 +527,12 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
 
 def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     areas, at = _trapezoids(name, y, x, dx, dim)
-    return areas.sum(at) / 2 if y.shape[at] else y.sum(at, dtype=y.dtype)
+    if not y.shape[at]:
+        return y.sum(at, dtype=y.dtype)
+    if x is not None:
+        return areas.sum(at) / 2
+    ends = y.select(at, 0) + y.select(at, -1)
+    return (y.sum(at) - ends * 0.5) * (1 if dx is None else dx)
 
 
 @composite(samples=_integral_samples, errors=_integral_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
@@ -564,7 +576,9 @@ def cumulative_trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None
         tensor([1.5000, 4.5000])
     """
     areas, at = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
-    return cumsum(areas, at) / 2
+    if x is not None:
+        return cumsum(areas, at) / 2
+    return cumsum(areas * ((1 if dx is None else dx) / 2), at)
 
 
 def _gradient_samples() -> Iterator[Sample]:
@@ -577,6 +591,7 @@ def _gradient_samples() -> Iterator[Sample]:
 def _gradient_errors() -> Iterator[ErrorSample]:
     wrong = {"dim": 2}
     yield ErrorSample((Array((2, 3)),), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2", wrong)
+    yield ErrorSample((Array(()),), IndexRangeError, "specified as 0 but tensor has no dimensions", {"dim": 0})
     yield ErrorSample((Array((2, 3)),), ShapeError, "needs 3 elements, .* 2", {"edge_order": 2})
     yield ErrorSample((Array((2, 3)),), ValueRangeError, "edge_order must be 1 or 2, got 3", {"edge_order": 3})
 
@@ -606,6 +621,12 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
             f"got {len(spacings)} spacings for {len(dims)} dimensions", hint="pass one for each", operator="gradient"
         )
     for each in dims:
+        if not input.shape:
+            raise IndexRangeError(
+                f"Dimension specified as {each} but tensor has no dimensions",
+                hint="pass a vector of values",
+                operator="gradient",
+            )
         if input.shape[each] <= edge_order:
             raise ShapeError(
                 f"edge_order {edge_order} needs {edge_order + 1} elements, dimension {each} has {input.shape[each]}",

@@ -785,7 +785,6 @@ VIEWS = (  # operator, its arguments after the input, and what they give for tor
     (unbind, "", "(tensor([0, 1]), tensor([2, 3]))"),
     (unfold, "0, 2, 1", "tensor([[[0, 2],\n         [1, 3]]])"),
     (views.unsqueeze, "0", "tensor([[[0, 1],\n         [2, 3]]])"),
-    (views.view_, "(4,)", "tensor([0, 1, 2, 3])"),
 )
 METHODS = ("narrow",)  # `x.narrow_copy(...)`, which PyTorch has for no other
 OTHER_NAMES = {"split_copy": {"split_size": "split_size_or_sections"}}
@@ -819,3 +818,43 @@ def _copying(original: Operator, arguments: str, printed: str) -> Operator:
 
 
 COPIES = {f"{original.name}_copy": _copying(original, *text) for original, *text in VIEWS}
+
+
+def _view_copy_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 6)), (3, -1)))
+    yield Sample((Array((2, 4)), dtypes.uint8))
+
+
+def _view_copy_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 6)), (5, -1)), ShapeError, r"'\[5, -1\]' is invalid for input of size 12")
+    yield ErrorSample((Array((2, 3)), dtypes.float64), ShapeError, "cannot be seen as float64, of 8 bytes")
+    yield ErrorSample((Array((2,)),), ArgumentError, "neither a size nor a dtype")
+    yield ErrorSample((Array((2,)), 3), ArgumentTypeError, "'size' must be a tuple of ints or a dtype, not int: 3")
+
+
+@composite(samples=_view_copy_samples, errors=_view_copy_errors, dtypes=dtypes.ALL, method=False)
+def view_copy(input: Operand, size: Any = None, *, dtype: Any = None) -> Any:
+    """As `view`, but the result is a contiguous copy.
+
+    size: the shape, where one size may be -1; or the dtype as which the bytes are read, which has no gradient.
+    Host:   returns at once.
+    Raises: ShapeError, ArgumentError, ArgumentTypeError.
+    Example:
+        >>> torch.view_copy(torch.arange(4).reshape(2, 2), (4,))
+        tensor([0, 1, 2, 3])
+        >>> torch.view_copy(torch.tensor([1.0]), torch.int32)
+        tensor([1065353216], dtype=torch.int32)
+    """
+    seen = size if dtype is None else dtype
+    if seen is None or size is not None and dtype is not None:
+        given = "neither a size nor a dtype is" if seen is None else f"size={size} and dtype={dtype} are both"
+        raise ArgumentError(f"{given} given", hint="pass one of them", operator="view_copy")
+    if isinstance(seen, dtypes.dtype):
+        return _copy(views.view_dtype(input, seen))
+    if not isinstance(seen, Sequence):
+        wrong = f"argument 'size' must be a tuple of ints or a dtype, not {type(seen).__name__}: {shown(seen)}"
+        raise ArgumentTypeError(wrong, hint="pass the shape, for example (2, -1)", operator="view_copy")
+    return _copy(views.view_(input, seen))
+
+
+COPIES["view_copy"] = view_copy

@@ -5,11 +5,13 @@ The only accelerator is CUDA.  Functions that wait or free do nothing before the
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from .. import dtypes
 from ..core import thread
 from ..core.native import whole
+from ..errors import ModeError
 from ..memory.private import PoolId
 from . import control, memory_stats
 from . import device as devices
@@ -137,3 +139,22 @@ class AnyGraph(CUDAGraph):
             self.capture_end()
         else:
             self.abandon()
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a device's type, such as `torch.cuda`; without a device, that of the accelerator.
+
+    Raises: ModeError if there is no module of that name.
+    Example:
+        >>> torch.get_device_module("cuda:1") is torch.cuda
+        True
+    """
+    named = devices.device("cuda") if device is None else devices.device(device)
+    try:
+        return importlib.import_module(f"..{named.type}", __package__)
+    except ImportError:
+        raise ModeError(
+            f"there is no module for devices of type {named.type!r}",
+            hint="torch.cuda is the module of GPUs",
+            operator="get_device_module",
+        ) from None

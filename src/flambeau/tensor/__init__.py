@@ -68,6 +68,7 @@ from .storages import (
     UntypedStorage,
     is_storage,
 )
+from .storages import FloatStorage as Storage
 from .tensor import Tensor
 from .types import (
     can_cast,
@@ -88,7 +89,8 @@ tensor = _tensor  # the function; the submodule of that name is reached through 
 __all__ = [
     "BFloat16Storage", "BFloat16Tensor", "BoolStorage", "BoolTensor", "ByteStorage", "ByteTensor", "CharStorage",
     "CharTensor", "DoubleStorage", "DoubleTensor", "FloatStorage", "FloatTensor", "HalfStorage", "HalfTensor",
-    "IntStorage", "IntTensor", "LongStorage", "LongTensor", "ShortStorage", "ShortTensor", "Tensor", "TypedStorage",
+    "IntStorage", "IntTensor", "LongStorage", "LongTensor", "ShortStorage", "ShortTensor", "Storage", "Tensor",
+    "TypedStorage",
     "UntypedStorage", "allclose", "arange", "as_tensor", "asarray", "atleast_1d", "atleast_2d", "atleast_3d",
     "bartlett_window", "blackman_window", "block_diag", "broadcast_shapes", "broadcast_tensors", "can_cast",
     "cartesian_prod", "conj", "conj_physical", "empty", "empty_like", "empty_permuted", "empty_strided", "equal", "eye",

@@ -27,6 +27,7 @@ from .like_factories import empty_like
 from .operators import ALIASES, inplace_function
 from .tensor import Tensor
 
+SMALLEST_NORM = 1e-7  # added to norms of rows that are scaled
 # PyTorch's functions that write their first argument: of these, the methods of tensors, or operators that are none
 IN_PLACE = """
 abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
@@ -509,6 +510,87 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     return REGISTRY["linalg_multi_dot"].called_as("chain_matmul")(matrices, out=out)
 
 
+def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
+    """(U, S, V): the largest q singular values of A - M, about, and their vectors, by random projections.
+
+    niter: iterations of the subspace (N. Halko et al., 2009, algorithm 5.1).  M: None is zeros.
+    Shapes: A and M [*, m, n] give [*, m, q], [*, q] and [*, n, q].
+    Host:   waits, if A is on a GPU.
+    Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0; ShapeError; DtypeError.
+    Example:
+        >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)
+        >>> S
+        tensor([3., 2.])
+    """
+    q, niter = 6 if q is None else q, 2 if niter is None else niter
+    checks.tensor("svd_lowrank", "A", A)
+    _check_low_rank("svd_lowrank", A, q, niter)
+    whole = A if M is None else A - M
+    is_wide = whole.shape[-2] < whole.shape[-1]
+    tall = whole.mT if is_wide else whole
+    factor = REGISTRY["linalg_qr"]
+    basis = factor(tall @ tall.new_empty((tall.shape[-1], q)).normal_())[0]
+    for _ in range(niter):
+        basis = factor(tall @ factor(tall.mT @ basis)[0])[0]
+    u, s, vh = REGISTRY["linalg_svd"](basis.mT @ tall, full_matrices=False)
+    u, v = basis @ u, vh.mT
+    return (v, s, u) if is_wide else (u, s, v)
+
+
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    """(U, S, V): principal components of the rows of A, by `svd_lowrank`; the columns of V are their directions.
+
+    q: how many, min(6, m, n) by default.  center: whether the mean of the rows is subtracted.
+    Shapes: [*, m, n] gives [*, m, q], [*, q] and [*, n, q].
+    Host:   waits, if A is on a GPU.
+    Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0; ShapeError; DtypeError.
+    Example:
+        >>> U, S, V = torch.pca_lowrank(torch.tensor([[1.0, 0.0], [-1.0, 0.0], [3.0, 1.0]]), q=1)
+        >>> U.shape, S.shape, V.shape
+        (torch.Size([3, 1]), torch.Size([1]), torch.Size([2, 1]))
+    """
+    checks.tensor("pca_lowrank", "A", A)
+    q = sorted([6, *A.shape[-2:]])[0] if q is None else q
+    _check_low_rank("pca_lowrank", A, q, niter)
+    return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)
+
+
+def _check_low_rank(name: str, A: Any, q: int, niter: int) -> None:
+    if A.ndim < 2:
+        raise ShapeError(
+            f"A needs at least 2 dimensions, got shape {list(A.shape)}", hint="it is a matrix", operator=name
+        )
+    most = sorted(A.shape[-2:])[0]
+    if not 0 <= q <= most or niter < 0:
+        raise ArgumentError(
+            f"q={q} and niter={niter} do not fit a matrix of shape {list(A.shape)}",
+            hint=f"q from 0 to {most}, and niter of at least 0",
+            operator=name,
+        )
+
+
+def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    """Scale the rows of `input` that the indices name to norm `max_norm`, in place, where theirs is larger.
+
+    Host:   returns at once.
+    Raises: IndexRangeError.
+    Example:
+        >>> table = torch.tensor([[3.0, 4.0], [6.0, 8.0]])
+        >>> torch.embedding_renorm_(table, torch.tensor([1, 1]), 5.0, 2.0)
+        tensor([[3., 4.],
+                [3., 4.]])
+    """
+    checks.tensor("embedding_renorm_", "input", input)
+    checks.tensor("embedding_renorm_", "indices", indices)
+    with GradMode(False):
+        index = indices.reshape(-1)
+        found = REGISTRY["index_select"](input, 0, index)
+        norms = found.norm(norm_type, 1, True)
+        scaled = found * (max_norm / (norms + SMALLEST_NORM))
+        input.index_copy_(0, index, REGISTRY["where"](norms > max_norm, scaled, found))
+    return input
+
+
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """The method `Tensor.norm`, with out=.
 
@@ -675,9 +757,11 @@ def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
 
 __all__ = [
     "affine_grid_generator", "alpha_dropout_", "as_strided_", "batch_norm", "chain_matmul", "clone", "convolution",
-    "cosine_embedding_loss", "detach", "detach_", "detach_copy", "dropout_", "einsum", "feature_alpha_dropout_",
+    "cosine_embedding_loss", "detach", "detach_", "detach_copy", "dropout_", "einsum", "embedding_renorm_",
+    "feature_alpha_dropout_",
     "feature_dropout_", "fill", "fill_", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "hinge_embedding_loss",
     "instance_norm", "kl_div", "margin_ranking_loss", "native_channel_shuffle", "native_group_norm",
-    "native_layer_norm", "poisson_nll_loss", "polygamma", "resize_as_", "rrelu_", "tensordot", "triplet_margin_loss",
+    "native_layer_norm", "pca_lowrank", "poisson_nll_loss", "polygamma", "resize_as_", "rrelu_", "svd_lowrank",
+    "tensordot", "triplet_margin_loss",
     "zero_", *_FUNCTIONS,
 ]  # fmt: skip

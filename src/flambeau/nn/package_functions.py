@@ -1,0 +1,256 @@
+"""Functions of the package itself that are made of layers: `torch.lstm`, `torch.ctc_loss` and their kin.
+
+Their arguments are those of the functions that PyTorch's layers call: lists of weights, and numbers for modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..ops.losses import REDUCTIONS
+from ..ops.operator import REGISTRY
+from ..tensor import checks
+from . import functional as F
+from .recurrent import STEPS, State, run_layers
+
+MODES = ("sum", "mean", "max")  # of bags, by their numbers
+
+
+# recurrent layers
+
+
+def _recurrent(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Run a recurrent layer on a padded batch, or on packed data with the batch size of each step."""
+    is_packed = not isinstance(args[3], bool)
+    data, hx, params = (args[0], *args[2:4]) if is_packed else args[:3]
+    has_biases, num_layers, dropout, train, bidirectional = args[4:9] if is_packed else args[3:8]
+    checks.tensor(name, "input", data)
+    states = tuple(hx) if mode == "LSTM" else (hx,)
+    for state in states:
+        checks.tensor(name, "hx", state)
+    if len(states) != (2 if mode == "LSTM" else 1):
+        raise ArgumentTypeError(f"hx must be a pair (h_0, c_0), got {shown(hx)}", hint="two tensors", operator=name)
+    count = num_layers * (2 if bidirectional else 1)
+    each = len(params) // count if count else 0
+    if not each or len(params) % count or each not in ((4, 5) if has_biases else (2, 3)):
+        raise ArgumentError(
+            f"{len(params)} weights do not fit {num_layers} layers, bidirectional={bidirectional}, "
+            f"has_biases={has_biases}",
+            hint="weight_ih, weight_hh and, with biases, bias_ih and bias_hh of each layer and direction",
+            operator=name,
+        )
+    weights = [list(params[start : start + each]) for start in range(0, len(params), each)]
+    rate = dropout if train else 0.0
+    if is_packed:
+        sizes = args[1].tolist()
+        data, state = run_layers(mode, data, sizes, states, weights, has_biases, count // num_layers, rate)
+    else:
+        whole = data.transpose(0, 1) if args[8] else data
+        length, batch = whole.shape[:2]
+        flat = whole.reshape(length * batch, -1)
+        flat, state = run_layers(mode, flat, [batch] * length, states, weights, has_biases, count // num_layers, rate)
+        data = flat.reshape(length, batch, -1)
+        data = data.transpose(0, 1) if args[8] else data
+    return data, *state
+
+
+def lstm(
+    input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
+    batch_first: Any,
+) -> Any:  # fmt: skip
+    """Run LSTM layers with the given weights: (results, last hidden states, last cell states).
+
+    Also lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional), for packed data.
+    Shapes: as `nn.LSTM`.
+    Host:   returns at once; waits for batch_sizes on a GPU.
+    Raises: ArgumentError if the number of weights does not fit.
+    Example:
+        >>> layer = torch.nn.LSTM(3, 5)
+        >>> states = [torch.zeros(1, 2, 5), torch.zeros(1, 2, 5)]
+        >>> out, h, c = torch.lstm(torch.ones(7, 2, 3), states, layer.all_weights[0], True, 1, 0.0, False, False, False)
+        >>> out.shape, h.shape
+        (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]))
+    """
+    return _recurrent(
+        "LSTM", "lstm", (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    )
+
+
+def gru(
+    input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
+    batch_first: Any,
+) -> Any:  # fmt: skip
+    """Run GRU layers with the given weights: (results, last states).  Arguments: see `lstm`.
+
+    Host: returns at once; waits for batch_sizes on a GPU.
+    Example:
+        >>> layer = torch.nn.GRU(3, 5)
+        >>> state = torch.zeros(1, 2, 5)
+        >>> out, h = torch.gru(torch.ones(7, 2, 3), state, layer.all_weights[0], True, 1, 0.0, False, False, False)
+        >>> out.shape, h.shape
+        (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]))
+    """
+    return _recurrent(
+        "GRU", "gru", (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    )
+
+
+def rnn_tanh(
+    input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
+    batch_first: Any,
+) -> Any:  # fmt: skip
+    """Run recurrent layers with tanh and the given weights: (results, last states).  Arguments: see `lstm`.
+
+    Host: returns at once; waits for batch_sizes on a GPU.
+    Example:
+        >>> layer = torch.nn.RNN(3, 5)
+        >>> state = torch.zeros(1, 2, 5)
+        >>> out, h = torch.rnn_tanh(torch.ones(7, 2, 3), state, layer.all_weights[0], True, 1, 0.0, False, False, False)
+        >>> out.shape, h.shape
+        (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]))
+    """
+    return _recurrent(
+        "RNN_TANH", "rnn_tanh", (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    )
+
+
+def rnn_relu(
+    input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
+    batch_first: Any,
+) -> Any:  # fmt: skip
+    """Run recurrent layers with relu and the given weights: (results, last states).  Arguments: see `lstm`.
+
+    Host: returns at once; waits for batch_sizes on a GPU.
+    Example:
+        >>> layer = torch.nn.RNN(3, 5, nonlinearity="relu")
+        >>> state = torch.zeros(1, 2, 5)
+        >>> out, h = torch.rnn_relu(torch.ones(7, 2, 3), state, layer.all_weights[0], True, 1, 0.0, False, False, False)
+        >>> out.shape, h.shape
+        (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]))
+    """
+    return _recurrent(
+        "RNN_RELU", "rnn_relu", (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    )
+
+
+# one step
+
+
+def _cell(mode: str, name: str, input: Any, state: State, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> State:
+    for what, value in (("input", input), ("w_ih", w_ih), ("w_hh", w_hh), *(("hx", each) for each in state)):
+        checks.tensor(name, what, value)
+    found: State = STEPS[mode](F.linear(input, w_ih, b_ih), state, w_hh, b_hh)
+    return found
+
+
+def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """One step of an LSTM with the given weights: (hidden state, cell state).  hx: the pair of states before it.
+
+    Shapes: input [n, input_size], states [n, hidden_size].
+    Host:   returns at once.
+    Example:
+        >>> cell, zeros = torch.nn.LSTMCell(3, 5), torch.zeros(2, 5)
+        >>> h, c = torch.lstm_cell(torch.ones(2, 3), [zeros, zeros], *cell.parameters())
+        >>> h.shape
+        torch.Size([2, 5])
+    """
+    return _cell("LSTM", "lstm_cell", input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
+
+
+def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """One step of a GRU with the given weights.  hx: the state before it.
+
+    Shapes: input [n, input_size]; hx and the result [n, hidden_size].
+    Host:   returns at once.
+    Example:
+        >>> torch.gru_cell(torch.ones(2, 3), torch.zeros(2, 5), *torch.nn.GRUCell(3, 5).parameters()).shape
+        torch.Size([2, 5])
+    """
+    return _cell("GRU", "gru_cell", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """One step of a recurrent layer with tanh and the given weights.  hx: the state before it.
+
+    Shapes: input [n, input_size]; hx and the result [n, hidden_size].
+    Host:   returns at once.
+    Example:
+        >>> torch.rnn_tanh_cell(torch.ones(2, 3), torch.zeros(2, 5), *torch.nn.RNNCell(3, 5).parameters()).shape
+        torch.Size([2, 5])
+    """
+    return _cell("RNN_TANH", "rnn_tanh_cell", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """One step of a recurrent layer with relu and the given weights.  hx: the state before it.
+
+    Shapes: input [n, input_size]; hx and the result [n, hidden_size].
+    Host:   returns at once.
+    Example:
+        >>> torch.rnn_relu_cell(torch.ones(2, 3), torch.zeros(2, 5), *torch.nn.RNNCell(3, 5).parameters()).shape
+        torch.Size([2, 5])
+    """
+    return _cell("RNN_RELU", "rnn_relu_cell", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+# losses and embeddings
+
+
+def _numbered(name: str, what: str, number: Any, values: Sequence[str]) -> str:
+    if number not in range(len(values)) or isinstance(number, bool):
+        numbers = ", ".join(f"{place} is {value!r}" for place, value in enumerate(values))
+        raise ArgumentError(f"{what}={shown(number)} is unknown", hint=numbers, operator=name)
+    return str(values[number])
+
+
+def ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Any:  # fmt: skip
+    """As `nn.functional.ctc_loss`; reduction: 0 is "none", 1 "mean", 2 "sum".
+
+    Host: waits for lengths on a GPU.
+    Example:
+        >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
+        >>> torch.ctc_loss(logs, torch.tensor([[1]]), [2], [1])
+        tensor(0.2877)
+    """
+    how = _numbered("ctc_loss", "reduction", reduction, REDUCTIONS)
+    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity)
+
+
+def embedding_bag(
+    weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """(the result of `nn.functional.embedding_bag`, the bag of each index, sizes of the bags, chosen indices).
+
+    mode: 0 is "sum", 1 "mean", 2 "max", which alone has chosen indices.
+    Shapes: indices [n], offsets [b]; the results are [b, d], [n], [b], and [b, d] or [0].
+    Host:   waits for the longest bag with mode 2, and for the first offset on the CPU.
+    Example:
+        >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+        >>> torch.embedding_bag(table, torch.tensor([1, 2, 2]), torch.tensor([0, 2]))[:3]
+        (tensor([[3., 3.],
+                [2., 2.]]), tensor([0, 0, 1]), tensor([2, 1]))
+    """
+    how = _numbered("embedding_bag", "mode", mode, MODES)
+    out = F.embedding_bag(
+        indices, weight, offsets, None, 2, scale_grad_by_freq, how, sparse, per_sample_weights, include_last_offset,
+        padding_idx,
+    )  # fmt: skip
+    starts = offsets[:-1] if include_last_offset else offsets
+    places = REGISTRY["arange"](indices.new_empty(indices.shape))
+    bag = REGISTRY["searchsorted"](starts, places, right=True).to(indices.dtype) - 1
+    kept = (indices == indices if padding_idx is None else indices != padding_idx).to(indices.dtype)
+    sizes = kept.new_zeros((out.shape[0],)).index_add(0, bag, kept)
+    if how != "max":
+        return out, bag, sizes, sizes.new_empty((0,))
+    is_chosen = (weight.detach()[indices] == out.detach()[bag]) & kept.bool()[:, None]
+    last = indices.shape[0]
+    first = places[:, None].expand(is_chosen.shape).masked_fill(~is_chosen, last)
+    first = first.new_full(out.shape, last).scatter_reduce(0, bag[:, None].expand(first.shape), first, "amin")
+    chosen = REGISTRY["cat"]([indices, indices.new_zeros((1,))])[first]
+    return out, bag, sizes, chosen
