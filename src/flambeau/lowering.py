@@ -22,6 +22,7 @@ from .core.call import Delegation, MovedScalars, RunBody
 from .core.host_calls import HostDraw, direct_call, host_call, whole_call
 from .core.layout import Layout, dense_layout, layout_of
 from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
+from .core.parameters import Parameter
 from .core.plan import Drawn, Launch, LibraryCall, Part, Plan
 from .core.storage import NO_PLACE, NotLowerable
 from .core.tensor import TensorBase, before_write, check_own_overlap
@@ -36,6 +37,8 @@ from .runtime.device import device
 from .runtime.generator import Generator, check_generator
 from .runtime.machine import Accelerator
 
+AS_NUMBERS = -2  # the device of MovedScalars whose values are read
+NUMBERS = ("float", "float | None", "int", "int | None", "Number", "bool")  # annotations of arguments that are numbers
 AT_ONCE = 2  # a call with at most this many allocations makes them all before its first step
 
 
@@ -242,6 +245,9 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
     if operator.is_derivative:
         return _composite_entry(operator, bound, next(iter(_devices(bound)), CPU))
     check_types(operator, bound)
+    numbers = [index for index, value in enumerate(bound) if _is_number(operator.parameters[index], value)]
+    if numbers:
+        return MovedScalars(numbers, AS_NUMBERS)
     device, scalars = device_of(operator, bound)
     if target is not None:
         _check_given(operator, device, target)
@@ -267,6 +273,11 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
     elif call.body is not None and is_new and call.taken[0].dense:
         plan.direct = whole_call(call.body, call.body_operands, call.steps[0])
     return plan
+
+
+def _is_number(parameter: Parameter, value: Any) -> bool:
+    """Return whether a tensor is passed where a number is expected: its value is then read in every call."""
+    return isinstance(value, TensorBase) and parameter.annotation in NUMBERS
 
 
 def _check_given(operator: Operator, device: Device, target: TensorBase) -> None:
@@ -492,9 +503,8 @@ class _Lowering(calls.Lowering):
     def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
         return misuse(operator, bound, error)
 
-    def moved(self, tensor: TensorBase, device: int) -> TensorBase:
-        moved: TensorBase = transfer.move(tensor, device)
-        return moved
+    def moved(self, tensor: Any, device: int) -> Any:
+        return tensor.item() if device == AS_NUMBERS else transfer.move(tensor, device)
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         """Write the result of a composite in place.  Raises DtypeError if the target's type cannot hold it."""
