@@ -232,7 +232,8 @@ class DistributedSampler(Sampler[Any]):
     num_replicas: the number of processes;  rank: this process's number, from 0.
     shuffle: permute the indices by `seed` plus the epoch of `set_epoch`, equally in every process.
     drop_last: leave out the tail that does not divide evenly; otherwise the first indices are repeated to fill it.
-    Raises: NotSupportedError without num_replicas or rank, since there are no process groups.
+            Without them, those of the process group.
+    Raises: GroupError (RuntimeError) if there is no process group to take them from.
             ArgumentError unless rank is in [0, num_replicas - 1].
     Example:
         >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
@@ -249,11 +250,10 @@ class DistributedSampler(Sampler[Any]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise NotSupportedError(
-                f"there are no process groups, and num_replicas is {num_replicas}, rank is {rank}",
-                hint="give both",
-                operator="DistributedSampler",
-            )
+            from ..parallel import process_group  # it loads networks, which samplers do not need
+
+            num_replicas = process_group.get_world_size() if num_replicas is None else num_replicas
+            rank = process_group.get_rank() if rank is None else rank
         checks.integer("DistributedSampler", "num_replicas", num_replicas)
         checks.integer("DistributedSampler", "rank", rank)
         if not 0 <= rank < num_replicas:

@@ -10,10 +10,12 @@ from ...parallel.data_parallel import (
     scatter,
     scatter_kwargs,
 )
-from . import comm
+from ...parallel.distributed import DistributedDataParallel
+from . import comm, distributed
 
 __all__ = [
-    "DataParallel", "comm", "data_parallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs",
+    "DataParallel", "DistributedDataParallel", "comm", "data_parallel", "distributed", "gather", "parallel_apply",
+    "replicate", "scatter", "scatter_kwargs",
 ]  # fmt: skip
 
 
