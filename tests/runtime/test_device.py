@@ -9,7 +9,7 @@ import pytest
 import flambeau as torch
 from flambeau import config
 from flambeau.core import thread
-from flambeau.errors import ConfigError
+from flambeau.errors import ConfigError, NotSupportedError
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
@@ -307,3 +307,13 @@ def test_what_is_no_form_of_to_is_a_type_error(args, shown):
 def test_what_names_no_gpus(text, fact):
     with pytest.raises(ConfigError, match=fact):
         config.parse_gpus(text)
+
+
+@pytest.mark.parametrize("name", ["meta", "mps", "xpu"])
+def test_devices_that_are_names_only(name):
+    device = torch.device(name)
+    assert (device.type, device.index, str(device)) == (name, None, name) and device != torch.ones(1).device
+    x, net = torch.ones(1), torch.nn.Linear(1, 1)
+    for make in (lambda: torch.ones(1, device=name), lambda: x.to(device), lambda: net.to(name)):
+        with pytest.raises(NotSupportedError, match=f"no tensors on {name}\nhint: .*'cpu'"):
+            make()
