@@ -185,7 +185,7 @@ def test_shares_are_shuffled_alike():
 
 def test_shares_need_to_know_of_the_others():
     for options in ({"rank": 0}, {"num_replicas": 2}):
-        with pytest.raises(RuntimeError, match="Default process group has not been initialized"):
+        with pytest.raises(ValueError, match="Default process group has not been initialized"):
             DistributedSampler(range(3), **options)
     with pytest.raises(ArgumentError, match=r"Invalid rank 2, rank should be in the interval \[0, 1\]"):
         DistributedSampler(range(3), 2, 2)

@@ -173,5 +173,5 @@ def test_a_sampler_takes_its_share_from_the_group(group):
     sampler = torch.utils.data.DistributedSampler(range(5), shuffle=False)
     assert list(sampler) == [0, 1, 2, 3, 4] and (sampler.num_replicas, sampler.rank) == (1, 0)
     dist.destroy_process_group()
-    with pytest.raises(RuntimeError, match="Default process group has not been initialized"):
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
         torch.utils.data.DistributedSampler(range(5))
