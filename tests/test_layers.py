@@ -40,6 +40,7 @@ LAYERS = (
         "_custom_ops",
         "_dynamo",
         "_inductor",
+        "_subclasses",
         "accelerator",
         "ao",
         "cuda",

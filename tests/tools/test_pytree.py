@@ -32,6 +32,11 @@ def test_functions_of_leaves():
     assert pytree.tree_map_(seen.append, tree) is tree and seen == [1, 2]
 
 
+def test_entries_of_dicts():
+    assert pytree._dict_flatten({"a": 1}) == ([1], ["a"]) and pytree._dict_unflatten([1], ["a"]) == {"a": 1}
+    assert pytree._dict_flatten_with_keys({"a": 1}) == ([(pytree.MappingKey("a"), 1)], ["a"])
+
+
 class Pair:
     def __init__(self, one, two):
         self.one, self.two = one, two

@@ -4,9 +4,11 @@ from ..errors import no_attribute as _no_attribute
 from ..tools.eager import Graph, GraphModule, Interpreter, Node, Proxy, Tracer, symbolic_trace
 from ..tools.eager import Interpreter as Transformer
 from ..tools.eager import same as wrap
+from . import graph_module, node, proxy
 
 __all__ = [
-    "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "symbolic_trace", "wrap",
+    "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "graph_module", "node",
+    "proxy", "symbolic_trace", "wrap",
 ]  # fmt: skip
 
 

@@ -810,3 +810,63 @@ def _between_two(name: str) -> Callable[..., Any]:
 
 
 send, recv, isend, irecv = [_between_two(name) for name in ("send", "recv", "isend", "irecv")]
+
+
+class Spread:
+    """A class of values that are spread over several processes, for imports and `isinstance`: none is made."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotSupportedError(
+            "nothing is spread over several processes: a group has one", hint=ONE, operator=type(self).__name__
+        )
+
+
+class DTensor(Spread):
+    """A tensor whose parts are in several processes."""
+
+
+class DeviceMesh(Spread):
+    """Processes in several dimensions."""
+
+
+class Placement(Spread):
+    """How a dimension of processes has the parts of a tensor."""
+
+
+class Shard(Placement):
+    """Each process has a part."""
+
+
+class Replicate(Placement):
+    """Each process has the whole."""
+
+
+class Partial(Placement):
+    """Each process has a summand."""
+
+
+class FullyShardedDataParallel(Spread):
+    """A module whose parameters are spread over several processes."""
+
+
+class Policy(Spread):
+    """An option of modules that are spread over several processes."""
+
+
+def _of_several(name: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotSupportedError("nothing is spread over several processes: a group has one", hint=ONE, operator=name)
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Raise NotSupportedError: a group has one process."
+    return refuse
+
+
+distribute_tensor, distribute_module, fully_shard, init_device_mesh, compute_local_shape_and_global_offset = [
+    _of_several(name)
+    for name in (
+        "distribute_tensor", "distribute_module", "fully_shard", "init_device_mesh",
+        "compute_local_shape_and_global_offset",
+    )
+]  # fmt: skip
+all_to_all_single_autograd = _of_several("all_to_all_single_autograd")

@@ -35,7 +35,7 @@ from ..errors import (
 from ..host import address_of, array_at, np, rounded
 from ..scalars import converted
 from ..strides import contiguous, extent
-from . import checks, foreign
+from . import checks, foreign, storages
 
 BUFFERS = (bytes, bytearray, memoryview)  # whose memory `asarray` shares
 MAX_DEPTH = 64  # dimensions of a NumPy array
@@ -338,6 +338,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
 
 def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
     wanted = checks.as_dtype(name, wanted)
+    data = storages.elements_of(data)
     if isinstance(data, np.ndarray):
         data = _sharing(data, name)
     elif foreign.is_on_device(data):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator as python_operators
-import os
 import sys
 from typing import Any
 
@@ -12,12 +11,12 @@ from ..core import thread
 from ..core.factories import resolve
 from ..core.tensor import TensorBase, alias_of
 from ..dtypes import dtype
-from ..errors import ArgumentError, AutogradError, FileFormatError, ValueRangeError, naming, shown
+from ..errors import ArgumentError, AutogradError, ValueRangeError, naming, shown
 from ..host import is_numpy_loaded, np
 from ..memory_formats import check_layout
 from ..ops.operator import Operator
 from ..runtime.device import CPU_INDEX
-from . import checks, factories, foreign
+from . import checks, factories, foreign, storages
 from .factories import as_leaf, from_array, of_buffer
 
 ARRAY_API = ("2021.12", "2022.12", "2023.12", "2024.12")
@@ -286,22 +285,8 @@ def from_file(
     checks.count("from_file", "size", size)
     element_type = checks.as_dtype("from_file", dtype) or dtypes.default.floating
     nbytes = size * element_type.itemsize
-    if shared:
-        with open(filename, "ab") as file:
-            if os.fstat(file.fileno()).st_size < nbytes:
-                file.truncate(nbytes)
-    have = os.stat(filename).st_size
-    if have < nbytes:
-        raise FileFormatError(
-            f"file {filename} has {have} bytes, fewer than the {nbytes} of {size} elements of {element_type.name}",
-            hint="pass shared=True to let it grow",
-            operator="from_file",
-        )
-    if not nbytes:
-        array = np.empty(0, element_type.numpy)
-    else:
-        mapped = np.memmap(filename, np.uint8, "r+" if shared else "c", 0, nbytes)
-        array = np.asarray(mapped).view(element_type.numpy)
+    content = f"{size} elements of {element_type.name}"
+    array = storages.mapped("from_file", filename, bool(shared), nbytes, content).view(element_type.numpy)
     result = from_array(array, "from_file")
     result = result.pin_memory() if pin_memory else result
     return result if requires_grad is False else as_leaf("from_file", result, requires_grad)

@@ -64,15 +64,33 @@ class LeafSpec(TreeSpec):
         super().__init__(None, None, [])
 
 
-def _of_dict(tree: Any) -> tuple[list[Any], Any]:
+def dict_flatten(tree: Any) -> tuple[list[Any], Any]:
+    """Return a dict's values and its keys."""
     return list(tree.values()), list(tree)
+
+
+def dict_flatten_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """Return (key, value) for each entry of a dict, and its keys."""
+    values, keys = dict_flatten(tree)
+    return [(MappingKey(key), value) for key, value in zip(keys, values, strict=True)], keys
+
+
+def dict_unflatten(values: Any, keys: Any) -> dict[Any, Any]:
+    """Return a dict of these values and keys."""
+    return dict(zip(keys, values, strict=True))
+
+
+class MappingKey(NamedTuple):
+    """The key of a value in a dict."""
+
+    key: Any
 
 
 _kinds: dict[type, Kind] = {
     list: Kind(lambda tree: (list(tree), None), lambda leaves, context: list(leaves)),
     tuple: Kind(lambda tree: (list(tree), None), lambda leaves, context: tuple(leaves)),
-    dict: Kind(_of_dict, lambda leaves, keys: dict(zip(keys, leaves, strict=True))),
-    OrderedDict: Kind(_of_dict, lambda leaves, keys: OrderedDict(zip(keys, leaves, strict=True))),
+    dict: Kind(dict_flatten, dict_unflatten),
+    OrderedDict: Kind(dict_flatten, lambda leaves, keys: OrderedDict(zip(keys, leaves, strict=True))),
     defaultdict: Kind(
         lambda tree: (list(tree.values()), (tree.default_factory, list(tree))),
         lambda leaves, context: defaultdict(context[0], zip(context[1], leaves, strict=True)),
