@@ -127,6 +127,41 @@ def test_torch_is_flambeau_where_asked(script):
     assert done.stdout == "No module named 'torch.no_such_module'\n[2.0, 2.0]\n"
 
 
+SUBMODULES = """
+from importlib.util import find_spec
+import torch
+import torch._C, torch._custom_ops, torch._dynamo.config, torch._dynamo.utils, torch._inductor.config
+import torch.ao.quantization, torch.compiler, torch.distributed.distributed_c10d, torch.export, torch.fx.graph_module
+import torch.hub, torch.jit.annotations, torch.library, torch.nn.parallel.distributed, torch.onnx.symbolic_helper
+import torch.onnx.symbolic_opset9, torch.testing, torch.utils.benchmark, torch.utils.cpp_extension, torch.utils.dlpack
+import torch.utils.data.distributed, torch.utils.model_zoo, torch.utils._pytree, torch.version
+import torch.distributed as dist
+from torch import torch as same
+from torch.nn.parallel import DistributedDataParallel as DDP
+assert same is torch and find_spec("torch.jit") is not None and find_spec("torch.no_such_module") is None
+torch.backends.cudnn.benchmark = True
+
+@torch.compile
+def double(x):
+    return x * 2
+
+print(double(torch.ones(1)).item(), dist.is_available() and dist.is_initialized(), torch.jit.is_scripting())
+"""
+
+
+def test_the_imports_of_programs_are_there(script):
+    done = flambeau("run", "--gpus", "none", "--as-torch", script(SUBMODULES))
+    assert (done.stdout, done.stderr) == ("2.0 False False\n", "")
+
+
+@pytest.mark.parametrize("source", ["import torch.no_such_module", "from torch import no_such_name"])
+def test_what_is_missing_is_told_with_where_to_look(script, source):
+    done = flambeau("run", "--gpus", "none", "--as-torch", script(source))
+    first, hint = done.stderr.splitlines()[-2:]
+    assert done.returncode == 1 and source.split()[-1] in first
+    assert hint.startswith("hint: it is not in flambeau") and "docs/reference/coverage.md" in hint
+
+
 VERSION = """
 import torch
 version = torch.__version__

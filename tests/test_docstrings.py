@@ -19,8 +19,8 @@ from flambeau.tensor.legacy import TensorType
 from tests.conftest import ON_HARDWARE
 
 MODULES = (
-    flambeau, functional, flambeau.amp, flambeau.cuda, flambeau.linalg, flambeau.nn, flambeau.nn.utils, flambeau.optim,
-    flambeau.special,
+    flambeau, functional, flambeau.amp, flambeau.compiler, flambeau.cuda, flambeau.distributed, flambeau.hub,
+    flambeau.jit, flambeau.library, flambeau.linalg, flambeau.nn, flambeau.nn.utils, flambeau.optim, flambeau.special,
     flambeau.utils.data,
 )  # fmt: skip
 IN_PLACE = "In-place version of `"

@@ -114,18 +114,32 @@ autograd.Variable = _Variable  # type: ignore[attr-defined]  # set here, since i
 for _name in ("ops",):  # internal modules whose names PyTorch uses otherwise; imports still find them
     if isinstance(globals().get(_name), type(_importlib)):
         del globals()[_name]
+# names of PyTorch's compilers, and theirs in tools/eager.py
+_EAGER = {"_assert": "check_that", "_check": "check", "compile": "compile", "ops": "operators"}
 _SUBMODULES = (
+    "_C",
+    "_dynamo",
+    "_inductor",
     "accelerator",
     "amp",
+    "ao",
     "backends",
+    "compiler",
     "cpu",
     "data",
+    "distributed",
     "distributions",
+    "export",
     "func",
+    "fx",
+    "hub",
+    "jit",
+    "library",
     "linalg",
     "mps",
     "multiprocessing",
     "nn",
+    "onnx",
     "optim",
     "overrides",
     "parallel",
@@ -155,7 +169,7 @@ _ELSEWHERE = {  # functions of modules that are imported when one of them is fir
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
     "are_deterministic_algorithms_enabled", "autograd", "bfloat16", "bool", "channels_last", "channels_last_3d",
-    "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
+    "compile", "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_device_module", "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16",
     "int32", "int64",
@@ -182,6 +196,8 @@ def __getattr__(name: str) -> object:
     """Import a submodule when it is first named, so that importing flambeau stays quick."""
     if name == "default_generator":
         return _default_generator(-1)
+    if name in _EAGER:
+        return getattr(_importlib.import_module(f"{__name__}.tools.eager"), _EAGER[name])
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
     if name in _ELSEWHERE:

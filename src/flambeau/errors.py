@@ -40,7 +40,9 @@ from typing import Any, Literal, NamedTuple
 
 CODES_HINT = "cudaError_t in CUDA's runtime API says what the number means"
 MAX_SHOWN = 80  # characters of a value that errors show
-LACKING = "docs/differences.md lists the parts of PyTorch that are missing"
+LACKING = (
+    "it is not in flambeau: docs/reference/coverage.md lists PyTorch's names, docs/differences.md the parts left out"
+)
 
 
 CUDA_TEXTS = {  # CUDA's texts for its error codes, which the driver and the runtime share

@@ -23,6 +23,7 @@ from .core.entries import Delegation, Lowering, MovedScalars, RunBody
 from .core.host_calls import HostDraw, direct_call, host_call, whole_call
 from .core.layout import Layout, dense_layout, layout_of
 from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
+from .core.parameters import Parameter
 from .core.plan import ADDRESS, Launch, LibraryCall, Part, Place, Plan
 from .core.storage import NO_PLACE, NotLowerable
 from .core.tensor import TensorBase, before_write
@@ -37,6 +38,8 @@ from .runtime.device import device
 from .runtime.generator import Generator, check_generator
 from .runtime.machine import Accelerator
 
+AS_NUMBERS = -2  # the device of MovedScalars whose values are read
+NUMBERS = ("float", "float | None", "int", "int | None", "Number", "bool")  # annotations of arguments that are numbers
 AT_ONCE = 2  # a call with at most this many allocations makes them all before its first step
 
 
@@ -293,6 +296,9 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
     if operator.is_derivative:
         return _composite_entry(operator, bound, next(iter(_devices(bound)), CPU))
     check_types(operator, bound)
+    numbers = [index for index, value in enumerate(bound) if _is_number(operator.parameters[index], value)]
+    if numbers:
+        return MovedScalars(numbers, AS_NUMBERS)
     device, scalars = device_of(operator, bound)
     if target is not None:
         _check_given(operator, device, target)
@@ -318,6 +324,11 @@ def entry_for(operator: Operator, bound: list[Any], target: Any) -> Any:
     elif call.body is not None and is_new and call.taken[0].dense:
         plan.direct = whole_call(call.body, call.body_operands, call.steps[0])
     return plan
+
+
+def _is_number(parameter: Parameter, value: Any) -> bool:
+    """Return whether a tensor is passed where a number is expected: its value is then read in every call."""
+    return isinstance(value, TensorBase) and parameter.annotation in NUMBERS
 
 
 def _check_given(operator: Operator, device: Device, target: TensorBase) -> None:
@@ -546,7 +557,8 @@ class _Lowering(Lowering):
     def with_moved(self, moved: MovedScalars, bound: list[Any]) -> list[Any]:
         arguments = bound[:]
         for index in moved.indexes:
-            arguments[index] = transfer.move(bound[index], moved.device)
+            value = bound[index]
+            arguments[index] = value.item() if moved.device == AS_NUMBERS else transfer.move(value, moved.device)
         return arguments
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:

@@ -101,3 +101,18 @@ def test_a_dict_of_parameters():
         params["a"]
     with pytest.raises(TypeError, match="ParameterDict: .*int"):
         params["a"] = 3
+
+
+def test_an_empty_module_dict_does_not_call_update():
+    class Named(nn.ModuleDict):
+        def __init__(self):
+            super().__init__()
+            self.ready = True
+
+        def update(self, modules):
+            assert self.ready
+            super().update(modules)
+
+    named = Named()
+    named.update({"a": nn.Identity()})
+    assert list(named) == ["a"]

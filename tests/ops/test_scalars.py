@@ -173,3 +173,20 @@ def test_linspace_is_computed_with_fused_products(device):
     assert found[3].item() == -1.9999999999999998
     assert torch.linspace(-50, 16, 10, dtype=torch.int64, device=device)[6].item() == -5
     assert torch.linspace(-30, 36, 28, dtype=torch.int16, device=device).tolist()[9] == -7
+
+
+def test_a_tensor_of_one_element_is_taken_as_a_number(gpus):
+    two = torch.tensor(2.0)
+    x = torch.ones(2, requires_grad=True)
+    total = torch.add(x, x, alpha=two)
+    total.sum().backward()
+    assert total.tolist() == [3.0, 3.0] and x.grad.tolist() == [3.0, 3.0]
+    assert torch.ones(1, device="cuda").add_(torch.ones(1, device="cuda"), alpha=two.cuda()).tolist() == [3.0]
+    assert torch.empty(3).uniform_(two, two).tolist() == [2.0, 2.0, 2.0]
+    assert torch.empty(2).normal_(mean=two, std=torch.tensor(0.0)).tolist() == [2.0, 2.0]
+    assert torch.nn.functional.dropout(torch.ones(2), two - 1).tolist() == [0.0, 0.0]
+    assert torch.empty(2).random_(torch.tensor(3), torch.tensor(4)).tolist() == [3.0, 3.0]
+    for value in (3.0, 5.0):  # the value is read in every call
+        assert torch.add(two, two, alpha=torch.tensor(value)).item() == 2 + 2 * value
+    with pytest.raises(ValueRangeError, match="add: .*2 elements.*float32.2."):
+        torch.add(x, x, alpha=torch.ones(2))

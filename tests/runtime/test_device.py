@@ -9,7 +9,7 @@ import pytest
 import flambeau as torch
 from flambeau import config
 from flambeau.core import thread
-from flambeau.errors import ConfigError
+from flambeau.errors import ConfigError, NotSupportedError
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
@@ -313,3 +313,13 @@ def test_the_module_of_a_device():
     assert torch.get_device_module() is torch.get_device_module("cuda:0") is torch.cuda
     with pytest.raises(RuntimeError, match="get_device_module: .*'cpu'"):
         torch.get_device_module("cpu")
+
+
+@pytest.mark.parametrize("name", ["meta", "mps", "xpu"])
+def test_devices_that_are_names_only(name):
+    device = torch.device(name)
+    assert (device.type, device.index, str(device)) == (name, None, name) and device != torch.ones(1).device
+    x, net = torch.ones(1), torch.nn.Linear(1, 1)
+    for make in (lambda: torch.ones(1, device=name), lambda: x.to(device), lambda: net.to(name)):
+        with pytest.raises(NotSupportedError, match=f"no tensors on {name}\nhint: .*'cpu'"):
+            make()

@@ -98,7 +98,8 @@ def install() -> None:
     """
     if not any(isinstance(each, Finder) for each in sys.meta_path):
         sys.meta_path.insert(0, Finder())
-        vars(importlib.import_module(OURS))["__version__"] = TorchVersion(VERSION)
+        ours = importlib.import_module(OURS)
+        vars(ours).update(__version__=TorchVersion(VERSION), torch=ours)
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if ALIAS not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([ALIAS, *filter(None, paths)])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import click
 
 from .. import __version__, config, driver
-from ..errors import ConfigError
+from ..errors import LACKING, ConfigError
 from . import as_torch, doctor
 
 FALLBACK = "virtual:2"
@@ -65,6 +65,8 @@ def _is_there(module: str) -> bool:
 def _show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     """Print an exception as Python does, from the program's first frame on."""
     shown = _from_program(traceback)
+    if isinstance(error, ImportError) and str(error.name).partition(".")[0] in (as_torch.NAME, as_torch.OURS):
+        error.add_note(f"hint: {LACKING}")
     sys.__excepthook__(kind, error.with_traceback(shown), shown)
 
 

@@ -6,7 +6,6 @@ Indices are drawn on request, as in PyTorch: a generator is first used at an ite
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -235,7 +234,9 @@ class DistributedSampler(Sampler[Index_co]):
         group unless given.
     shuffle: permute the indices by `seed` plus the epoch of `set_epoch`, equally in every process.
     drop_last: leave out the tail that does not divide evenly; otherwise the first indices are repeated to fill it.
-    Raises: ArgumentError unless rank is in [0, num_replicas - 1], and for one that is not given if there is no group.
+            Without them, those of the process group.
+    Raises: GroupError (RuntimeError) if there is no process group to take them from.
+            ArgumentError unless rank is in [0, num_replicas - 1].
     Example:
         >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
         [1, 3, 0]
@@ -251,9 +252,10 @@ class DistributedSampler(Sampler[Index_co]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            group = _process_group(num_replicas, rank)
-            num_replicas = group.get_world_size() if num_replicas is None else num_replicas
-            rank = group.get_rank() if rank is None else rank
+            from ..parallel import process_group  # it loads networks, which samplers do not need
+
+            num_replicas = process_group.get_world_size() if num_replicas is None else num_replicas
+            rank = process_group.get_rank() if rank is None else rank
         checks.integer("DistributedSampler", "num_replicas", num_replicas)
         checks.integer("DistributedSampler", "rank", rank)
         if not 0 <= rank < num_replicas:
@@ -288,18 +290,6 @@ class DistributedSampler(Sampler[Index_co]):
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch whose order the next iterators use; without it every epoch has the same order."""
         self.epoch = epoch
-
-
-def _process_group(num_replicas: int | None, rank: int | None) -> Any:
-    """The module `distributed`.  Raises ArgumentError without a process group: one exists only if it was imported."""
-    module = sys.modules.get(f"{__name__.partition('.')[0]}.distributed")
-    if module is None or not module.is_initialized():
-        raise ArgumentError(
-            f"Default process group has not been initialized, and num_replicas is {num_replicas}, rank is {rank}",
-            hint="give both, or make a process group first",
-            operator="DistributedSampler",
-        )
-    return module
 
 
 def _count_positive(weights: Any) -> int:

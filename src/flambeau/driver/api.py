@@ -172,6 +172,9 @@ class Driver(Protocol):
     def mem_free(self, device: int, address: Address) -> None:
         """Free memory.  The caller guarantees that no queued work uses it."""
 
+    def memory_device(self, address: int) -> int | None:
+        """The device whose memory an address is in, whoever allocated it; None for any other address."""
+
     def host_alloc(self, nbytes: int) -> Address:
         """Allocate pinned host memory; return its address in this process."""
 

@@ -169,8 +169,9 @@ class ModuleDict(Module):
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        with naming("ModuleDict"):
-            self.update({} if modules is None else modules)
+        if modules is not None:
+            with naming("ModuleDict"):
+                self.update(modules)
 
     def update(self, modules: Any) -> None:
         """Add or replace modules from a mapping or (name, module) pairs; after an error none is added."""

@@ -15,7 +15,7 @@ from ..tensor import checks
 from ..tensor.tensor import Tensor
 from . import functional as F
 from .containers import ModuleList, Sequential
-from .layers import Linear
+from .layers import Linear, PairwiseDistance
 from .module import Module
 
 

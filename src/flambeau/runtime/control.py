@@ -15,7 +15,7 @@ from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQuery
 from . import device as devices
 from . import machine as machines
 from .ipc_memory import Report
-from .stream import Stream, check_alive, enter
+from .stream import Stream, adopted, check_alive, enter
 
 # The same on every GPU since compute capability 3.0.
 THREADS_PER_BLOCK = 1024
@@ -244,6 +244,7 @@ def set_stream(stream: Stream | None) -> None:
         >>> torch.cuda.set_stream(torch.cuda.default_stream())
     """
     if stream is not None:
+        stream = adopted(stream)
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(
                 f"expected a Stream or None, got {stream!r}", hint="pass a torch.cuda.Stream", operator="set_stream"

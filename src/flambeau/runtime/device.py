@@ -12,10 +12,11 @@ from typing import Any
 
 from ..core import thread
 from ..core.native import whole
-from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError
+from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError, NotSupportedError
 
 CPU_INDEX = -1
 LARGEST_INDEX = (1 << 31) - 1  # of a device, in the drivers' interfaces
+ELSEWHERE = ("meta", "mps", "xpu")  # devices that programs compare with, and that no tensor is on
 INDEX_HINT = "give a torch.device, a string or an index"
 
 
@@ -124,6 +125,8 @@ def as_device(value: Any) -> device:
 
 
 def _parsed(value: str) -> device:
+    if value in ELSEWHERE:
+        return _make(value, None)
     match = re.fullmatch(r"(cpu|cuda)(?::(0|[1-9]\d{0,9}))?", value)
     index = None if match is None or match[2] is None else int(match[2])
     if match is None or (index is not None and index > LARGEST_INDEX):
@@ -137,6 +140,8 @@ def resolve(value: Any) -> int:
     Raises: DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
     """
     chosen = chosen_default() if value is None else as_device(value)
+    if chosen.type in ELSEWHERE:
+        raise NotSupportedError(f"there are no tensors on {chosen}", hint="use 'cpu', 'cuda' or 'cuda:0'")
     return CPU_INDEX if chosen.type == "cpu" else cuda_index(chosen)
 
 

@@ -31,7 +31,7 @@ STREAMS_PER_POOL = 32
 class Stream(Queue):
     """An in-order queue of one device's work.
 
-    device: None or a negative number is the current device.
+    device: None or a negative number is the current device.  An object with `__cuda_stream__` is wrapped.
     priority: from 0 to -3, lower is more urgent; other numbers are clamped.
     name: its name in errors, reports and traces.  A named stream is outside the pools; the same name, device and
     priority give the same stream.
@@ -48,15 +48,18 @@ class Stream(Queue):
         tensor([2., 2.], device='cuda:0')
     """
 
-    __slots__ = ("__weakref__", "_restore", "handed_out", "made_at", "name", "priority")
+    __slots__ = ("__weakref__", "_owner", "_restore", "handed_out", "made_at", "name", "priority")
     machine: Machine
     priority: int
     name: str
     handed_out: int
     made_at: str
+    _owner: Any  # the other library's object that a stream was made of, which must not go before it
     _restore: list[tuple[int, Stream]]
 
     def __new__(cls, device: Any = None, priority: int = 0, *, name: str = "") -> Stream:
+        if is_foreign(device):
+            return external_stream(device)
         if not devices.is_integer(priority):
             raise ArgumentTypeError(
                 f"priority must be an int, got {priority!r}",
@@ -80,7 +83,7 @@ class Stream(Queue):
             stream = machine.streams[handle] = Queue.__new__(cls)
             stream.begin(machine, index, handle)
             stream.priority = priority
-            stream._restore, stream.handed_out = [], 0
+            stream._restore, stream.handed_out, stream._owner = [], 0, None
             stream.name = stream.made_at = ""
         return stream
 
@@ -147,6 +150,7 @@ class Stream(Queue):
 
     def wait_stream(self, stream: Stream) -> None:
         """Make later work on this stream follow all work submitted to `stream` so far.  Host: returns at once."""
+        stream = adopted(stream)
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(
                 f"expected a Stream, got {stream!r}",
@@ -375,10 +379,21 @@ def check_alive(stream: Stream, machine: Machine, name: str) -> None:
         raise AcceleratorError(fact, operator=name, hint="make a new one with cuda.Stream()", error_code=INVALID_HANDLE)
 
 
+def is_foreign(value: Any) -> bool:
+    """Return whether a value is another library's stream: an object with `__cuda_stream__`."""
+    return not isinstance(value, Stream) and hasattr(value, "__cuda_stream__")
+
+
+def adopted(stream: Any) -> Any:
+    """Return the stream that wraps another library's; anything else unchanged."""
+    return external_stream(stream) if is_foreign(stream) else stream
+
+
 def _stream_or_current(stream: Any, name: str) -> Stream:
     """Return a checked stream; None is the current one."""
     if stream is None:
         return thread.current_stream(devices.cuda_index())
+    stream = adopted(stream)
     if not isinstance(stream, Stream):
         raise ArgumentTypeError(
             f"expected a Stream or None, got {stream!r}",
@@ -411,7 +426,8 @@ class StreamGuard:
 
     __slots__ = ("_device", "_stream", "stream")
 
-    def __init__(self, stream: Stream | None) -> None:
+    def __init__(self, stream: Any) -> None:
+        stream = adopted(stream)
         if stream is not None and not isinstance(stream, Stream):
             raise ArgumentTypeError(
                 f"expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()", operator="stream"
@@ -439,14 +455,15 @@ class StreamGuard:
 def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
     """Wrap a stream of another library: a CUstream as an int, or an object with `__cuda_stream__`.
 
-    Its owner keeps it alive.
+    The object is kept as long as the machine is; whoever passes an int keeps the stream.
     Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
     Example:
         >>> side = torch.cuda.Stream()
         >>> torch.cuda.ExternalStream(side.cuda_stream).cuda_stream == side.cuda_stream
         True
     """
-    raw = stream_ptr.__cuda_stream__()[1] if hasattr(stream_ptr, "__cuda_stream__") else stream_ptr
+    is_owner = hasattr(stream_ptr, "__cuda_stream__")
+    raw = stream_ptr.__cuda_stream__()[1] if is_owner else stream_ptr
     if isinstance(raw, bool) or not isinstance(raw, int):
         raise ArgumentTypeError(
             f"expected a CUstream as an int, or an object with __cuda_stream__, got {raw!r}",
@@ -455,7 +472,10 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
         )
     index = devices.cuda_index(device)
     machine = thread.machine()
-    return Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))
+    stream = Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))
+    if is_owner and stream_ptr is not stream:
+        stream._owner = stream_ptr
+    return stream
 
 
 def stream_from_external(data_ptr: Any, device: Any = None) -> Stream:

@@ -37,7 +37,7 @@ from ..errors import (
 from ..host import address_of, array_at, np, rounded
 from ..scalars import converted
 from ..strides import Size, contiguous, extent
-from . import checks
+from . import checks, foreign, storages
 
 BUFFERS = (bytes, bytearray, memoryview)  # whose memory `asarray` shares
 MAX_DEPTH = 64  # dimensions of a NumPy array
@@ -256,6 +256,12 @@ def _sharing(array: Any, name: str) -> Any:
             operator=name,
         )
     element_type = kind_of(array, name)
+    if not array.flags.writeable:
+        callers.warn(
+            f"{name}: the given NumPy array is not writable, and tensors are: its values are copied; "
+            "array.copy() does so without this warning"
+        )
+        array = array.copy()
     if array.flags.c_contiguous:
         return from_array(array, name)
     if any(step < 0 or step % element_type.itemsize for step in array.strides):
@@ -302,8 +308,12 @@ def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory:
             source = original.detach()
             where = source.device_index if device is None else resolve(device)
             return transfer.to(source, where, wanted or source.dtype, copy=True)
+        if foreign.is_on_device(data):
+            shared = foreign.of_interface(name, data)
+            where = shared.device_index if device is None else resolve(device)
+            return transfer.to(shared, where, wanted or shared.dtype, copy=True)
         where = resolve(device)
-        kept = of_result(host_array(data, wanted, name), name)
+        kept = of_result(host_array(foreign.as_array(name, data), wanted, name), name)
         if pin_memory is not False:
             checks.flag(name, "pin_memory", pin_memory)
             kept = kept.pin_memory() if pin_memory else kept
@@ -320,8 +330,9 @@ def _retell(error: FlambeauError, name: str) -> None:
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
-    """`data` as a tensor: itself, or one that shares a NumPy array's memory, if type and device allow it; else a copy.
+    """`data` as a tensor: itself, or one that shares its memory, if type and device allow it; else a copy.
 
+    Memory is shared with NumPy arrays and with objects that have `__cuda_array_interface__`.
     Host: waits if host data goes to a GPU.
     Example:
         >>> x = torch.ones(2)
@@ -335,8 +346,11 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
 
 def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
     wanted = checks.as_dtype(name, wanted)
+    data = storages.elements_of(data)
     if isinstance(data, np.ndarray):
         data = _sharing(data, name)
+    elif foreign.is_on_device(data):
+        data = foreign.of_interface(name, data)
     elif not isinstance(data, TensorBase):
         return _copied(name, data, wanted, device)
     with naming(name):

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import operator as python_operators
-import os
+import sys
 from typing import Any
 
 from .. import dtypes
 from ..core import thread
 from ..core.factories import resolve
-from ..core.tensor import TensorBase
+from ..core.tensor import TensorBase, alias_of
 from ..dtypes import dtype
-from ..errors import ArgumentError, AutogradError, FileFormatError, NotSupportedError, ValueRangeError, naming, shown
+from ..errors import ArgumentError, AutogradError, ValueRangeError, naming, shown
 from ..host import is_numpy_loaded, np
 from ..memory_formats import check_layout
 from ..ops.operator import Operator
 from ..runtime.device import CPU_INDEX
-from . import checks, factories
+from . import checks, factories, foreign, storages
 from .factories import as_leaf, from_array, of_buffer
 
-DLPACK_CPU, DLPACK_CUDA = 1, 2  # DLDeviceType
+ARRAY_API = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 
 def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -67,35 +67,76 @@ def compared(operator: Operator, tensor: Any, other: Any) -> Any:
         return operator(tensor, factories.tensor(other))
 
 
-def dlpack_device(self: TensorBase) -> tuple[int, int]:
-    """Return the tensor's device as DLPack numbers devices."""
-    return (DLPACK_CUDA, self.device_index) if self.is_cuda else (DLPACK_CPU, 0)
-
-
-def dlpack(self: Any, **options: Any) -> Any:
-    """Return a DLPack capsule over a CPU tensor's memory.
-
-    Raises: NotSupportedError on a GPU, AutogradError for a tensor in a graph.
-    """
+def dlpack_device(self: Any) -> tuple[int, int]:
+    """Return the tensor's device as DLPack numbers devices: (type, index)."""
     if self.is_cuda:
-        raise NotSupportedError(
-            f"only CPU tensors can be exported, this is {self.describe()}",
-            hint="libraries that read __cuda_array_interface__ can take it",
-            operator="__dlpack__",
-        )
+        return foreign.CUDA, self.device_index
+    return (foreign.CUDA_HOST if self.is_pinned() else foreign.CPU), 0
+
+
+def dlpack(
+    self: Any,
+    *,
+    stream: int | None = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """Return a DLPack capsule over the tensor's memory.
+
+    stream: the consumer's stream, which follows the tensor's current stream: a CUstream, 1 or None for the legacy
+            default stream, -1 for no order.
+    max_version: the newest version that the consumer reads; before (1, 0) the capsule has none.
+    dl_device: where the consumer wants the memory; another device than the tensor's means a copy.
+    copy: True always copies, False never, None if it must.
+    Raises: ExchangeError (NotSupportedError, BufferError) for virtual GPUs and unknown devices, and for a copy that
+            copy=False forbids; ExchangeGraphError (AutogradError, BufferError) for a tensor in a graph.
+    """
     if self.requires_grad:
-        raise AutogradError(
+        raise foreign.ExchangeGraphError(
             f"can't export tensors that require gradient: {self.describe()}",
             hint="use tensor.detach()",
             operator="__dlpack__",
         )
-    return self.array().__dlpack__(**options)
+    if copy is not None:
+        checks.flag("__dlpack__", "copy", copy)
+    source = self if dl_device is None else _on(self, int(dl_device[0]), int(dl_device[1]), copy)
+    if source.is_cuda and foreign.is_modelled():
+        raise foreign.ExchangeError(
+            f"the memory of virtual GPUs cannot be read by other libraries, this is {self.describe()}",
+            hint="pass tensor.cpu(); consumers that take dl_device get a copy with dl_device=(1, 0)",
+            operator="__dlpack__",
+        )
+    source = source.clone() if copy and source is self else source
+    foreign.let_follow(source, stream)
+    is_versioned = max_version is not None and max_version[0] >= 1
+    return foreign.capsule_of(source, dlpack_device(source), is_versioned, source is not self)
+
+
+def _on(self: Any, kind: int, index: int, copy: bool | None) -> Any:
+    """Return the tensor on a device that DLPack numbers: itself if it is there."""
+    if (kind, index) == dlpack_device(self) or (kind == foreign.CPU and not self.is_cuda):
+        return self
+    if kind not in (foreign.CPU, foreign.CUDA):
+        raise foreign.ExchangeError(
+            f"dl_device is {(kind, index)}, and tensors are on the CPU (1, 0) and on CUDA devices (2, index)",
+            hint="leave it out",
+            operator="__dlpack__",
+        )
+    if copy is False:
+        raise foreign.ExchangeError(
+            f"{self.describe()} is not on the device {(kind, index)} of DLPack without a copy, and copy is False",
+            hint="leave out copy=False",
+            operator="__dlpack__",
+        )
+    return self.cpu() if kind == foreign.CPU else self.to(f"cuda:{index}")
 
 
 def to_dlpack(tensor: Any) -> Any:
-    """Return a DLPack capsule over a CPU tensor's memory, which other libraries read.
+    """Return a DLPack capsule over a tensor's memory, which other libraries read.
 
-    Raises: NotSupportedError on a GPU, AutogradError for a tensor in a graph.
+    Raises: ExchangeError (NotSupportedError, BufferError) on a virtual GPU, ExchangeGraphError (AutogradError) for a
+            tensor in a graph.
     Example:
         >>> type(torch.to_dlpack(torch.ones(2))).__name__
         'PyCapsule'
@@ -105,10 +146,12 @@ def to_dlpack(tensor: Any) -> Any:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
-    """A CPU tensor over the memory of any object with `__dlpack__`.
+    """A tensor over the memory of any object with `__dlpack__`, or of a DLPack capsule.
 
     device: the device of the result.  copy: True always copies, False never, None if it must.
-    Raises: the exporter's errors; ArgumentError if copy is False and the result is on another device.
+    Order:  the current stream of the memory's GPU follows the producer's work.
+    Raises: the exporter's errors; ExchangeError (BufferError) for types and devices that tensors do not have;
+            ArgumentError if copy is False and the result is on another device.
     Example:
         >>> import numpy
         >>> array = numpy.arange(3)
@@ -116,26 +159,59 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         >>> x
         tensor([0, 1, 2])
     """
-    if not hasattr(ext_tensor, "__dlpack__"):
-        raise ValueRangeError(
-            f"{shown(ext_tensor)} has no __dlpack__ method",
-            hint="torch.as_tensor(...) takes lists and numbers",
-            operator="from_dlpack",
-        )
     if copy is not None:
         checks.flag("from_dlpack", "copy", copy)
     with naming("from_dlpack"):
-        result = factories.from_numpy(np.from_dlpack(ext_tensor))
-        where = CPU_INDEX if device is None else resolve(device)
-    if where == CPU_INDEX:
+        where = None if device is None else resolve(device)
+        result = _shared(ext_tensor, where, copy)
+    if where is None or where == result.device_index:
         return result.clone() if copy else result
     if copy is False:
         raise ArgumentError(
-            f"{result.describe()} is not on cuda:{where} without a copy, and copy is False",
+            f"{result.describe()} is not on {'cpu' if where == CPU_INDEX else f'cuda:{where}'} without a copy, "
+            "and copy is False",
             hint="leave out copy=False",
             operator="from_dlpack",
         )
-    return result.to(where)
+    return result.to(f"cuda:{where}") if where >= 0 else result.cpu()
+
+
+def _shared(source: Any, where: int | None, copy: bool | None) -> Any:
+    """Make a tensor over the memory of an object with `__dlpack__` or a capsule."""
+    if isinstance(source, TensorBase):
+        own: Any = source
+        if own.requires_grad:
+            return own.__dlpack__()  # raises
+        return alias_of(own, own.shape, own.strides, own._offset)
+    if foreign.is_capsule(source):
+        capsule = source
+    elif hasattr(source, "__dlpack__"):
+        kind = int(source.__dlpack_device__()[0]) if hasattr(source, "__dlpack_device__") else foreign.CPU
+        is_moved = where == CPU_INDEX and kind in (foreign.CUDA, foreign.CUDA_MANAGED) and copy is not False
+        options = {"dl_device": (foreign.CPU, 0), "copy": None} if is_moved and foreign.is_modelled() else {}
+        capsule = foreign.capsule_from("from_dlpack", source, options)
+    else:
+        raise ValueRangeError(
+            f"{shown(source)} has no __dlpack__ method and is no capsule that was not used yet",
+            hint="torch.as_tensor(...) takes lists and numbers",
+            operator="from_dlpack",
+        )
+    found = foreign.memory_of("from_dlpack", capsule)
+    return found if isinstance(found, TensorBase) else factories.from_numpy(found)
+
+
+def array_namespace(self: Any, *, api_version: str | None = None) -> Any:
+    """Return the module with the functions of the array API (https://data-apis.org/array-api): `__array_namespace__`.
+
+    Raises: ArgumentError for a version that does not exist.
+    """
+    if api_version is not None and api_version not in ARRAY_API:
+        raise ArgumentError(
+            f"there is no version {api_version!r} of the array API",
+            hint=f"one of {', '.join(ARRAY_API)}",
+            operator="__array_namespace__",
+        )
+    return sys.modules[__name__.partition(".")[0]]
 
 
 def cuda_array_interface(self: Any) -> dict[str, Any]:
@@ -209,22 +285,8 @@ def from_file(
     checks.count("from_file", "size", size)
     element_type = checks.as_dtype("from_file", dtype) or dtypes.default.floating
     nbytes = size * element_type.itemsize
-    if shared:
-        with open(filename, "ab") as file:
-            if os.fstat(file.fileno()).st_size < nbytes:
-                file.truncate(nbytes)
-    have = os.stat(filename).st_size
-    if have < nbytes:
-        raise FileFormatError(
-            f"file {filename} has {have} bytes, fewer than the {nbytes} of {size} elements of {element_type.name}",
-            hint="pass shared=True to let it grow",
-            operator="from_file",
-        )
-    if not nbytes:
-        array = np.empty(0, element_type.numpy)
-    else:
-        mapped = np.memmap(filename, np.uint8, "r+" if shared else "c", 0, nbytes)
-        array = np.asarray(mapped).view(element_type.numpy)
+    content = f"{size} elements of {element_type.name}"
+    array = storages.mapped("from_file", filename, bool(shared), nbytes, content).view(element_type.numpy)
     result = from_array(array, "from_file")
     result = result.pin_memory() if pin_memory else result
     return result if requires_grad is False else as_leaf("from_file", result, requires_grad)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..core.native import whole
 from ..core.storage import Storage
 from ..core.tensor import empty_tensor, tensor_over
 from ..dtypes import dtype, uint8
-from ..errors import ArgumentTypeError, NotSupportedError, ValueRangeError, shown
+from ..errors import ArgumentTypeError, FileFormatError, NotSupportedError, ValueRangeError, shown
 from ..host import np
 from ..runtime import device as devices
 from . import checks
@@ -58,6 +59,34 @@ def _exchange(storage: Storage, other: Storage) -> None:
         mine = getattr(storage, name)
         setattr(storage, name, getattr(other, name))
         setattr(other, name, mine)
+
+
+def mapped(name: str, filename: Any, shared: bool, nbytes: int, content: str = "the storage") -> Any:
+    """Return a uint8 array over the first bytes of a file.
+
+    shared: writes go to the file, which is made or grows if it is too small; else they stay in this process.
+    content: what the bytes are, for the error.
+    Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
+    """
+    if shared:
+        with open(filename, "ab") as file:
+            if os.fstat(file.fileno()).st_size < nbytes:
+                file.truncate(nbytes)
+    have = os.stat(filename).st_size
+    if have < nbytes:
+        raise FileFormatError(
+            f"file {os.fspath(filename)} has {have} bytes, fewer than the {nbytes} of {content}",
+            hint="pass shared=True to let it grow",
+            operator=name,
+        )
+    if not nbytes:
+        return np.empty(0, np.uint8)
+    return np.asarray(np.memmap(filename, np.uint8, "r+" if shared else "c", 0, nbytes))
+
+
+def elements_of(value: Any) -> Any:
+    """Return a tensor over the elements of a storage; anything else unchanged."""
+    return value._elements() if isinstance(value, _Memory) else value
 
 
 class _Memory:
@@ -276,6 +305,16 @@ class UntypedStorage(_Memory):
         self._type = uint8
         if values:
             self._elements().copy_(_given(values, uint8))
+
+    @staticmethod
+    def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """Return the first bytes of a file, which is mapped into memory.
+
+        shared: True writes to the file, which is made or grows if it is too small; else writes stay in this process.
+        Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
+        """
+        checks.count("from_file", "nbytes", nbytes)
+        return of(storage.from_array(mapped("from_file", filename, shared, nbytes)))
 
     def _like(self, elements: Any) -> UntypedStorage:
         return of(elements._storage)

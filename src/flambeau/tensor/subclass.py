@@ -127,7 +127,7 @@ def call_override(function: Any, classes: list[Any], args: tuple[Any, ...], kwar
 
 
 @contextmanager
-def _default() -> Iterator[None]:
+def default_running() -> Iterator[None]:
     before, _running.default = _running.default, True
     try:
         yield
@@ -139,7 +139,7 @@ def torch_function(cls: type, func: Any, types: Iterable[type], args: Any = (), 
     """The default `__torch_function__`: run the call and convert tensors among its results to this class."""
     if not all(issubclass(cls, other) for other in types):
         return NotImplemented
-    with _default():
+    with default_running():
         return _converted(func(*args, **(kwargs or {})), cls)
 
 

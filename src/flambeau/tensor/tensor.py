@@ -30,7 +30,7 @@ from ..errors import (
 )
 from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
-from ..runtime.stream import Stream, check_alive
+from ..runtime.stream import Stream, adopted, check_alive
 from . import checks, factories, gradient, legacy, methods, operators, storages, subclass
 from .format import to_text
 
@@ -596,6 +596,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             ...     y = x * 2
             >>> x.record_stream(side)  # x's memory is not reused before side has come so far
         """
+        s = adopted(s)
         if not isinstance(s, Stream):
             fact = f"expected a Stream, got {shown(s)}"
             raise ArgumentTypeError(fact, operator="record_stream", hint="as in torch.cuda.current_stream()")

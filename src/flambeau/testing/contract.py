@@ -561,6 +561,14 @@ class DriverContract(GraphContract):
         result = self.download(target, (8,), float64).view("uint8")
         assert result.tolist() == [0x3F] * 32 + [0] * 32
 
+    def test_an_address_names_its_device(self) -> None:
+        memory, host_array = self.new_memory(), host.numpy().zeros(COUNT)
+        assert self.driver.memory_device(memory) == DEVICE == self.driver.memory_device(memory + 4 * COUNT - 1)
+        assert self.driver.memory_device(host.address_of(host_array)) is None
+        pinned = self.driver.host_alloc(64)
+        self._undo.append(lambda: self.driver.host_free(pinned))
+        assert self.driver.memory_device(pinned) is None
+
     def test_peers_copy(self) -> None:
         """A device cannot reach itself; with one device there is no peer."""
         assert not self.driver.peer_can(DEVICE, DEVICE)

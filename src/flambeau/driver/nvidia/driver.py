@@ -254,6 +254,7 @@ EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, EVENT_INTERPROCESS = 1, 2, 4
 MAX_SPARE_EVENTS = (
     64  # of a device: a destroyed event without properties serves again, and waits for it stay as they are
 )
+DEVICE_MEMORY = 2  # CU_MEMORYTYPE_DEVICE
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
 
 
@@ -332,6 +333,18 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     def mem_free(self, device: int, address: Address) -> None:
         with self._devices.use(device):
             check(self._cu.cuMemFree(address), "cuMemFree", device=device, address=hex(address))
+
+    def memory_device(self, address: int) -> int | None:
+        kinds = self._cu.CUpointer_attribute
+        with self._devices.use_any():
+            asked = kinds.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+            result = self._cu.cuPointerGetAttribute(asked, address)
+            if int(result[0]) == INVALID_VALUE:  # memory that CUDA does not know
+                return None
+            if int(check(result, "cuPointerGetAttribute", address=hex(address))) != DEVICE_MEMORY:
+                return None
+            asked = kinds.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+            return int(check(self._cu.cuPointerGetAttribute(asked, address), "cuPointerGetAttribute"))
 
     def host_alloc(self, nbytes: int) -> Address:
         with self._devices.use_any():

@@ -37,7 +37,7 @@ from .copies import PEER_ACCESS_UNSUPPORTED
 from .events import INVALID_HANDLE, Event
 from .graphs import GraphCalls
 from .ipc import IpcCalls
-from .memory import INVALID_VALUE
+from .memory import INVALID_VALUE, device_of
 from .queue import Loaded, Queue, run_failure, run_reference
 from .races import HOST
 from .schedule import Schedule
@@ -117,6 +117,10 @@ class MemoryCalls(Calls):
             segment = memory.segment(address, "mem_free")
             self._engine.wait_for_users(memory.blocks_in(segment))
             memory.release(segment)
+
+    def memory_device(self, address: int) -> int | None:
+        index = device_of(address)
+        return index if index is not None and index < self.device_count() else None
 
     def host_alloc(self, nbytes: int) -> Address:
         with self._lock:

@@ -12,7 +12,8 @@ from ...parallel.data_parallel import (
     scatter,
     scatter_kwargs,
 )
-from . import comm
+from ...parallel.distributed import DistributedDataParallel
+from . import comm, distributed
 
 # PyTorch has a module for each of these functions
 _module = _sys.modules[DataParallel.__module__]
@@ -21,8 +22,8 @@ _sys.modules.update({f"{__name__}.{_name}": _module for _name in _MODULES})
 scatter_gather = _module
 
 __all__ = [
-    "DataParallel", "comm", "data_parallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_gather",
-    "scatter_kwargs",
+    "DataParallel", "DistributedDataParallel", "comm", "data_parallel", "distributed", "gather", "parallel_apply",
+    "replicate", "scatter", "scatter_gather", "scatter_kwargs",
 ]  # fmt: skip
 
 

@@ -1,0 +1,67 @@
+"""torch.distributed: the answers of one process.  A group of several processes is refused with a hint."""
+
+from ..errors import no_attribute as _no_attribute
+from ..parallel.process_group import TIMEOUT as default_pg_timeout
+from ..parallel.process_group import (
+    Backend,
+    GroupMember,
+    ProcessGroup,
+    ReduceOp,
+    Work,
+    all_gather,
+    all_gather_into_tensor,
+    all_gather_object,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    broadcast_object_list,
+    destroy_process_group,
+    gather,
+    gather_object,
+    get_backend,
+    get_global_rank,
+    get_group_rank,
+    get_node_local_rank,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    init_process_group,
+    irecv,
+    is_available,
+    is_backend_available,
+    is_gloo_available,
+    is_initialized,
+    is_nccl_available,
+    is_torchelastic_launched,
+    isend,
+    monitored_barrier,
+    new_group,
+    recv,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_tensor,
+    scatter,
+    scatter_object_list,
+    send,
+)
+from ..parallel.process_group import GroupMember as group
+from ..runtime.absent import is_available as is_mpi_available
+from ..runtime.absent import is_available as is_ucc_available
+from ..runtime.absent import is_available as is_xccl_available
+
+__all__ = [
+    "Backend", "GroupMember", "ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor",
+    "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single", "barrier", "broadcast",
+    "broadcast_object_list", "default_pg_timeout", "destroy_process_group", "gather", "gather_object",
+    "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks",
+    "get_rank", "get_world_size", "group", "init_process_group", "irecv", "is_available", "is_backend_available",
+    "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched",
+    "is_ucc_available", "is_xccl_available", "isend", "monitored_barrier", "new_group", "recv", "reduce",
+    "reduce_scatter", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

@@ -1,0 +1,9 @@
+"""torch.distributed.checkpoint: importable; files of several processes are not written."""
+
+from ..errors import no_attribute as _no_attribute
+
+__all__: list[str] = []
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

@@ -1,0 +1,10 @@
+"""torch.distributed.device_mesh: names of tensors over several processes, of which there is one."""
+
+from ..errors import no_attribute as _no_attribute
+from ..parallel.process_group import DeviceMesh, init_device_mesh
+
+__all__ = ["DeviceMesh", "init_device_mesh"]
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

@@ -1,0 +1,21 @@
+"""torch.library: operators of a program's own are functions that run as they are written."""
+
+from .errors import no_attribute as _no_attribute
+from .tools.eager import CustomOperator as CustomOpDef
+from .tools.eager import Library, custom_op
+from .tools.eager import custom_op as triton_op
+from .tools.eager import decorator as impl
+from .tools.eager import decorator as impl_abstract
+from .tools.eager import decorator as register_fake
+from .tools.eager import decorator as register_kernel
+from .tools.eager import nothing as define
+from .tools.eager import same as wrap_triton
+
+__all__ = [
+    "CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "register_fake", "register_kernel",
+    "triton_op", "wrap_triton",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

@@ -1,0 +1,584 @@
+"""PyTorch's compilers (compile, jit, onnx) with eager meanings: functions run as they are written.
+
+- A function that would compile returns its argument itself.  The first `compile` of a process says so in the log.
+- What would write or read a compiled program raises NotSupportedError.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import typing
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from enum import Enum, Flag
+from types import UnionType
+from typing import Any, NamedTuple
+
+from ..autograd.function import Function
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, no_attribute, shown
+from ..nn.module import Module
+
+log = logging.getLogger("flambeau")
+_said: list[str] = []  # the functions that have said in the log that they run eagerly
+
+
+def _say(name: str) -> None:
+    """Log, once per process and function, that what it returns runs eagerly."""
+    if name not in _said:
+        _said.append(name)
+        log.info("%s: flambeau has no compiler of programs; the callable is returned as it is and runs eagerly", name)
+
+
+def _lacking(name: str, fact: str, hint: str) -> Callable[..., Any]:
+    """Make a function that raises NotSupportedError for every call."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotSupportedError(fact, hint=hint, operator=name)
+
+    refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
+    refuse.__doc__ = f"""Raise NotSupportedError: {fact}.
+
+    Example:
+        >>> try:
+        ...     torch.{name}()
+        ... except NotImplementedError as error:
+        ...     print(str(error).startswith("{name}: "))
+        True
+    """
+    return refuse
+
+
+# torch.compile, torch.compiler and torch._dynamo
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """Return the callable itself, which runs eagerly; without one, a decorator.
+
+    The other arguments are accepted and have no effect.
+    Raises: ArgumentTypeError if it cannot be called, ArgumentError for both a mode and options.
+    Example:
+        >>> @torch.compile(mode="reduce-overhead")
+        ... def double(x):
+        ...     return x * 2
+        >>> double(torch.ones(2))
+        tensor([2., 2.])
+    """
+    if mode is not None and options is not None:
+        raise ArgumentError(
+            f"either mode or options can be given, not both: {shown(mode)} and {shown(options)}",
+            hint="leave one of them out",
+            operator="compile",
+        )
+    if model is None:
+        return compile
+    _check_callable("compile", model)
+    _say("compile")
+    return model
+
+
+def _check_callable(name: str, value: Any) -> None:
+    if not callable(value):
+        raise ArgumentTypeError(
+            f"expected a function or a module, got {shown(value)}", hint="pass what is to be called", operator=name
+        )
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True) -> Any:
+    """Return the callable itself; without one, a decorator.  Nothing is compiled, so nothing is excluded.
+
+    Example:
+        >>> @torch.compiler.disable
+        ... def double(x):
+        ...     return x * 2
+        >>> double(3)
+        6
+    """
+    return disable if fn is None else fn
+
+
+def optimize(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """Return a decorator that returns its argument, which runs eagerly.
+
+    Example:
+        >>> torch._dynamo.optimize("inductor")(len)([1, 2])
+        2
+    """
+    _say("compile")
+    return same
+
+
+def same(value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the argument: for decorators that tell a compiler about a function.
+
+    Example:
+        >>> torch.compiler.allow_in_graph(len) is len
+        True
+    """
+    return value
+
+
+def substitute(original_fn: Any, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """Return a decorator that returns its argument: the original function is what runs.
+
+    Example:
+        >>> torch.compiler.substitute_in_graph(len)(max) is max
+        True
+    """
+    return same
+
+
+def nothing(*args: Any, **kwargs: Any) -> None:
+    """Do nothing: for calls that tell a compiler about a value, or clear its caches.
+
+    Example:
+        >>> torch.compiler.reset()
+    """
+
+
+def no(*args: Any, **kwargs: Any) -> bool:
+    """Return False: no program is being compiled, traced or exported.
+
+    Example:
+        >>> torch.compiler.is_compiling(), torch.jit.is_scripting(), torch.onnx.is_in_onnx_export()
+        (False, False, False)
+    """
+    return False
+
+
+def no_backends(*args: Any, **kwargs: Any) -> list[str]:
+    """Return an empty list: there are no compilers.
+
+    Example:
+        >>> torch.compiler.list_backends()
+        []
+    """
+    return []
+
+
+class Setting(ContextDecorator):
+    """A setting of a compiler, which has no effect: a function, a context manager and a decorator.
+
+    Example:
+        >>> with torch.compiler.set_stance("force_eager"):
+        ...     torch.ones(1)
+        tensor([1.])
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.args = args
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+_COMPILED = "compiled extensions of PyTorch are not built: they need PyTorch's headers and libraries"
+_OWN_KERNELS = "docs/guides/adding-an-operator.md shows how a program defines an operator with device code of its own"
+load_extension = _lacking("cpp_extension.load", _COMPILED, _OWN_KERNELS)
+load_inline_extension = _lacking("cpp_extension.load_inline", _COMPILED, _OWN_KERNELS)
+make_extension = _lacking("cpp_extension", _COMPILED, _OWN_KERNELS)
+
+
+# checks in programs that a compiler reads
+
+
+def check(cond: Any, message: Any = None) -> None:
+    """Raise RuntimeError unless the condition holds.  message: a text, or a function that returns it.
+
+    Example:
+        >>> torch._check(True, lambda: "not reached")
+    """
+    if not cond:
+        raise RuntimeError(str(message() if callable(message) else message or "Expected cond to be True"))
+
+
+def check_that(condition: Any, message: str) -> None:
+    """Raise AssertionError with a message unless the condition holds.
+
+    Example:
+        >>> torch._assert(True, "not reached")
+    """
+    if not condition:
+        raise AssertionError(message)
+
+
+# torch.jit
+
+
+def script(
+    obj: Any,
+    optimize: Any = None,
+    _frames_up: int = 0,
+    _rcb: Any = None,
+    example_inputs: Any = None,
+) -> Any:
+    """Return the function, class or module itself, which runs eagerly.
+
+    Example:
+        >>> @torch.jit.script
+        ... def double(x: torch.Tensor):
+        ...     return x * 2
+        >>> double(torch.ones(1))
+        tensor([2.])
+    """
+    _say("jit.script")
+    return obj
+
+
+def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Return the function or module itself, which runs eagerly; the other arguments have no effect.
+
+    Raises: ArgumentTypeError if it cannot be called.
+    Example:
+        >>> net = torch.nn.Linear(2, 1)
+        >>> torch.jit.trace(net, torch.ones(1, 2)) is net
+        True
+    """
+    _check_callable("jit.trace", func)
+    _say("jit.trace")
+    return func
+
+
+def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the module itself, which runs eagerly; the other arguments have no effect.
+
+    Example:
+        >>> net = torch.nn.Linear(2, 1)
+        >>> torch.jit.trace_module(net, {"forward": torch.ones(1, 2)}) is net
+        True
+    """
+    _say("jit.trace")
+    return mod
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """Return a function as it is; with options, a decorator that does.
+
+    Example:
+        >>> @torch.jit.ignore(drop=True)
+        ... def double(x):
+        ...     return x * 2
+        >>> double(2)
+        4
+    """
+    return drop if callable(drop) else same
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """Return the value.
+
+    Example:
+        >>> torch.jit.annotate(list[int], [1])
+        [1]
+    """
+    return the_value
+
+
+def is_instance(obj: Any, target_type: Any) -> bool:
+    """Return whether an object is of a type; of a generic one, its elements are not looked at.
+
+    Example:
+        >>> torch.jit.isinstance([1], list[int]), torch.jit.isinstance(1, list[int])
+        (True, False)
+    """
+    types = target_type if isinstance(target_type, (tuple, list)) else [target_type]
+    return any(isinstance(obj, _plain(each)) for each in types)
+
+
+def _plain(kind: Any) -> Any:
+    """The class that `isinstance` accepts, of a class or an annotation of `typing`."""
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, UnionType):
+        return tuple(_plain(each) for each in typing.get_args(kind))
+    return origin or kind
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function now; `torch.jit.wait` returns its result.
+
+    Example:
+        >>> torch.jit.wait(torch.jit.fork(max, 1, 2))
+        2
+    """
+    return func(*args, **kwargs)
+
+
+class Attribute(NamedTuple):
+    """A value and its type, for a compiler.
+
+    Example:
+        >>> torch.jit.Attribute([1], list[int]).value
+        [1]
+    """
+
+    value: Any
+    type: Any
+
+
+class ScriptModule(Module):
+    """A module whose methods run eagerly, for classes that derive from `torch.jit.ScriptModule`.
+
+    Example:
+        >>> class Double(torch.jit.ScriptModule):
+        ...     @torch.jit.script_method
+        ...     def forward(self, x):
+        ...         return x * 2
+        >>> Double()(torch.ones(1))
+        tensor([2.])
+    """
+
+
+class TracerWarning(Warning):
+    """A warning of a tracer: none is given."""
+
+
+class ScriptFunction:
+    """The class of compiled functions: there are none.
+
+    Example:
+        >>> isinstance(torch.jit.script(len), torch.jit.ScriptFunction)
+        False
+    """
+
+
+# torch.fx, torch.export, torch.library and torch.ops
+
+
+class NoGraph:
+    """A class of graphs of programs, for imports and `isinstance`: no graph is made."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotSupportedError(
+            "programs are not traced: there are no graphs of them",
+            hint="call the module itself; hooks of modules see intermediate values",
+            operator=type(self).__name__,
+        )
+
+
+class Node(NoGraph):
+    """A node of a traced program."""
+
+
+class Graph(NoGraph):
+    """A traced program."""
+
+
+class GraphModule(NoGraph):
+    """A module that runs a traced program."""
+
+
+class Proxy(NoGraph):
+    """A value of a program that is traced."""
+
+
+class Tracer(NoGraph):
+    """What traces a program."""
+
+
+class Interpreter(NoGraph):
+    """What runs a traced program node by node."""
+
+
+symbolic_trace = _lacking(
+    "fx.symbolic_trace", "programs are not traced: there are no graphs of them", "call the module itself"
+)
+export_program = _lacking("export.export", "programs are not exported", "save net.state_dict() with torch.save")
+
+
+class Operators:
+    """`torch.ops`: operators of compiled extensions of PyTorch, which are not loaded."""
+
+    def load_library(self, path: Any) -> None:
+        """Raise OSError: compiled extensions of PyTorch cannot run without PyTorch."""
+        raise OSError(
+            f"torch.ops.load_library: {os.fspath(path)!r} is a compiled extension of PyTorch, which cannot be loaded"
+        )
+
+    def __getattr__(self, name: str) -> Namespace:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        space = Namespace(name)
+        vars(self)[name] = space
+        return space
+
+
+class Namespace:
+    """Operators of one compiled extension: those that `custom_op` defined, and no others."""
+
+    def __init__(self, name: str) -> None:
+        vars(self)[""] = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute(f"torch.ops.{vars(self)['']}", name)
+
+
+operators = Operators()
+
+
+class CustomOperator:
+    """A function as an operator of its own, for `torch.library.custom_op`: called, it runs as it is.
+
+    What is registered for a compiler has no effect.
+    Example:
+        >>> def double(x):
+        ...     return x * 2
+        >>> operator = torch.library.custom_op("mine::twice", double)
+        >>> operator.register_autograd(lambda ctx, grad: grad * 2)
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> torch.ops.mine.twice(x).backward()
+        >>> x.grad
+        tensor([2.])
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.setup: Any = None
+        self.derivative: Any = None
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.derivative is None:
+            return self.function(*args, **kwargs)
+        return _Differentiable.apply(self, kwargs, *args)
+
+    def register_fake(self, function: Any = None) -> Any:
+        """Accept a function that computes shapes for a compiler."""
+        return same if function is None else function
+
+    def register_kernel(self, device_types: Any, function: Any = None) -> Any:
+        """Use another function in place of the first one; the device does not matter."""
+        if function is None:
+            return functools.partial(self.register_kernel, device_types)
+        self.function = function
+        return function
+
+    def register_autograd(self, backward: Any, *, setup_context: Any = None) -> None:
+        """Set the derivative: `backward(ctx, *gradients)`, after `setup_context(ctx, inputs, output)`."""
+        self.derivative, self.setup = backward, setup_context
+
+
+class _Differentiable(Function):
+    """A call of a custom operator with a derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, operator: CustomOperator, kwargs: dict[str, Any], *args: Any) -> Any:
+        output = operator.function(*args, **kwargs)
+        if operator.setup is not None:
+            operator.setup(ctx, args, output)
+        ctx.derivative = operator.derivative
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        found = ctx.derivative(ctx, *gradients)
+        return (None, None, *found) if isinstance(found, tuple) else (None, None, found)
+
+
+def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_types: Any = None, **options: Any) -> Any:
+    """Make a function an operator `space::name`, which is then also `torch.ops.space.name`; a decorator without `fn`.
+
+    Example:
+        >>> @torch.library.custom_op("mine::double", mutates_args=())
+        ... def double(x: torch.Tensor) -> torch.Tensor:
+        ...     return x * 2
+        >>> torch.ops.mine.double(torch.ones(1))
+        tensor([2.])
+    """
+    if fn is None:
+        return functools.partial(custom_op, name, mutates_args=mutates_args, device_types=device_types, **options)
+    space, separator, own = name.partition("::")
+    if not separator:
+        raise ArgumentError(
+            f"the name must have a namespace, got {name!r}", hint="as in 'mine::double'", operator="custom_op"
+        )
+    made = vars(getattr(operators, space))[own] = CustomOperator(fn)
+    return made
+
+
+def decorator(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """Return a decorator that returns its argument: what it registers has no effect.
+
+    Example:
+        >>> torch.library.register_fake("mine::double")(len) is len
+        True
+    """
+    return same
+
+
+class DispatchKey(Flag):
+    """Which form of an operator a function is: names for registrations."""
+
+    CPU, CUDA, Meta, Autograd, AutogradCPU, AutogradCUDA, AutocastCPU, AutocastCUDA, AutocastXPU = [
+        1 << bit for bit in range(9)
+    ]
+
+
+RUNS = ("", "CPU", "CUDA", "CompositeImplicitAutograd", "CompositeExplicitAutograd")  # keys of functions that compute
+
+
+class Library:
+    """A namespace of operators, for `torch.library.Library`: what is defined for a compiler has no effect.
+
+    Example:
+        >>> library = torch.library.Library("mine", "DEF")
+        >>> library.define("triple(Tensor x) -> Tensor")
+        'triple'
+        >>> library.impl("triple", lambda x: x * 3, "CPU")
+        >>> torch.ops.mine.triple(torch.ones(1))
+        tensor([3.])
+    """
+
+    def __init__(self, ns: str, kind: str = "DEF", dispatch_key: str = "") -> None:
+        self.ns = ns
+        self.kind = kind
+        self.dispatch_key = dispatch_key
+
+    def define(self, schema: str, *args: Any, **kwargs: Any) -> str:
+        """Return the operator's name."""
+        return schema.partition("(")[0]
+
+    def impl(self, op_name: Any, fn: Any, *args: Any, **kwargs: Any) -> None:
+        """Make a function the operator `torch.ops.ns.op_name`."""
+        if self.dispatch_key in RUNS:
+            vars(getattr(operators, self.ns)).setdefault(str(op_name).rpartition("::")[2].partition(".")[0], fn)
+
+
+# torch.jit and torch.onnx: files
+
+_STATES = "save net.state_dict() with torch.save, and load it into a module made by the program's own class"
+jit_save = _lacking("jit.save", "TorchScript files are not written: there are no compiled programs", _STATES)
+jit_load = _lacking("jit.load", "TorchScript files are not read: they hold compiled programs", _STATES)
+
+
+_ONNX = "export the network with PyTorch: it loads the state dict that torch.save writes"
+onnx_export = _lacking("onnx.export", "networks are not exported to ONNX", _ONNX)
+
+
+class TrainingMode(Enum):
+    """How a network is exported to ONNX: names only, since none is exported."""
+
+    EVAL, PRESERVE, TRAINING = range(3)
+
+
+class OperatorExportTypes(Enum):
+    """Which operators an export to ONNX writes: names only, since none is exported."""
+
+    ONNX, ONNX_ATEN, ONNX_ATEN_FALLBACK, ONNX_FALLTHROUGH = range(4)
+

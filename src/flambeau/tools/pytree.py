@@ -1,0 +1,196 @@
+"""Trees of lists, tuples, dicts and registered classes: their leaves, and the structure that holds them.
+
+The order of a dict's leaves is that of its keys as inserted.  Anything that is no container is a leaf, None too.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ..errors import ArgumentError, ArgumentTypeError, shown
+
+PyTree = Any
+Context = Any
+Flatten = Callable[[Any], tuple[list[Any], Any]]
+Unflatten = Callable[[Any, Any], Any]
+
+
+class Kind(NamedTuple):
+    """How the containers of a class are taken apart and put together."""
+
+    flatten: Flatten
+    unflatten: Unflatten
+
+
+class TreeSpec:
+    """The structure of a tree.  type: the container's class, None for a leaf.  context: what rebuilding it needs."""
+
+    num_leaves: int
+    num_nodes: int
+
+    def __init__(self, type: Any, context: Any, children_specs: list[TreeSpec]) -> None:
+        self.type = type
+        self.context = context
+        self.children_specs = children_specs
+        self.num_leaves = sum(each.num_leaves for each in children_specs) if type is not None else 1
+        self.num_nodes = 1 + sum(each.num_nodes for each in children_specs)
+        self.num_children = len(children_specs)
+
+    def is_leaf(self) -> bool:
+        """Whether it is the structure of a leaf."""
+        return self.type is None
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.type, self.context, self.children_specs
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TreeSpec) and self._state() == other._state()
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.num_leaves, self.num_nodes))
+
+    def __repr__(self) -> str:
+        if self.type is None:
+            return "*"
+        return f"TreeSpec({self.type.__name__}, {self.context}, {self.children_specs})"
+
+
+class LeafSpec(TreeSpec):
+    """The structure of a leaf."""
+
+    def __init__(self) -> None:
+        super().__init__(None, None, [])
+
+
+def dict_flatten(tree: Any) -> tuple[list[Any], Any]:
+    """Return a dict's values and its keys."""
+    return list(tree.values()), list(tree)
+
+
+def dict_flatten_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """Return (key, value) for each entry of a dict, and its keys."""
+    values, keys = dict_flatten(tree)
+    return [(MappingKey(key), value) for key, value in zip(keys, values, strict=True)], keys
+
+
+def dict_unflatten(values: Any, keys: Any) -> dict[Any, Any]:
+    """Return a dict of these values and keys."""
+    return dict(zip(keys, values, strict=True))
+
+
+class MappingKey(NamedTuple):
+    """The key of a value in a dict."""
+
+    key: Any
+
+
+_kinds: dict[type, Kind] = {
+    list: Kind(lambda tree: (list(tree), None), lambda leaves, context: list(leaves)),
+    tuple: Kind(lambda tree: (list(tree), None), lambda leaves, context: tuple(leaves)),
+    dict: Kind(dict_flatten, dict_unflatten),
+    OrderedDict: Kind(dict_flatten, lambda leaves, keys: OrderedDict(zip(keys, leaves, strict=True))),
+    defaultdict: Kind(
+        lambda tree: (list(tree.values()), (tree.default_factory, list(tree))),
+        lambda leaves, context: defaultdict(context[0], zip(context[1], leaves, strict=True)),
+    ),
+    deque: Kind(lambda tree: (list(tree), tree.maxlen), lambda leaves, context: deque(leaves, maxlen=context)),
+}
+_named = Kind(lambda tree: (list(tree), type(tree)), lambda leaves, context: context(*leaves))
+
+
+def register_pytree_node(cls: Any, flatten_fn: Flatten, unflatten_fn: Unflatten, **options: Any) -> None:
+    """Make a class a container.
+
+    flatten_fn: (container) -> (children, context).  unflatten_fn: (children, context) -> container.
+    """
+    if not isinstance(cls, type):
+        raise ArgumentTypeError(
+            f"expected a class, got {shown(cls)}", hint="pass type(value)", operator="register_pytree_node"
+        )
+    _kinds[cls] = Kind(flatten_fn, unflatten_fn)
+
+
+def _kind(tree: Any) -> Kind | None:
+    found = _kinds.get(type(tree))
+    return _named if found is None and isinstance(tree, tuple) and hasattr(tree, "_fields") else found
+
+
+def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
+    """Return a tree's leaves and its structure."""
+    leaves: list[Any] = []
+    return leaves, _take_apart(tree, leaves, is_leaf)
+
+
+def _take_apart(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeSpec:
+    kind = None if is_leaf is not None and is_leaf(tree) else _kind(tree)
+    if kind is None:
+        leaves.append(tree)
+        return LeafSpec()
+    children, context = kind.flatten(tree)
+    return TreeSpec(type(tree), context, [_take_apart(child, leaves, is_leaf) for child in children])
+
+
+def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
+    """Put leaves together to a tree of a structure.  Raises ArgumentError for another number of leaves."""
+    given = list(leaves)
+    if len(given) != treespec.num_leaves:
+        raise ArgumentError(
+            f"the structure has {treespec.num_leaves} leaves, {len(given)} are given: {treespec}",
+            hint="pass one value per leaf of tree_flatten()",
+            operator="tree_unflatten",
+        )
+    return _put_together(iter(given), treespec)
+
+
+def _put_together(leaves: Iterator[Any], spec: TreeSpec) -> Any:
+    if spec.type is None:
+        return next(leaves)
+    children = [_put_together(leaves, child) for child in spec.children_specs]
+    return _kinds.get(spec.type, _named).unflatten(children, spec.context)
+
+
+def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """Return a tree's leaves."""
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_iter(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
+    """Yield a tree's leaves."""
+    yield from tree_leaves(tree, is_leaf)
+
+
+def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
+    """Return a tree's structure."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """Apply a function to the leaves of a tree, and to those of further trees of the same structure beside them."""
+    leaves, spec = tree_flatten(tree, is_leaf)
+    others = [tree_leaves(rest, is_leaf) for rest in rests]
+    return tree_unflatten(map(func, leaves, *others), spec)
+
+
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """As `tree_map`, for a function that changes the leaves; the tree itself is returned."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def tree_map_only(
+    type_or_types: Any, func: Any = None, tree: Any = None, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
+    """Apply a function to the leaves of a class, or of one of several; others stay as they are."""
+    return tree_map(lambda leaf: func(leaf) if isinstance(leaf, type_or_types) else leaf, tree, is_leaf=is_leaf)
+
+
+def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Return whether a condition holds for every leaf."""
+    return all(pred(leaf) for leaf in tree_leaves(tree, is_leaf))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Return whether a condition holds for a leaf."""
+    return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf))

@@ -1,0 +1,382 @@
+"""torch.utils.tensorboard: a writer of event files, through the package tensorboard."""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import struct
+import time
+import wave
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+from .. import callers
+from ..core.tensor import TensorBase
+from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..host import np
+
+BINS = 774  # edges of each sign, 1e-12 to 1e20, each a tenth above the one before
+
+
+@cache
+def _protocol() -> Any:
+    """Return the package's message classes and its writer.  Raises ImportError with a hint where it is missing."""
+    try:
+        events, summaries, tensors, shapes = [
+            import_module(f"tensorboard.compat.proto.{name}_pb2")
+            for name in ("event", "summary", "tensor", "tensor_shape")
+        ]
+        writers = import_module("tensorboard.summary.writer.event_file_writer")
+    except ImportError as error:
+        raise ImportError(
+            "torch.utils.tensorboard writes through the package tensorboard, which cannot be imported: "
+            f"{error}\nhint: pip install tensorboard",
+            name="tensorboard",
+        ) from error
+    return SimpleNamespace(
+        Event=events.Event,
+        SessionLog=events.SessionLog,
+        Summary=summaries.Summary,
+        Histogram=summaries.HistogramProto,
+        Metadata=summaries.SummaryMetadata,
+        Tensor=tensors.TensorProto,
+        Shape=shapes.TensorShapeProto,
+        Writer=writers.EventFileWriter,
+    )
+
+
+class SummaryWriter:
+    """Write scalars, histograms, images, sounds, texts and hyperparameters to event files that TensorBoard shows.
+
+    log_dir: the folder, runs/DATE_HOST by default;  comment: the end of that default name.
+    purge_step: entries of a former run from this step on are hidden.
+    max_queue, flush_secs: how many entries, and seconds, may wait before they are written.
+    Host:   a tensor on a GPU is waited for.
+    Raises: ImportError without the package tensorboard.
+    """
+
+    def __init__(
+        self,
+        log_dir: str | os.PathLike[str] | None = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        _protocol()
+        if not log_dir:
+            log_dir = os.path.join("runs", f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}")
+        self.log_dir = os.fspath(log_dir)
+        self.max_queue = max_queue
+        self.flush_secs = flush_secs
+        self.filename_suffix = filename_suffix
+        self._writers: dict[str, Any] = {}
+        self._main = self._writer(self.log_dir)
+        if purge_step is not None:
+            protocol = _protocol()
+            self._write(self._main, None, purge_step, file_version="brain.Event:2")
+            self._write(
+                self._main, None, purge_step, session_log=protocol.SessionLog(status=protocol.SessionLog.START)
+            )
+
+    def _writer(self, folder: str) -> Any:
+        if folder not in self._writers:
+            self._writers[folder] = _protocol().Writer(folder, self.max_queue, self.flush_secs, self.filename_suffix)
+        return self._writers[folder]
+
+    def _write(self, writer: Any, walltime: float | None, step: Any, **parts: Any) -> None:
+        event = _protocol().Event(wall_time=time.time() if walltime is None else walltime, **parts)
+        if step is not None:
+            event.step = int(_number("the step", step))
+        writer.add_event(event)
+
+    def _add(self, walltime: float | None, step: Any, **value: Any) -> None:
+        summary = _protocol().Summary
+        self._write(self._main, walltime, step, summary=summary(value=[summary.Value(**value)]))
+
+    def get_logdir(self) -> str:
+        """Return the folder of the event files."""
+        return self.log_dir
+
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
+        """Add a number, or a tensor with one element."""
+        self._add(walltime, global_step, tag=tag, simple_value=_number("add_scalar", scalar_value))
+
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: Mapping[str, Any],
+        global_step: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Add several numbers that are shown in one diagram; each has a folder of its own."""
+        summary = _protocol().Summary
+        for tag, value in tag_scalar_dict.items():
+            folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{tag}")
+            entry = summary.Value(tag=main_tag, simple_value=_number("add_scalars", value))
+            self._write(self._writer(folder), walltime, global_step, summary=summary(value=[entry]))
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: Any = None,
+        bins: Any = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
+        """Add the distribution of values.  bins: "tensorflow" (edges that grow by a tenth), or as numpy.histogram."""
+        flat = _array(values).astype(np.float64).reshape(-1)
+        if not flat.size:
+            raise ArgumentError(
+                "The input has no element.", hint="leave out what is empty", operator="add_histogram"
+            )
+        self._add(walltime, global_step, tag=tag, histo=_histogram(flat, bins, max_bins))
+
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
+        """Add an image: bytes from 0 to 255, or floats from 0 to 1."""
+        self._add(walltime, global_step, tag=tag, image=_image(_arranged("add_image", _array(img_tensor), dataformats)))
+
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
+        """Add a batch of images, as one grid."""
+        batch = _array(img_tensor)
+        at = dataformats.upper().find("N")
+        if at < 0 or batch.ndim != len(dataformats):
+            raise ArgumentError(
+                f"dataformats is {dataformats!r}, the images have {batch.ndim} dimensions",
+                hint="for example 'NCHW'",
+                operator="add_images",
+            )
+        rest = dataformats.upper().replace("N", "")
+        images = [_arranged("add_images", each, rest) for each in np.moveaxis(batch, at, 0)]
+        self._add(walltime, global_step, tag=tag, image=_image(_grid(images)))
+
+    def add_figure(
+        self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
+    ) -> None:
+        """Add a figure of matplotlib, or a list of them as a grid.  close: close them afterwards."""
+        figures = figure if isinstance(figure, (list, tuple)) else [figure]
+        pictures = [_drawn(each) for each in figures]
+        self._add(walltime, global_step, tag=tag, image=_image(_grid(pictures) if len(pictures) > 1 else pictures[0]))
+        if close:
+            for each in figures:
+                _close(each)
+
+    def add_text(
+        self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None
+    ) -> None:
+        """Add a text, in Markdown."""
+        protocol = _protocol()
+        plugin = protocol.Metadata.PluginData(plugin_name="text", content=b"")
+        shape = protocol.Shape(dim=[protocol.Shape.Dim(size=1)])
+        content = protocol.Tensor(dtype="DT_STRING", string_val=[str(text_string).encode()], tensor_shape=shape)
+        metadata = protocol.Metadata(plugin_data=plugin)
+        self._add(walltime, global_step, tag=f"{tag}/text_summary", metadata=metadata, tensor=content)
+
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: Any = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """Add a sound of one channel: values from -1 to 1."""
+        samples = _array(snd_tensor).squeeze()
+        if samples.ndim != 1:
+            raise ArgumentError(
+                f"a sound has one dimension, this one has {list(samples.shape)}",
+                hint="pass one channel",
+                operator="add_audio",
+            )
+        file = io.BytesIO()
+        with wave.open(file, "wb") as sound:
+            sound.setnchannels(1)
+            sound.setsampwidth(2)
+            sound.setframerate(sample_rate)
+            sound.writeframes((samples.clip(-1, 1) * 32767).astype("<i2").tobytes())
+        audio = _protocol().Summary.Audio(
+            sample_rate=sample_rate,
+            num_channels=1,
+            length_frames=len(samples),
+            encoded_audio_string=file.getvalue(),
+            content_type="audio/wav",
+        )
+        self._add(walltime, global_step, tag=tag, audio=audio)
+
+    def add_hparams(
+        self,
+        hparam_dict: Mapping[str, Any],
+        metric_dict: Mapping[str, Any],
+        hparam_domain_discrete: Any = None,
+        run_name: str | None = None,
+        global_step: Any = None,
+    ) -> None:
+        """Add hyperparameters and the metrics that were reached with them, as a run in a folder of its own."""
+        summaries = import_module("tensorboard.plugins.hparams.summary_v2")
+        for name, given in (("hparam_dict", hparam_dict), ("metric_dict", metric_dict)):
+            if not isinstance(given, Mapping):
+                raise ArgumentTypeError(
+                    f"{name} must be a dict, got {shown(given)}", hint="names and values", operator="add_hparams"
+                )
+        plain = {name: _array(value).item() if isinstance(value, TensorBase) else value
+                 for name, value in hparam_dict.items()}
+        folder = os.path.join(self.log_dir, run_name or str(time.time()))
+        writer = self._writer(folder)
+        metrics = [summaries.Metric(name) for name in metric_dict]
+        for content in (
+            summaries.hparams_config_pb([summaries.HParam(name) for name in plain], metrics),
+            summaries.hparams_pb(plain),
+        ):
+            self._write(writer, None, None, summary=content)
+        summary = _protocol().Summary
+        for name, value in metric_dict.items():
+            entry = summary.Value(tag=name, simple_value=_number("add_hparams", value))
+            self._write(writer, None, global_step, summary=summary(value=[entry]))
+
+    def add_graph(
+        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:
+        """Give a warning: networks are not traced, so no graph is written."""
+        callers.warn("SummaryWriter.add_graph writes no graph: networks are not traced")
+
+    def flush(self) -> None:
+        """Write the entries that wait."""
+        for writer in self._writers.values():
+            writer.flush()
+
+    def close(self) -> None:
+        """Write the entries that wait, and close the files."""
+        for writer in self._writers.values():
+            writer.close()
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            f"expected a number or a tensor of one element, got {shown(value)}", hint="tensor.mean()", operator=name
+        ) from error
+
+
+def _array(value: Any) -> Any:
+    tensor: Any = value
+    return tensor.detach().cpu().numpy() if isinstance(value, TensorBase) else np.asarray(value)
+
+
+def _histogram(values: Any, bins: Any, max_bins: int | None) -> Any:
+    """Count values by bins; empty bins at the ends are left out."""
+    if isinstance(bins, str) and bins == "tensorflow":
+        positive = 1e-12 * 1.1 ** np.arange(BINS)
+        bins = np.concatenate([-positive[::-1], [0.0], positive])
+    counts, limits = np.histogram(values, bins)
+    if max_bins is not None and len(counts) > max_bins:
+        step = len(counts) // max_bins
+        counts = np.add.reduceat(counts, np.arange(0, len(counts), step))
+        limits = np.append(limits[:-1][::step], limits[-1])
+    used = np.nonzero(counts)[0]
+    first, last = (used[0], used[-1] + 1) if len(used) else (0, 0)
+    return _protocol().Histogram(
+        min=values.min(),
+        max=values.max(),
+        num=len(values),
+        sum=values.sum(),
+        sum_squares=values.dot(values),
+        bucket_limit=[limits[first], *limits[first + 1 : last + 1]],
+        bucket=[0, *counts[first:last]],
+    )
+
+
+def _arranged(name: str, image: Any, formats: str) -> Any:
+    """Return an image as uint8 rows of pixels with one, three or four channels."""
+    letters = formats.upper()
+    if image.ndim != len(letters) or sorted(letters) not in (["C", "H", "W"], ["H", "W"]):
+        raise ArgumentError(
+            f"dataformats is {formats!r}, the image has {image.ndim} dimensions",
+            hint="'CHW', 'HWC' or 'HW'",
+            operator=name,
+        )
+    if image.dtype != np.uint8:
+        image = (image.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
+    if len(letters) == 2:
+        return image.transpose([letters.index("H"), letters.index("W")])[:, :, None]
+    return image.transpose([letters.index(each) for each in "HWC"])
+
+
+def _grid(images: list[Any]) -> Any:
+    """Join images of one size into a grid that is about as wide as high."""
+    height, width, channels = images[0].shape
+    columns = int(np.ceil(np.sqrt(len(images))))
+    rows = -(-len(images) // columns)
+    grid = np.zeros((rows * height, columns * width, channels), np.uint8)
+    for number, image in enumerate(images):
+        row, column = divmod(number, columns)
+        grid[row * height : (row + 1) * height, column * width : (column + 1) * width] = image
+    return grid
+
+
+def _image(pixels: Any) -> Any:
+    height, width, channels = pixels.shape
+    return _protocol().Summary.Image(
+        height=height, width=width, colorspace=channels, encoded_image_string=_png(np.ascontiguousarray(pixels))
+    )
+
+
+def _png(pixels: Any) -> bytes:
+    """Encode uint8 rows of pixels as a PNG file (https://www.w3.org/TR/png/)."""
+    height, width, channels = pixels.shape
+    colour = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
+    lines = b"".join(b"\0" + row.tobytes() for row in pixels)
+    header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunks((b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b"")))
+
+
+def _chunks(*parts: tuple[bytes, bytes]) -> Iterator[bytes]:
+    for kind, data in parts:
+        yield struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def _drawn(figure: Any) -> Any:
+    """Return a figure's pixels, with their alpha channel."""
+    canvas = import_module("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())
+
+
+def _close(figure: Any) -> None:
+    import_module("matplotlib.pyplot").close(figure)

@@ -1,0 +1,74 @@
+"""torch.utils.tensorboard: what is written, and the error without the package."""
+
+import struct
+import sys
+import zlib
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.errors import ArgumentError, ArgumentTypeError
+from flambeau.tools import tensorboard
+
+
+def test_without_the_package_there_is_a_hint(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    monkeypatch.setitem(sys.modules, "tensorboard.compat.proto", None)
+    tensorboard._protocol.cache_clear()
+    with pytest.raises(ImportError, match="tensorboard.*\nhint: pip install tensorboard"):
+        tensorboard.SummaryWriter(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_images_are_written_as_png(channels):
+    pixels = np.arange(2 * 3 * channels, dtype=np.uint8).reshape(2, 3, channels)
+    data = tensorboard._png(pixels)
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height, depth, colour = struct.unpack(">IIBB", data[16:26])
+    assert (width, height, depth, colour) == (3, 2, 8, {1: 0, 3: 2, 4: 6}[channels])
+    length = struct.unpack(">I", data[33:37])[0]
+    lines = zlib.decompress(data[41 : 41 + length])
+    assert lines == b"".join(b"\0" + row.tobytes() for row in pixels)
+
+
+def test_images_are_arranged_by_their_formats():
+    image = torch.rand(3, 4, 5)
+    found = tensorboard._arranged("add_image", image.numpy(), "CHW")
+    assert found.shape == (4, 5, 3) and found.dtype == np.uint8
+    assert (found[1, 2] == (image[:, 1, 2].numpy() * 255).astype(np.uint8)).all()
+    assert tensorboard._arranged("add_image", np.zeros((4, 5)), "HW").shape == (4, 5, 1)
+    with pytest.raises(ArgumentError, match="add_image: dataformats is 'HWX', the image has 3 dimensions"):
+        tensorboard._arranged("add_image", image.numpy(), "HWX")
+    grid = tensorboard._grid([np.full((2, 3, 1), value, np.uint8) for value in range(5)])
+    assert grid.shape == (4, 9, 1) and grid[:, ::3, 0].tolist() == [[0, 1, 2]] * 2 + [[3, 4, 0]] * 2
+
+
+def test_values_that_are_no_numbers_are_refused():
+    with pytest.raises(ArgumentTypeError, match="add_scalar: .*'high'"):
+        tensorboard._number("add_scalar", "high")
+    assert tensorboard._number("add_scalar", torch.tensor([2.0])) == 2.0
+
+
+def test_entries_come_back(tmp_path):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    tensorboard._protocol.cache_clear()
+    with tensorboard.SummaryWriter(tmp_path) as writer:
+        for step in range(3):
+            writer.add_scalar("loss", torch.tensor(1.0 / (step + 1)), step)
+        writer.add_histogram("weights", torch.arange(4.0), 0)
+        writer.add_images("images", torch.rand(5, 1, 4, 6), 0)
+        writer.add_text("note", "text", 0)
+        writer.add_hparams({"lr": 0.1}, {"accuracy": 0.5}, run_name="run")
+        with pytest.warns(UserWarning, match="add_graph"):
+            writer.add_graph(torch.nn.Linear(1, 1))
+    found = accumulator.EventAccumulator(str(tmp_path))
+    found.Reload()
+    assert [(each.step, each.value) for each in found.Scalars("loss")] == [
+        (0, 1.0), (1, 0.5), (2, pytest.approx(1 / 3)),
+    ]  # fmt: skip
+    histogram = found.Histograms("weights")[0].histogram_value
+    assert (histogram.num, histogram.sum, histogram.min, histogram.max) == (4, 6, 0, 3)
+    assert (found.Images("images")[0].width, found.Images("images")[0].height) == (18, 8)
+    assert found.Tags()["tensors"] == ["note/text_summary"] and (tmp_path / "run").is_dir()
