@@ -19,48 +19,85 @@ from .tensor.tensor import *
 from .errors import AcceleratorError as AcceleratorError
 from .runtime.accelerator import AnyEvent as Event
 from .runtime.generator import Generator as Generator
+from .amp.grad_scaler import GradScaler as GradScaler
 from .errors import OutOfMemoryError as OutOfMemoryError
 from .strides import Size as Size
 from .runtime.stream import Stream as Stream
 from .tensor.tensor import Tensor as Tensor
 from .tensor.storages import TypedStorage as TypedStorage
 from .tensor.storages import UntypedStorage as UntypedStorage
+from . import _C as _C
+from . import _dynamo as _dynamo
+from . import _inductor as _inductor
 from . import accelerator as accelerator
+from . import amp as amp
+from . import ao as ao
 from .numerics import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from .autograd.autocast import autocast as autocast
+from .autograd.autocast import autocast_decrement_nesting as autocast_decrement_nesting
+from .autograd.autocast import autocast_increment_nesting as autocast_increment_nesting
 from . import autograd as autograd
 from . import backends as backends
 from .nn.functional import celu_ as celu_
+from .autograd.autocast import clear_autocast_cache as clear_autocast_cache
+from .tools.eager import compile as compile
+from . import compiler as compiler
+from . import cpu as cpu
+from .nn.package_functions import ctc_loss as ctc_loss
 from . import cuda as cuda
 from . import data as data
 from .runtime.device import device as device
+from . import distributed as distributed
 from . import distributions as distributions
 from .dtypes import dtype as dtype
+from .nn.package_functions import embedding_bag as embedding_bag
 from . import errors as errors
 from .tools.explain import explain as explain
+from . import export as export
 from .tensor.types import finfo as finfo
 from . import func as func
+from . import fx as fx
+from .autograd.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from .autograd.autocast import get_autocast_dtype as get_autocast_dtype
+from .autograd.autocast import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from .autograd.autocast import get_autocast_ipu_dtype as get_autocast_ipu_dtype
+from .autograd.autocast import get_autocast_xla_dtype as get_autocast_xla_dtype
 from .runtime.device import get_default_device as get_default_device
 from .numerics import get_deterministic_debug_mode as get_deterministic_debug_mode
+from .runtime.accelerator import get_device_module as get_device_module
 from .numerics import get_float32_matmul_precision as get_float32_matmul_precision
 from .runtime.host_threads import get_num_interop_threads as get_num_interop_threads
 from .runtime.host_threads import get_num_threads as get_num_threads
+from .nn.package_functions import gru as gru
+from .nn.package_functions import gru_cell as gru_cell
+from . import hub as hub
 from .tensor.types import iinfo as iinfo
 from .runtime.generator import initial_seed as initial_seed
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from .autograd.autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
+from .autograd.autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from .autograd.autocast import is_autocast_enabled as is_autocast_enabled
+from .autograd.autocast import is_autocast_ipu_enabled as is_autocast_ipu_enabled
+from .autograd.autocast import is_autocast_xla_enabled as is_autocast_xla_enabled
 from .numerics import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from .autograd.mode import is_grad_enabled as is_grad_enabled
 from .autograd.mode import is_inference_mode_enabled as is_inference_mode_enabled
 from .runtime.absent import is_vulkan_available as is_vulkan_available
 from .runtime.host_threads import is_warn_always_enabled as is_warn_always_enabled
+from . import jit as jit
 from .memory_formats import layout as layout
+from . import library as library
 from . import linalg as linalg
 from .serialization.files import load as load
+from .nn.package_functions import lstm as lstm
+from .nn.package_functions import lstm_cell as lstm_cell
 from .runtime.generator import manual_seed as manual_seed
 from .memory_formats import memory_format as memory_format
 from . import mps as mps
 from . import multiprocessing as multiprocessing
 from . import nn as nn
+from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
 from . import parallel as parallel
@@ -69,10 +106,24 @@ from . import profiler as profiler
 from .dtypes import promote_types as promote_types
 from . import random as random
 from . import return_types as return_types
+from .nn.package_functions import rnn_relu as rnn_relu
+from .nn.package_functions import rnn_relu_cell as rnn_relu_cell
+from .nn.package_functions import rnn_tanh as rnn_tanh
+from .nn.package_functions import rnn_tanh_cell as rnn_tanh_cell
 from .serialization.files import save as save
 from .runtime.generator import seed as seed
 from .nn.functional import selu_ as selu_
 from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from .autograd.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
+from .autograd.autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from .autograd.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from .autograd.autocast import set_autocast_dtype as set_autocast_dtype
+from .autograd.autocast import set_autocast_enabled as set_autocast_enabled
+from .autograd.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from .autograd.autocast import set_autocast_ipu_dtype as set_autocast_ipu_dtype
+from .autograd.autocast import set_autocast_ipu_enabled as set_autocast_ipu_enabled
+from .autograd.autocast import set_autocast_xla_dtype as set_autocast_xla_dtype
+from .autograd.autocast import set_autocast_xla_enabled as set_autocast_xla_enabled
 from .runtime.device import set_default_device as set_default_device
 from .numerics import set_deterministic_debug_mode as set_deterministic_debug_mode
 from .numerics import set_float32_matmul_precision as set_float32_matmul_precision
@@ -90,6 +141,7 @@ from .numerics import use_deterministic_algorithms as use_deterministic_algorith
 from . import utils as utils
 from . import version as version
 from .runtime.control import virtual as virtual
+from .autograd.transforms import vmap as vmap
 from . import xpu as xpu
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -140,6 +192,7 @@ class LongStorage(TypedStorage): ...
 class LongTensor(Tensor): ...
 class ShortStorage(TypedStorage): ...
 class ShortTensor(Tensor): ...
+class Storage(TypedStorage): ...
 bfloat16: _dtype
 bool: _dtype
 cdouble: _dtype
@@ -294,7 +347,7 @@ def as_strided_copy(input: Tensor, size: Sizes, stride: Sequence[_int], storage_
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
-    """`data` as a tensor: itself, or one that shares a NumPy array's memory, if type and device allow it; else a copy."""
+    """`data` as a tensor: itself, or one that shares its memory, if type and device allow it; else a copy."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """As as_tensor; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`."""
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -521,6 +574,8 @@ def einsum(*args: Any) -> Tensor:
     """Sum of products of tensors, by Einstein's convention."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """The rows of `weight` selected by `indices`; a negative padding_idx means none."""
+def embedding_renorm_(input: Tensor, indices: Sequence[Tensor | None], max_norm: _float, norm_type: _float) -> Tensor:
+    """Scale the rows of `input` that the indices name to norm `max_norm`, in place, where theirs is larger."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
     """A tensor with unset values."""
 def empty_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -606,7 +661,7 @@ def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def frobenius_norm(input: Tensor, dim: Sizes | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Root of the sum of squares over one or two dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Device = ..., copy: _bool | None = ...) -> Tensor:
-    """A CPU tensor over the memory of any object with `__dlpack__`."""
+    """A tensor over the memory of any object with `__dlpack__`, or of a DLPack capsule."""
 def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A CPU tensor over the bytes of a file, which is mapped into memory."""
 def from_numpy(ndarray: NDArray[Any]) -> Tensor:
@@ -957,10 +1012,14 @@ def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtyp
     """As `ones`, with the shape, type and device of `input` unless others are named."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`linalg.householder_product`."""
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The p-norm of x1 - x2 + eps over the last dimension."""
+def pca_lowrank(A: Any, q: _int | None = ..., center: _bool = ..., niter: _int = ...) -> Tensor:
+    """(U, S, V): principal components of the rows of A, by `svd_lowrank`; the columns of V are their directions."""
 def pdist(input: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """The p-norm of the difference of each row and every later one."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
@@ -1161,6 +1220,8 @@ def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
     """Sum over some dimensions, or all of them."""
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
+def svd_lowrank(A: Any, q: _int | None = ..., niter: _int | None = ..., M: Any = ...) -> Tensor:
+    """(U, S, V): the largest q singular values of A - M, about, and their vectors, by random projections."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1192,7 +1253,7 @@ def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | 
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """As `repeat`; missing leading counts are 1."""
 def to_dlpack(tensor: Any) -> Tensor:
-    """Return a DLPack capsule over a CPU tensor's memory, which other libraries read."""
+    """Return a DLPack capsule over a tensor's memory, which other libraries read."""
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
 def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1257,7 +1318,7 @@ def var_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keep
     """(variance, mean) over some dimensions, or all of them: the results of `var` and `mean`."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inner product of two vectors, as `dot`: there are no complex numbers."""
-def view_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
+def view_copy(input: Tensor, size: Sizes | None = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """As `view`, but the result is a contiguous copy."""
 def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""

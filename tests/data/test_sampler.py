@@ -1,9 +1,7 @@
 """Samplers: uniqueness, and how often each index comes."""
 
 import json
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -212,17 +210,6 @@ def test_shares_need_to_know_of_the_others():
             DistributedSampler(range(3), **options)
     with pytest.raises(ArgumentError, match=r"Invalid rank 2, rank should be in the interval \[0, 1\]"):
         DistributedSampler(range(3), 2, 2)
-
-
-def test_shares_are_those_of_the_process_group(monkeypatch):
-    group = SimpleNamespace(is_initialized=lambda: True, get_world_size=lambda: 3, get_rank=lambda: 2)
-    monkeypatch.setitem(sys.modules, "flambeau.distributed", group)
-    sampler = DistributedSampler(range(9), shuffle=False)
-    assert (sampler.num_replicas, sampler.rank, list(sampler)) == (3, 2, [2, 5, 8])
-    assert list(DistributedSampler(range(9), 9, shuffle=False)) == [2]
-    group.is_initialized = lambda: False
-    with pytest.raises(ArgumentError, match="process group"):
-        DistributedSampler(range(9))
 
 
 @pytest.mark.parametrize(("name", "seed", "expected"), RECORDED["orders"])

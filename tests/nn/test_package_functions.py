@@ -53,12 +53,12 @@ def test_cells():
     x, h = torch.randn(2, 3), torch.randn(2, 5)
     cell = nn.LSTMCell(3, 5)
     for one, other in zip(torch.lstm_cell(x, [h, h], *cell.parameters()), cell(x, (h, h)), strict=True):
-        assert one.equal(other)
+        torch.testing.assert_close(one, other)
     for name, cell in (
         ("gru_cell", nn.GRUCell(3, 5)), ("rnn_tanh_cell", nn.RNNCell(3, 5)),
         ("rnn_relu_cell", nn.RNNCell(3, 5, nonlinearity="relu")),
     ):  # fmt: skip
-        assert getattr(torch, name)(x, h, *cell.parameters()).equal(cell(x, h))
+        torch.testing.assert_close(getattr(torch, name)(x, h, *cell.parameters()), cell(x, h))
 
 
 def test_wrong_weights():

@@ -410,12 +410,12 @@ def test_graphed_callables(gpus, call, error, begins):
         ("multiprocessing", "foo"),
         ("nn.functional", "linear_cross_entropy"),
         ("nn.init", "foo"),
-        ("nn.parallel", "DistributedDataParallel"),
+        ("nn.parallel", "DistributedDataParallelCPU"),
         ("nn.utils", "spectral"),
         ("optim", "SparseAdam"),
         ("optim.lr_scheduler", "EPOCH_DEPRECATION_WARNING"),
-        ("utils", "dlpack"),
-        ("utils.data", "IterDataPipe"),
+        ("utils", "mobile_optimizer"),
+        ("utils.data", "DataChunk"),
     ],
 )
 def test_a_name_that_is_not_there_says_where_that_is_told(module, missing):

@@ -959,6 +959,8 @@ class Tensor:
         """A NumPy array over the same memory."""
     def orgqr(self, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`linalg.householder_product`."""
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     @property

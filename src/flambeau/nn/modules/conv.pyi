@@ -12,5 +12,10 @@ from ..convolution import LazyConvTranspose1d as LazyConvTranspose1d
 from ..convolution import LazyConvTranspose2d as LazyConvTranspose2d
 from ..convolution import LazyConvTranspose3d as LazyConvTranspose3d
 from ..convolution import _ConvNd as _ConvNd
+from ..convolution import _ConvTransposeNd as _ConvTransposeMixin
 from ..convolution import _ConvTransposeNd as _ConvTransposeNd
 from ..convolution import _LazyConv as _LazyConvXdMixin
+from ..modules.utils import _pair as _pair
+from ..modules.utils import _reverse_repeat_tuple as _reverse_repeat_tuple
+from ..modules.utils import _single as _single
+from ..modules.utils import _triple as _triple

@@ -14,4 +14,7 @@ from ..padding import ReplicationPad3d as ReplicationPad3d
 from ..padding import ZeroPad1d as ZeroPad1d
 from ..padding import ZeroPad2d as ZeroPad2d
 from ..padding import ZeroPad3d as ZeroPad3d
+from ..padding import _CircularPadNd as _CircularPadNd
 from ..padding import _ConstantPad as _ConstantPadNd
+from ..padding import _ReflectionPadNd as _ReflectionPadNd
+from ..padding import _ReplicationPadNd as _ReplicationPadNd

@@ -1,4 +1,7 @@
 # Written by scripts/stubs, not by hand.
+from ..modules.utils import _pair as _pair
+from ..modules.utils import _single as _single
+from ..modules.utils import _triple as _triple
 from ..pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from ..pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
 from ..pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d

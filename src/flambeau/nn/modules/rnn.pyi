@@ -7,3 +7,4 @@ from ..recurrent import RNN as RNN
 from ..recurrent import RNNBase as RNNBase
 from ..recurrent import RNNCell as RNNCell
 from ..recurrent import RNNCellBase as RNNCellBase
+from ..recurrent import apply_permutation as apply_permutation
