@@ -415,7 +415,7 @@ def test_graphed_callables(gpus, call, error, begins):
         ("optim", "SparseAdam"),
         ("optim.lr_scheduler", "EPOCH_DEPRECATION_WARNING"),
         ("utils", "mobile_optimizer"),
-        ("utils.data", "DataChunk"),
+        ("utils.data", "backward_compatibility"),
     ],
 )
 def test_a_name_that_is_not_there_says_where_that_is_told(module, missing):
