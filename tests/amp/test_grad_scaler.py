@@ -385,6 +385,7 @@ def test_an_optimizer_that_takes_the_scaler_gets_it_with_a_warning():
 # a training
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fused", [False, True])
 def test_a_training_in_float16_skips_steps_and_recovers(fused, device):
     torch.manual_seed(0)

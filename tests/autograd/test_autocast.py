@@ -401,6 +401,17 @@ def test_a_parameter_that_was_written_is_cast_again():
         assert (w @ w).item() == 9
 
 
+def test_several_backward_passes_go_through_one_cast():
+    w, x = nn.Parameter(torch.ones(1, 1)), torch.ones(1, 1)
+    with torch.autocast("cpu"):
+        for _ in range(3):
+            (x @ w).exp().sum().backward()
+        y = [x @ w, (x @ w).exp()]
+    y[0].backward()
+    assert w.grad.item() == 3 * torch.ones((), dtype=BRAIN).exp().float().item() + 1
+    assert torch.autograd.grad(y[1], w)[0].dtype is SINGLE
+
+
 def test_casts_made_without_gradients_are_not_used_with_them():
     w = nn.Parameter(torch.ones(1, 1))
     with torch.autocast("cpu"):

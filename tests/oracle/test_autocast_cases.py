@@ -39,6 +39,7 @@ def recorded(case: str) -> list:
     return autocast_cases.recorded()[case]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("lower", autocast_cases.LOWER)
 def test_a_training_under_autocast_has_the_losses_of_pytorch(lower, device):

@@ -104,7 +104,7 @@ def _refused(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arg
 
 Policy = Callable[["Mode", str, Operator, Arguments], Arguments]
 PRODUCTS = """
-    addbmm addmm addmm_activation baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+    addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
     conv_transpose3d corrcoef cov einsum_of linalg_matrix_power linalg_multi_dot linalg_vecdot
     linear matmul mm prelu scaled_dot_product_attention
 """
@@ -138,7 +138,7 @@ POLICIES: dict[str, dict[str, Policy]] = {
         (_refused, "binary_cross_entropy"),
     ]),
     "cpu": _table([
-        (_lower, PRODUCTS + "affine_grid inner lstm tensordot"),
+        (_lower, PRODUCTS + "addmm_activation affine_grid inner lstm tensordot"),
         (_wide, LOSSES + """
             adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_inverse
             cholesky_solve ctc_loss fractional_maxima geqrf grid_sample linalg_cholesky linalg_cholesky_ex linalg_cond

@@ -94,7 +94,7 @@ class Adam(_AdamLike):
     @property
     def _step_supports_amp_scaling(self) -> bool:
         """Whether GradScaler leaves it to the step to skip itself; the step is then counted on the device."""
-        return bool(self.defaults["fused"])
+        return bool(self.defaults.get("fused"))
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
         largest = {"max_exp_avg_sq": like_factories.zeros_like(param)} if group["amsgrad"] else {}

@@ -68,7 +68,7 @@ class SGD(Optimizer):
     @property
     def _step_supports_amp_scaling(self) -> bool:
         """Whether GradScaler leaves it to the step to skip itself."""
-        return bool(self.defaults["fused"])
+        return bool(self.defaults.get("fused"))
 
     def check(self, group: dict[str, Any]) -> None:
         super().check(group)
