@@ -113,6 +113,8 @@ def run_layers(
     weights: of each layer and direction weight_ih, weight_hh, bias_ih and bias_hh, and weight_hr of a projection.
     dropout: between layers.
     """
+    data, *casts = autocast.operands(mode.lower().partition("_")[0], [data, *state])
+    state = tuple(casts)
     last: list[State] = []
     count = len(weights) // directions
     for layer in range(count):
@@ -258,7 +260,7 @@ class RNNBase(Module):
             data, batch_sizes, order, back = input
             sizes = batch_sizes.tolist()
             self._check_input(data, 2)
-            data, state = self._lowered(data, self._state(data, sizes[0], hx, 3))
+            state = self._state(data, sizes[0], hx, 3)
             state = state if order is None or hx is None else tuple(each.index_select(1, order) for each in state)
             data, state = self._layers(data, sizes, state)
             state = state if back is None else tuple(each.index_select(1, back) for each in state)
@@ -281,18 +283,13 @@ class RNNBase(Module):
                 hint="leave empty sequences out",
                 operator=name,
             )
-        whole, state = self._lowered(whole, self._state(whole, batch, hx, input.ndim))
+        state = self._state(whole, batch, hx, input.ndim)
         data, state = self._layers(whole.reshape(length * batch, -1), [batch] * length, state)
         data = data.reshape(length, batch, -1)
         data = data.transpose(0, 1) if is_batched and self.batch_first else data
         if not is_batched:
             data, state = data.squeeze(1), tuple(each.squeeze(1) for each in state)
         return data, state if is_lstm else state[0]
-
-    def _lowered(self, data: Any, state: State) -> tuple[Any, State]:
-        """Cast the inputs and the states as autocast says."""
-        data, *casts = autocast.operands(self.mode.lower().partition("_")[0], [data, *state])
-        return data, tuple(casts)
 
     def _check_input(self, data: Any, ndim: int) -> None:
         weight = self.weight_ih_l0
