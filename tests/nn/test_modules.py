@@ -8,7 +8,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import ArgumentError, ArgumentTypeError, ShapeError
+from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError
 from flambeau.nn.attention import SDPBackend, _cur_sdpa_kernel_backends, sdpa_kernel
 from flambeau.nn.modules.batchnorm import _BatchNorm
 from flambeau.nn.modules.utils import (
@@ -108,3 +108,11 @@ def test_the_choice_of_attention_is_recorded():
     assert _cur_sdpa_kernel_backends() == outside and len(outside) == 4
     with pytest.raises(ArgumentTypeError, match="sdpa_kernel.*instance of SDPBackend.*'math'"), sdpa_kernel("math"):
         pass
+
+
+def test_attention_by_own_functions_is_refused():
+    from flambeau.nn.attention import flex_attention as flex
+
+    for call in (flex.BlockMask, flex.create_block_mask, flex.flex_attention):
+        with pytest.raises(NotSupportedError, match=f"{call.__name__}: .*\nhint: .*scaled_dot_product_attention"):
+            call()
