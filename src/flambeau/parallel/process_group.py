@@ -865,6 +865,10 @@ class FullyShardedDataParallel(Spread):
     """A module whose parameters are spread over several processes."""
 
 
+class StorageOfSeveral(Spread):
+    """What reads or writes files of several processes."""
+
+
 class Policy(Spread):
     """An option of modules that are spread over several processes."""
 

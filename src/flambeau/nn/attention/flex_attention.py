@@ -7,6 +7,7 @@ from typing import Any
 from ...errors import NotSupportedError
 from ...errors import no_attribute as _no_attribute
 
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
 HINT = "torch.nn.functional.scaled_dot_product_attention takes a mask, or values that are added to the scores"
 
 
@@ -15,6 +16,10 @@ class BlockMask:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotSupportedError("masks of blocks do not exist", hint=HINT, operator="BlockMask")
+
+
+class AuxRequest(BlockMask):
+    """What else an attention returns, for imports."""
 
 
 def create_block_mask(*args: Any, **kwargs: Any) -> Any:
@@ -27,7 +32,7 @@ def flex_attention(*args: Any, **kwargs: Any) -> Any:
     raise NotSupportedError("scores are not changed by functions", hint=HINT, operator="flex_attention")
 
 
-__all__ = ["BlockMask", "create_block_mask", "flex_attention"]
+__all__ = ["AuxRequest", "BlockMask", "create_block_mask", "flex_attention"]
 
 
 def __getattr__(name: str) -> object:
