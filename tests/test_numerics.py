@@ -69,3 +69,16 @@ def test_the_benchmark_limit_is_kept():
     with torch.backends.cudnn.flags(benchmark_limit=0):
         assert torch.backends.cudnn.benchmark_limit == 0
     assert torch.backends.cudnn.benchmark_limit == 10
+
+
+@pytest.mark.parametrize("kernel", ["flash", "math", "mem_efficient", "cudnn"])
+def test_the_kernels_of_attention_are_kept(kernel):
+    cuda = torch.backends.cuda
+    enable, is_enabled = getattr(cuda, f"enable_{kernel}_sdp"), getattr(cuda, f"{kernel}_sdp_enabled")
+    assert cuda.is_built() and is_enabled()
+    enable(False)
+    assert not is_enabled()
+    enable(True)
+    with cuda.sdp_kernel(**{f"enable_{kernel}": False}):
+        assert not is_enabled()
+    assert is_enabled()
