@@ -131,7 +131,11 @@ SUBMODULES = """
 from importlib.util import find_spec
 import torch
 import torch._C, torch._custom_ops, torch._dynamo.config, torch._dynamo.utils, torch._inductor.config
+import torch._dynamo._trace_wrapped_higher_order_op, torch._subclasses.fake_tensor, torch.distributed._composable.fsdp
 import torch.ao.quantization, torch.compiler, torch.distributed.distributed_c10d, torch.export, torch.fx.graph_module
+import torch.distributed._functional_collectives, torch.distributed.checkpoint.hf_storage, torch.distributed.fsdp
+import torch.distributed.tensor._utils, torch.fx.experimental.proxy_tensor, torch.fx.experimental.symbolic_shapes
+import torch.fx.node, torch.fx.proxy, torch.nn.attention.flex_attention
 import torch.hub, torch.jit.annotations, torch.library, torch.nn.parallel.distributed, torch.onnx.symbolic_helper
 import torch.onnx.symbolic_opset9, torch.testing, torch.utils.benchmark, torch.utils.cpp_extension, torch.utils.dlpack
 import torch.utils.data.distributed, torch.utils.model_zoo, torch.utils._pytree, torch.version

@@ -78,3 +78,16 @@ def test_flags_of_none_stay_as_they_are():
     with outer, nothing:
         inner = cudnn.enabled, cudnn.benchmark, cudnn.deterministic, cudnn.benchmark_limit, cudnn.allow_tf32
     assert inner == (True, True, True, 3, False)
+
+
+@pytest.mark.parametrize("kernel", ["flash", "math", "mem_efficient", "cudnn"])
+def test_the_kernels_of_attention_are_kept(kernel):
+    cuda = torch.backends.cuda
+    enable, is_enabled = getattr(cuda, f"enable_{kernel}_sdp"), getattr(cuda, f"{kernel}_sdp_enabled")
+    assert cuda.is_built() and is_enabled()
+    enable(False)
+    assert not is_enabled()
+    enable(True)
+    with cuda.sdp_kernel(**{f"enable_{kernel}": False}):
+        assert not is_enabled()
+    assert is_enabled()

@@ -2,7 +2,7 @@
 
 from .errors import no_attribute as _no_attribute
 from .tools.eager import CustomOperator as CustomOpDef
-from .tools.eager import Library, custom_op
+from .tools.eager import Library, custom_op, register_autograd
 from .tools.eager import custom_op as triton_op
 from .tools.eager import decorator as impl
 from .tools.eager import decorator as impl_abstract
@@ -12,8 +12,8 @@ from .tools.eager import nothing as define
 from .tools.eager import same as wrap_triton
 
 __all__ = [
-    "CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "register_fake", "register_kernel",
-    "triton_op", "wrap_triton",
+    "CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "register_autograd", "register_fake",
+    "register_kernel", "triton_op", "wrap_triton",
 ]  # fmt: skip
 
 

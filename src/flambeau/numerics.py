@@ -232,6 +232,67 @@ def _prefer(kind: str, known: tuple[str, ...], wanted: str | None) -> str:
     return switches.libraries.get(kind, known[0])
 
 
+_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # kernels of attention
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Store whether attention may use FlashAttention; the operands decide on the kernel."""
+    _attention["flash"] = bool(enabled)
+
+
+def flash_sdp_enabled() -> bool:
+    """Return what `enable_flash_sdp` stored."""
+    return _attention["flash"]
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Store whether attention may use a kernel that needs little memory; the operands decide on the kernel."""
+    _attention["mem_efficient"] = bool(enabled)
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """Return what `enable_mem_efficient_sdp` stored."""
+    return _attention["mem_efficient"]
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Store whether attention may use products and a softmax; the operands decide on the kernel."""
+    _attention["math"] = bool(enabled)
+
+
+def math_sdp_enabled() -> bool:
+    """Return what `enable_math_sdp` stored."""
+    return _attention["math"]
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Store whether attention may use cuDNN; the operands decide on the kernel."""
+    _attention["cudnn"] = bool(enabled)
+
+
+def cudnn_sdp_enabled() -> bool:
+    """Return what `enable_cudnn_sdp` stored."""
+    return _attention["cudnn"]
+
+
+@contextmanager
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> Iterator[dict[str, bool]]:
+    """Store the kernels that attention may use inside; the operands decide on the kernel."""
+    before = dict(_attention)
+    _attention.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    try:
+        yield {}
+    finally:
+        _attention.update(before)
+
+
+def is_built() -> bool:
+    """Return True: programs that ask for CUDA find it, on NVIDIA GPUs or virtual ones."""
+    return True
+
+
 def cublas_workspace_size(size: int | None = None) -> int:
     """Return the bytes of workspace for a matrix product on the current device.  They are freed after each product.
 

@@ -8,7 +8,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import ArgumentError, ArgumentTypeError, ShapeError
+from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError
 from flambeau.nn.attention import SDPBackend, _cur_sdpa_kernel_backends, sdpa_kernel
 from flambeau.nn.modules.batchnorm import _BatchNorm
 from flambeau.nn.modules.utils import (
@@ -150,3 +150,11 @@ def test_what_private_names_give():
     assert torch.optim.optimizer._get_value(torch.tensor(2.5)) == 2.5
     step = torch.optim.optimizer._use_grad_for_differentiable(lambda self: torch.is_grad_enabled())
     assert step(None) is False
+
+
+def test_attention_by_own_functions_is_refused():
+    from flambeau.nn.attention import flex_attention as flex
+
+    for call in (flex.BlockMask, flex.create_block_mask, flex.flex_attention):
+        with pytest.raises(NotSupportedError, match=f"{call.__name__}: .*\nhint: .*scaled_dot_product_attention"):
+            call()

@@ -175,3 +175,18 @@ def test_a_sampler_takes_its_share_from_the_group(group):
     dist.destroy_process_group()
     with pytest.raises(ValueError, match="Default process group has not been initialized"):
         torch.utils.data.DistributedSampler(range(5))
+
+
+def test_what_spreads_over_processes_is_refused():
+    from flambeau.distributed import device_mesh, fsdp, tensor
+
+    assert tensor.Shard(1) == tensor.Shard(1) != tensor.Shard(0) and len({tensor.Replicate(), tensor.Replicate()}) == 1
+    assert repr([tensor.Shard(1), tensor.Partial()]) == "[Shard(dim=1), Partial(reduce_op='sum')]"
+    for call in (
+        lambda: tensor.distribute_tensor(torch.ones(1)),
+        lambda: device_mesh.init_device_mesh("cpu", (1,)),
+        lambda: fsdp.FullyShardedDataParallel(nn.Linear(1, 1)),
+        tensor.DTensor,
+    ):
+        with pytest.raises(NotSupportedError, match="one\nhint: .*DataParallel"):
+            call()

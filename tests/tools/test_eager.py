@@ -166,8 +166,16 @@ def test_libraries_define_functions():
     library.impl("double", lambda x: x * 0, "Meta")
     torch.library.Library("eager_test2", "IMPL", "CPU").impl("double", double)
     torch.library.Library("eager_test2", "IMPL", "Meta").impl("double", None)
+    assert torch.ops.eager_test2.double(3) == 6
+    x = torch.ones(1, requires_grad=True)
+    torch.library.register_autograd("eager_test2::double", lambda ctx, grad: grad * 5)
+    torch.ops.eager_test2.double(x).backward()
+    assert x.grad.tolist() == [5.0]
     with pytest.raises(ArgumentError, match="'double'"):
         torch.library.custom_op("double", double)
+    for absent in ("eager_test2::absent", "absent", 3):
+        with pytest.raises(ArgumentError, match=f"register_autograd: '?{absent}"):
+            torch.library.register_autograd(absent, double)
 
 
 def test_conditions_of_programs():

@@ -829,12 +829,25 @@ class DeviceMesh(Spread):
     """Processes in several dimensions."""
 
 
-class Placement(Spread):
-    """How a dimension of processes has the parts of a tensor."""
+class Placement:
+    """How the processes along a dimension have the parts of a tensor: a value, for tables of them."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({values})"
 
 
 class Shard(Placement):
-    """Each process has a part."""
+    """Each process has a part along the dimension `dim`."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
 
 
 class Replicate(Placement):
@@ -842,11 +855,18 @@ class Replicate(Placement):
 
 
 class Partial(Placement):
-    """Each process has a summand."""
+    """Each process has an operand of a reduction."""
+
+    def __init__(self, reduce_op: str = "sum") -> None:
+        self.reduce_op = reduce_op
 
 
 class FullyShardedDataParallel(Spread):
     """A module whose parameters are spread over several processes."""
+
+
+class StorageOfSeveral(Spread):
+    """What reads or writes files of several processes."""
 
 
 class Policy(Spread):

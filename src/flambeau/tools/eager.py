@@ -512,6 +512,33 @@ def custom_op(name: str, fn: Any = None, /, *, mutates_args: Any = (), device_ty
     return made
 
 
+def register_autograd(op: Any, backward: Any, *, setup_context: Any = None, lib: Any = None) -> None:
+    """Set the derivative of a custom operator, given itself or as "space::name".
+
+    Raises: ArgumentError if there is no such operator.
+    Example:
+        >>> square = torch.library.custom_op("mine::cubed", lambda x: x**3, mutates_args=())
+        >>> torch.library.register_autograd(
+        ...     "mine::cubed",
+        ...     lambda ctx, grad: 3 * grad * ctx.x**2,
+        ...     setup_context=lambda ctx, inputs, output: setattr(ctx, "x", inputs[0]),
+        ... )
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> torch.ops.mine.cubed(x).backward()
+        >>> x.grad
+        tensor(12.)
+    """
+    space, _, name = op.partition("::") if isinstance(op, str) else ("", "", "")
+    found = vars(getattr(operators, space)).get(name) if name else op
+    if not isinstance(found, CustomOperator):
+        raise ArgumentError(
+            f"{shown(op)} is no custom operator",
+            hint="custom_op and Library.impl define them",
+            operator="register_autograd",
+        )
+    found.register_autograd(backward, setup_context=setup_context)
+
+
 def decorator(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """Return a decorator that returns its argument: what it registers has no effect.
 
@@ -554,10 +581,11 @@ class Library:
         """Return the operator's name."""
         return schema.partition("(")[0]
 
-    def impl(self, op_name: Any, fn: Any, *args: Any, **kwargs: Any) -> None:
-        """Make a function the operator `torch.ops.ns.op_name`."""
-        if self.dispatch_key in RUNS:
-            vars(getattr(operators, self.ns)).setdefault(str(op_name).rpartition("::")[2].partition(".")[0], fn)
+    def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> None:
+        """Make a function the operator `torch.ops.ns.op_name`, unless its key is one of a compiler's."""
+        if (dispatch_key or self.dispatch_key) in RUNS:
+            name = str(op_name).rpartition("::")[2].partition(".")[0]
+            vars(getattr(operators, self.ns)).setdefault(name, CustomOperator(fn))
 
 
 # torch.jit and torch.onnx: files

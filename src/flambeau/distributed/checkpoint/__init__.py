@@ -1,8 +1,9 @@
 """torch.distributed.checkpoint: importable; files of several processes are not written."""
 
-from ..errors import no_attribute as _no_attribute
+from ...errors import no_attribute as _no_attribute
+from . import hf_storage
 
-__all__: list[str] = []
+__all__ = ["hf_storage"]
 
 
 def __getattr__(name: str) -> object:

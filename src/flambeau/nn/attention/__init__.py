@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
 
-from ..errors import ArgumentTypeError, shown
-from ..errors import no_attribute as _no_attribute
+from ...errors import ArgumentTypeError, shown
+from ...errors import no_attribute as _no_attribute
 
 
 class SDPBackend(IntEnum):

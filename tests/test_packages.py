@@ -1,0 +1,101 @@
+"""Packages of the field that import torch, under `flambeau run --as-torch`: each runs where it is installed."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.full
+SOURCE = str(Path(__file__).parents[1] / "src")
+
+EINOPS = """
+from einops import einsum, rearrange, reduce
+from einops.layers.torch import Rearrange
+x = torch.arange(24.0).reshape(2, 3, 4).cuda()
+print(rearrange(x, "b c d -> d (b c)").shape == (4, 6), reduce(x, "b c d -> b", "mean").tolist() == [5.5, 17.5])
+print(einsum(x, x, "b c d, b e d -> b c e").sum().item() == 12204.0, Rearrange("b c d -> b (c d)")(x).shape == (2, 12))
+"""
+SAFETENSORS = """
+import tempfile
+from safetensors.torch import load_file, save_file
+tensors = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(2, dtype=torch.bfloat16), "c": torch.ones(3).cuda()}
+with tempfile.TemporaryDirectory() as folder:
+    save_file(tensors, f"{folder}/x.safetensors")
+    found = load_file(f"{folder}/x.safetensors")
+    print(all(found[name].equal(tensors[name].cpu()) for name in tensors))
+    print(load_file(f"{folder}/x.safetensors", device="cuda:0")["a"].is_cuda)
+"""
+TORCHVISION = """
+from torchvision import datasets, models, transforms
+made = transforms.Compose([
+    transforms.RandomResizedCrop(32), transforms.RandomHorizontalFlip(), transforms.ColorJitter(0.2, 0.2, 0.2),
+    transforms.ToTensor(), transforms.Normalize((0.5,) * 3, (0.5,) * 3), transforms.RandomErasing(),
+])
+images, labels = next(iter(torch.utils.data.DataLoader(datasets.FakeData(4, (3, 48, 48), 10, made), 4)))
+net = models.resnet18(num_classes=10).cuda()
+loss = torch.nn.functional.cross_entropy(net(images.cuda()), labels.cuda())
+loss.backward()
+print(images.shape == (4, 3, 32, 32), bool(net.conv1.weight.grad.abs().sum() > 0))
+"""
+TIMM = """
+import timm
+print(timm.create_model("vit_tiny_patch16_224", num_classes=3).eval()(torch.randn(1, 3, 224, 224)).shape == (1, 3))
+"""
+TRANSFORMERS = """
+from transformers import GPT2Config, GPT2LMHeadModel
+net = GPT2LMHeadModel(GPT2Config(vocab_size=64, n_positions=32, n_embd=32, n_layer=2, n_head=2))
+x = torch.randint(0, 64, (2, 8))
+loss = net(x, labels=x).loss
+loss.backward()
+print(2 < loss.item() < 6, net.generate(x[:, :3], max_new_tokens=4, do_sample=False, pad_token_id=0).shape == (2, 7))
+"""
+TORCHMETRICS = """
+from torchmetrics import MeanMetric, MetricCollection
+from torchmetrics.classification import MulticlassAccuracy, MulticlassF1Score
+metrics = MetricCollection([MulticlassAccuracy(3, average="micro"), MulticlassF1Score(3)]).cuda()
+found = metrics(torch.tensor([0, 1, 2, 1]).cuda(), torch.tensor([0, 1, 1, 1]).cuda())
+print(found["MulticlassAccuracy"].item() == 0.75, MeanMetric()(torch.tensor([2.0, 4.0])).item() == 3.0)
+"""
+VIT = """
+from vit_pytorch import SimpleViT
+net = SimpleViT(image_size=32, patch_size=8, num_classes=10, dim=32, depth=1, heads=2, mlp_dim=64).cuda()
+print(net(torch.randn(2, 3, 32, 32).cuda()).shape == (2, 10))
+"""
+X_TRANSFORMERS = """
+from x_transformers import AutoregressiveWrapper, Decoder, TransformerWrapper
+net = TransformerWrapper(
+    num_tokens=64, max_seq_len=32, attn_layers=Decoder(dim=32, depth=1, heads=2, rotary_pos_emb=True)
+)
+net = AutoregressiveWrapper(net).cuda()
+x = torch.randint(0, 64, (2, 17)).cuda()
+net(x).backward()
+print(net.generate(x[:, :4], 5).shape == (2, 5))
+"""
+KORNIA = """
+import kornia
+print(kornia.filters.gaussian_blur2d(torch.rand(1, 3, 16, 16), (3, 3), (1.0, 1.0)).shape == (1, 3, 16, 16))
+"""
+TORCHINFO = """
+from torchinfo import summary
+print(summary(torch.nn.Linear(4, 8), (3, 4), verbose=0).total_params == 40)
+"""
+PROGRAMS = {
+    "einops": EINOPS, "kornia": KORNIA, "safetensors": SAFETENSORS, "timm": TIMM, "torchinfo": TORCHINFO,
+    "torchmetrics": TORCHMETRICS, "torchvision": TORCHVISION, "transformers": TRANSFORMERS, "vit_pytorch": VIT,
+    "x_transformers": X_TRANSFORMERS,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("package", PROGRAMS)
+def test_a_package_runs(package, tmp_path):
+    if find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    (tmp_path / "program.py").write_text(f"import torch\ntorch.manual_seed(0)\n{PROGRAMS[package]}")
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "FLAMBEAU_PURE": "1"}
+    command = [sys.executable, "-m", "flambeau", "run", "--gpus", "virtual:2", "--as-torch", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {"True"}
