@@ -116,22 +116,17 @@ for _name in ("ops",):  # internal modules whose names PyTorch uses otherwise; i
         del globals()[_name]
 # names of PyTorch's compilers, and theirs in tools/eager.py
 _EAGER = {"_assert": "check_that", "_check": "check", "compile": "compile", "ops": "operators"}
+_NAMES_ONLY = ("_C", "_custom_ops", "_dynamo", "_inductor", "_subclasses", "ao", "export", "fx", "onnx")
 _SUBMODULES = (
-    "_C",
-    "_dynamo",
-    "_inductor",
     "accelerator",
     "amp",
-    "ao",
     "backends",
     "compiler",
     "cpu",
     "data",
     "distributed",
     "distributions",
-    "export",
     "func",
-    "fx",
     "hub",
     "jit",
     "library",
@@ -139,7 +134,6 @@ _SUBMODULES = (
     "mps",
     "multiprocessing",
     "nn",
-    "onnx",
     "optim",
     "overrides",
     "parallel",
@@ -198,6 +192,8 @@ def __getattr__(name: str) -> object:
         return _default_generator(-1)
     if name in _EAGER:
         return getattr(_importlib.import_module(f"{__name__}.tools.eager"), _EAGER[name])
+    if name in _NAMES_ONLY:
+        return _importlib.import_module(f"{__name__}.names_only.{name}")
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
     if name in _ELSEWHERE:

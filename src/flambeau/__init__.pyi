@@ -26,12 +26,8 @@ from .runtime.stream import Stream as Stream
 from .tensor.tensor import Tensor as Tensor
 from .tensor.storages import TypedStorage as TypedStorage
 from .tensor.storages import UntypedStorage as UntypedStorage
-from . import _C as _C
-from . import _dynamo as _dynamo
-from . import _inductor as _inductor
 from . import accelerator as accelerator
 from . import amp as amp
-from . import ao as ao
 from .numerics import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from .autograd.autocast import autocast as autocast
 from .autograd.autocast import autocast_decrement_nesting as autocast_decrement_nesting
@@ -53,10 +49,8 @@ from .dtypes import dtype as dtype
 from .nn.package_functions import embedding_bag as embedding_bag
 from . import errors as errors
 from .tools.explain import explain as explain
-from . import export as export
 from .tensor.types import finfo as finfo
 from . import func as func
-from . import fx as fx
 from .autograd.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .autograd.autocast import get_autocast_dtype as get_autocast_dtype
 from .autograd.autocast import get_autocast_gpu_dtype as get_autocast_gpu_dtype
@@ -97,7 +91,6 @@ from .memory_formats import memory_format as memory_format
 from . import mps as mps
 from . import multiprocessing as multiprocessing
 from . import nn as nn
-from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
 from . import parallel as parallel

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -74,6 +75,12 @@ class Alias(Loader):
         module.__spec__ = self.spec  # the import system has put its own there
 
 
+@cache
+def _names_only() -> frozenset[str]:
+    """The modules of PyTorch of which flambeau has the names alone."""
+    return frozenset(path.stem for path in (Path(__file__).parents[1] / "names_only").iterdir())
+
+
 class Finder(MetaPathFinder):
     """Meta path finder that maps `torch` and its submodules to flambeau's; absent ones are not found."""
 
@@ -82,7 +89,9 @@ class Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname != NAME and not fullname.startswith(f"{NAME}."):
             return None
-        ours = OURS + fullname.removeprefix(NAME)
+        rest = fullname.removeprefix(NAME)
+        is_name_only = rest[1:].partition(".")[0] in _names_only()
+        ours = f"{OURS}.names_only{rest}" if is_name_only else OURS + rest
         found = find_spec(ours)
         if found is None:
             return None

