@@ -287,9 +287,9 @@ class TransformerEncoder(Module):
     """A stack of copies of an encoder layer.
 
     norm: applied to the result.
-    enable_nested_tensor, mask_check: in evaluation, without gradients and without `mask`, positions that
-        src_key_padding_mask ends each sequence with are 0 in the result before `norm`, as PyTorch's nested tensors leave
-        them; that of mask_check must be at the ends, which is a wait on a GPU.
+    enable_nested_tensor: in evaluation, without gradients and without `mask`, positions that src_key_padding_mask
+        leaves out are 0 in the result before `norm`, as PyTorch's nested tensors leave them.
+    mask_check: only if they are the ends of the sequences, which is a wait on a GPU.
     Shapes: as the layer's.
     Example:
         >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
