@@ -7,6 +7,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.errors import ModeError, ShapeError
 
 SCORES = [[0.5, -1.0, 2.0], [0.0, 0.0, 0.0]]
 LABELS = [2, 0]
@@ -128,3 +129,33 @@ def test_terms_of_differences_can_be_weighted(name):
     assert function(X, Y, weight=weight).item() == pytest.approx(terms.sum().item() / 8)
     with pytest.raises(ValueError, match=rf"{name}: .*weight is \[3\].*input is \[2, 3\]"):
         function(X, Y, weight=torch.ones(3))
+
+
+@pytest.mark.parametrize("outputs", [(), (2, 3)])
+def test_linear_cross_entropy_is_that_of_the_scores(outputs):
+    torch.manual_seed(0)
+    loss = nn.LinearCrossEntropyLoss(3, 5, out_features=outputs, bias=True, weight=torch.arange(1.0, 6.0))
+    x, target = torch.randn(4, 3), torch.randint(5, (4, *outputs))
+    scores = loss.linear(x).reshape(4, 5, *outputs)
+    expected = nn.functional.cross_entropy(scores, target, loss.weight)
+    assert loss(x, target).item() == pytest.approx(expected.item(), rel=1e-6)
+    assert list(loss.state_dict()) == ["weight", "linear.weight", "linear.bias"]
+    assert "num_classes=5" in repr(loss) and f"out_features={outputs}" in repr(loss)
+
+
+def test_linear_cross_entropy_names_what_does_not_fit():
+    x, weight = torch.ones(4, 3), torch.ones(5, 3)
+    for operands, options in (
+        ((x, torch.ones(5, 2), torch.zeros(4).long()), {}),
+        ((x, torch.ones(3), torch.zeros(4).long()), {}),
+        ((x, weight, torch.zeros(4).long()), {"linear_bias": torch.ones(4)}),
+        ((x[0], torch.ones(5, 2, 3), torch.zeros(2).long()), {}),
+    ):
+        with pytest.raises(ShapeError, match=r"linear_cross_entropy: an input of \["):
+            nn.functional.linear_cross_entropy(*operands, **options)
+    with pytest.raises(ModeError, match="ignore_index=1 .*probabilities"):
+        nn.functional.linear_cross_entropy(x, weight, torch.ones(4, 5) / 5, ignore_index=1)
+    with pytest.raises(ShapeError, match=r"\[5\], got \[4\]"):
+        nn.LinearCrossEntropyLoss(3, 5, weight=torch.ones(4))
+    with pytest.raises(ModeError, match=r"label_smoothing .* got 1\.5"):
+        nn.LinearCrossEntropyLoss(3, 5, label_smoothing=1.5)

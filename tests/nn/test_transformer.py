@@ -166,3 +166,31 @@ def test_subclasses_may_define_the_blocks_of_a_layer():
     decoder = nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0)
     found = decoder._mha_block(x, x[:2], None, None) + decoder._ff_block(x)
     assert found.shape == (3, 1, 4)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.devices(1)
+def test_an_encoder_in_evaluation_leaves_padding_out_as_pytorch_does(gpus, device):
+    torch.manual_seed(0)
+    net = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 2).to(device).eval()
+    x = torch.randn(2, 3, 4).to(device)
+    ends = torch.tensor([[False, False, True], [False, True, True]], device=device)
+    between = torch.tensor([[False, True, False], [False, False, False]], device=device)
+
+    def padded(ends, **options):
+        return [bool((row == 0).all()) for row in net(x, src_key_padding_mask=ends, **options)[ends]]
+
+    with torch.no_grad():
+        assert all(padded(ends)) and len(padded(ends)) == 3
+        assert not any(padded(between))
+        assert not any(padded(ends, mask=torch.zeros(3, 3, device=device)))
+        expected = net(x, src_key_padding_mask=ends)
+    assert not any(padded(ends))
+    found = net(x, src_key_padding_mask=ends)
+    assert torch.allclose(found[~ends], expected[~ends], atol=1e-5)
+    net.norm = nn.LayerNorm(4).to(device)
+    nn.init.constant_(net.norm.bias, 3.0)
+    with torch.no_grad():
+        assert net(x, src_key_padding_mask=ends)[ends].flatten().tolist() == [3.0] * 12
+    plain = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 1).to(device).eval()
+    assert net.use_nested_tensor and not plain.use_nested_tensor

@@ -408,7 +408,7 @@ def test_graphed_callables(gpus, call, error, begins):
     [
         ("autograd", "forward_ad"),
         ("multiprocessing", "foo"),
-        ("nn.functional", "linear_cross_entropy"),
+        ("nn.functional", "grouped_mm"),
         ("nn.init", "foo"),
         ("nn.parallel", "DistributedDataParallelCPU"),
         ("nn.utils", "spectral"),

@@ -11,7 +11,7 @@ from ..autograd.mode import GradMode
 from ..core.call import call_inplace
 from ..core.tensor import TensorBase
 from ..dtypes import int64
-from ..errors import ArgumentError, DtypeError, ShapeError
+from ..errors import ArgumentError, DtypeError, ModeError, ShapeError
 from ..errors import no_attribute as _no_attribute
 from ..ops.losses import check_triplet, reduced, reduction_of
 from ..ops.operator import REGISTRY
@@ -807,6 +807,49 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
     return chosen
 
 
+def linear_cross_entropy(
+    input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,
+    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
+) -> Any:  # fmt: skip
+    """`cross_entropy` of `linear(input, linear_weight, linear_bias)`.
+
+    ignore_index: a target that is not counted, -100 for None; not with targets that are probabilities.
+    options: accepted for compatibility; the scores are computed as a whole.
+    Shapes: input [n, i] or [i]; linear_weight [c, *, i]; linear_bias [c, *]; target [n, *] of classes, or [n, c, *].
+    Raises: ShapeError for shapes that do not fit, ModeError for ignore_index with probabilities.
+    Example:
+        >>> x, weight = torch.tensor([[1.0, 2.0]]), torch.zeros(4, 2)
+        >>> torch.nn.functional.linear_cross_entropy(x, weight, torch.tensor([3]))
+        tensor(1.3863)
+    """
+    name = "linear_cross_entropy"
+    for called, each in (("input", input), ("linear_weight", linear_weight), ("target", target)):
+        checks.tensor(name, called, each)
+    outputs = tuple(linear_weight.shape[:-1])
+    fits = linear_weight.ndim >= 2 and input.ndim in (1, 2) and input.shape[-1] == linear_weight.shape[-1]
+    is_fitting_bias = linear_bias is None or tuple(linear_bias.shape) == outputs
+    if not fits or not is_fitting_bias or (len(outputs) > 1 and input.ndim == 1):
+        bias = "" if linear_bias is None else f" and a bias of {list(linear_bias.shape)}"
+        raise ShapeError(
+            f"an input of {list(input.shape)} and a weight of {list(linear_weight.shape)}{bias} do not fit",
+            hint="input [n, i], weight [c, *, i], bias [c, *]",
+            operator=name,
+        )
+    shape = *input.shape[:-1], *outputs
+    if ignore_index is not None and tuple(target.shape) == shape:
+        raise ModeError(
+            f"ignore_index={ignore_index} cannot be specified when target contains probabilities",
+            hint="leave it out",
+            operator=name,
+        )
+    flat = None if linear_bias is None else linear_bias.reshape(-1)
+    scores = REGISTRY["linear"](input, linear_weight.reshape(-1, input.shape[-1]), flat).reshape(shape)
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        scores, target, weight=weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
+
+
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
     "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
@@ -819,8 +862,8 @@ __all__ = [
     "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "gaussian_nll_loss", "gelu", "glu", "grid_sample",
     "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
     "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm",
-    "leaky_relu", "leaky_relu_", "linear", "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d",
-    "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "leaky_relu", "leaky_relu_", "linear", "linear_cross_entropy", "local_response_norm", "log_softmax", "logsigmoid",
+    "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
     "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
     "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
     "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist",

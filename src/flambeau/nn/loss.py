@@ -5,10 +5,12 @@ reduction: "mean", "sum" or "none"; size_average and reduce are deprecated forms
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import ArgumentError, IndexRangeError, ShapeError, naming
+from ..errors import ArgumentError, IndexRangeError, ModeError, ShapeError, naming
 from ..ops.losses import reduction_of
 from ..ops.operator import REGISTRY
 from ..tensor import checks
@@ -116,6 +118,83 @@ class CrossEntropyLoss(_WeightedLoss):
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
         )
+
+
+@dataclass(frozen=True)
+class LinearCrossEntropyOptions:
+    """How PyTorch cuts the scores of LinearCrossEntropyLoss in pieces; here it has no effect.
+
+    Example:
+        >>> torch.nn.LinearCrossEntropyOptions(batch_chunk_size=128).batch_chunk_size
+        128
+    """
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: Any = None
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """Cross entropy of the scores that a linear layer of its own gives.
+
+    out_features: further dimensions of the scores, [n, num_classes, *out_features].  bias: whether the layer has one.
+    Other arguments: see CrossEntropyLoss; ignore_index=None is -100.  options: has no effect.
+    Shapes: input [n, in_features]; target [n, *out_features] of classes, or of probabilities as the scores.
+    Raises: ShapeError for another number of weights, ModeError for a label_smoothing outside [0, 1].
+    Example:
+        >>> loss = torch.nn.LinearCrossEntropyLoss(3, 5)
+        >>> loss(torch.zeros(2, 3), torch.tensor([0, 4])).detach()
+        tensor(1.6094)
+    """
+
+    def __init__(
+        self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
+        device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Tensor | None = None,
+        ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
+    ) -> None:  # fmt: skip
+        name = self._get_name()
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise ShapeError(
+                f"expected weight shape to be {[num_classes]}, got {list(weight.shape)}",
+                hint="one factor per class",
+                operator=name,
+            )
+        if not 0 <= label_smoothing <= 1:
+            raise ModeError(
+                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}", hint="a share", operator=name
+            )
+        super().__init__(weight, None, None, reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias, device=device, dtype=dtype)
+        self.options = options
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        outputs = self.num_classes, *self.out_features
+        layer: Any = self.linear
+        found: Tensor = F.linear_cross_entropy(
+            input,
+            layer.weight.reshape(*outputs, layer.in_features),
+            target,
+            linear_bias=None if layer.bias is None else layer.bias.reshape(outputs),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+        )
+        return found
+
+    def extra_repr(self) -> str:
+        names = "num_classes", "out_features", "reduction", "ignore_index", "label_smoothing", "options"
+        own = {name: getattr(self, name) for name in names}
+        own = {"in_features": self.linear.in_features, **own}
+        own["bias"] = self.linear.bias is not None
+        order = "in_features", *names[:2], "bias", *names[2:]
+        return ", ".join(f"{name}={own[name]}" for name in order)
 
 
 class BCEWithLogitsLoss(_WeightedLoss):

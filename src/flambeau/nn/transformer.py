@@ -7,6 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..autograd.mode import mode
+from ..core import thread
+from ..dtypes import int64
 from ..errors import ArgumentError, ShapeError, naming
 from ..tensor import checks, factories
 from ..tensor.tensor import Tensor
@@ -264,10 +267,27 @@ class TransformerDecoderLayer(_TransformerLayer):
         return result
 
 
+def _is_usual(layer: Any) -> bool:
+    """Whether PyTorch would run an encoder layer on nested tensors."""
+    return (
+        isinstance(layer, TransformerEncoderLayer)
+        and not layer.norm_first
+        and layer.self_attn.batch_first
+        and layer.self_attn.in_proj_weight is not None
+        and layer.self_attn.in_proj_bias is not None
+        and layer.activation in (F.relu, F.gelu)
+        and layer.norm1.eps == layer.norm2.eps
+        and layer.self_attn.num_heads % 2 == 0
+    )
+
+
 class TransformerEncoder(Module):
     """A stack of copies of an encoder layer.
 
-    norm: applied to the result.  enable_nested_tensor, mask_check: have no effect.
+    norm: applied to the result.
+    enable_nested_tensor: in evaluation, without gradients and without `mask`, positions that src_key_padding_mask
+        leaves out are 0 in the result before `norm`, as PyTorch's nested tensors leave them.
+    mask_check: only if they are the ends of the sequences, which is a wait on a GPU.
     Shapes: as the layer's.
     Example:
         >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
@@ -284,6 +304,7 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = enable_nested_tensor and _is_usual(encoder_layer)
         self.mask_check = mask_check
 
     def forward(
@@ -295,7 +316,20 @@ class TransformerEncoder(Module):
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, src_key_padding_mask=padding, is_causal=bool(is_causal))
+        if padding is not None and mask is None and src.ndim == 3 and self._drops_padding(src, padding):
+            output = output.masked_fill((padding != 0).unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
+
+    def _drops_padding(self, src: Tensor, padding: Any) -> bool:
+        """Whether padded positions of the result are 0.  Host: waits if the mask is on a GPU and mask_check."""
+        layer = self.layers[0]
+        records = mode.enabled and any(each.requires_grad for each in (src, *layer.parameters()))
+        if not self.use_nested_tensor or layer.training or records or getattr(thread.here(), "autocast", None):
+            return False
+        if not self.mask_check:
+            return True
+        is_there = (padding == 0).to(int64)
+        return bool((is_there.cumprod(1) == is_there).all())
 
 
 class TransformerDecoder(Module):

@@ -59,11 +59,12 @@ _MODULES = {
     ),
     "lazy": "LazyModuleMixin",
     "linear": "Bilinear Identity LazyLinear Linear NonDynamicallyQuantizableLinear",
+    "linear_cross_entropy_options": "LinearCrossEntropyOptions",
     "loss": (
         "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss "
-        "HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss "
-        "MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss "
-        "TripletMarginWithDistanceLoss _Loss _WeightedLoss"
+        "HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss MarginRankingLoss MultiLabelMarginLoss "
+        "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss "
+        "TripletMarginLoss TripletMarginWithDistanceLoss _Loss _WeightedLoss"
     ),
     "module": (
         "Module _IncompatibleKeys _addindent register_module_backward_hook register_module_buffer_registration_hook "
