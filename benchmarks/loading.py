@@ -18,6 +18,7 @@ import numpy as np
 
 ROWS = 20_000  # samples of the TensorDataset
 IMAGES, IMAGE_BATCH = 256, 32
+ARRAYS = 2048  # enough that the start of workers is not what is measured
 TENSORS, RECORDS, BATCH = 4096, 8192, 64
 WORKERS = 0, 1, 2
 
@@ -65,7 +66,7 @@ def _arrays(library: Any) -> Any:
 
     class Arrays(library.utils.data.Dataset):
         def __len__(self) -> int:
-            return IMAGES
+            return ARRAYS
 
         def __getitem__(self, index: int) -> Any:
             return pictures[index % 8], index % 10

@@ -1,5 +1,7 @@
 """Factories: values, types and devices; on a GPU the host neither copies nor waits."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -182,3 +184,21 @@ def test_asarray_keeps_a_tensor_in_its_graph():
         assert leaf.grad.tolist() == [2, 2]
     assert not torch.asarray(inner, requires_grad=False).requires_grad
     assert not torch.asarray([1.0]).requires_grad and torch.asarray([1.0], requires_grad=True).is_leaf
+
+
+def test_a_number_beyond_int64_is_refused_among_others():
+    for data in ([1, 2**63], (-(2**63) - 1, 5)):
+        with pytest.raises(ValueError, match="does not fit in int64"):
+            torch.tensor(data)
+
+
+def test_an_array_may_change_its_shape_under_a_tensor():
+    array = np.arange(6)
+    x = torch.from_numpy(array)
+    array.shape = (2, 3)
+    array[1, 0] = 9
+    assert (x.shape, x.tolist()) == ((6,), [0, 1, 2, 9, 4, 5])
+
+
+def test_floats_beyond_float32_become_infinite_without_a_warning():
+    assert torch.tensor([1e300, -1e300]).tolist() == [math.inf, -math.inf]

@@ -99,7 +99,7 @@ def _stacked_on_host(batch: Sequence[Any]) -> Any:
     elif layout.device.index < 0 and layout.dense and layout.numel and len(set(map(_storage_of, batch))) == 1:
         rows = None if any(map(in_graph, batch)) or hooks.on_host_read is not None else _rows_of_one(batch, layout)
         if rows is not None:
-            return factories.of_result(rows.reshape(len(batch), *layout.shape))
+            return factories.from_array(rows.reshape(len(batch), *layout.shape))
     if layout.device.index >= 0 or any(map(in_graph, batch)):
         return None
     arrays = [each.array() for each in batch] if hooks.on_host_read is not None else list(map(array_of, batch))
@@ -131,12 +131,12 @@ def stacked_arrays(arrays: list[Any]) -> Any:
     first = arrays[0]
     shape = (len(arrays), *first.shape)
     if not first.ndim:
-        return factories.of_result(np.array(arrays, dtype=first.dtype))
+        return factories.from_array(np.array(arrays, dtype=first.dtype))
     if shares_batches() and first.nbytes * len(arrays) > COPIED_BYTES:
         return shared_stack(arrays, shape)
     out = np.empty(shape, first.dtype)
     np.concatenate(arrays, out=out.reshape(-1, *first.shape[1:]))
-    return factories.of_result(out)
+    return factories.from_array(out)
 
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
@@ -169,7 +169,7 @@ def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Collators |
 def collate_float_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
     """Python floats, as a float64 tensor."""
     if set(map(type, batch)) == {float}:
-        return _where_factories_do(factories.of_result(np.array(batch, np.float64)))
+        return _where_factories_do(factories.from_array(np.array(batch, np.float64)))
     return factories.tensor(list(batch), dtype=float64)
 
 
@@ -180,9 +180,9 @@ def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = N
         fits = max(map(int.bit_length, batch)) < 64
         if not fits:
             return factories.tensor(list(batch), dtype=int64)
-        return _where_factories_do(factories.of_result(np.array(batch, np.int64)))
+        return _where_factories_do(factories.from_array(np.array(batch, np.int64)))
     if kinds == {bool}:
-        return _where_factories_do(factories.of_result(np.array(batch, np.bool_)))
+        return _where_factories_do(factories.from_array(np.array(batch, np.bool_)))
     return factories.tensor(list(batch))
 
 

@@ -36,7 +36,7 @@ from ..errors import (
 )
 from ..host import address_of, array_at, np, rounded
 from ..scalars import converted
-from ..strides import Size, contiguous, extent
+from ..strides import Size, extent
 from . import checks, foreign, storages
 
 BUFFERS = (bytes, bytearray, memoryview)  # whose memory `asarray` shares
@@ -63,6 +63,9 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
 
     Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError, with the position of the fault in the data.
     """
+    array = _of_one_kind(data, wanted)
+    if array is not None:
+        return array
     leaf = _first_leaf(data, name)
     is_numpy = isinstance(leaf, (np.ndarray, np.generic))
     if _has_tensors(data):
@@ -88,6 +91,33 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.ascontiguousarray(rounded(array, wanted)).reshape(array.shape)
     return rounded(array, dtypes.default.floating) if array.dtype == np.float64 and not is_numpy else array
+
+
+def _of_one_kind(data: Any, wanted: dtype | None) -> Any:
+    """The array of a number, or of a flat list of numbers of one Python type, if it has that type; else None."""
+    kinds = set(map(type, data)) if type(data) in (list, tuple) else {type(data)}
+    if len(kinds) != 1:
+        return None
+    kind = kinds.pop()
+    if kind is float:
+        own = dtypes.default.floating
+        is_exact = own.itemsize >= 4  # a half type is rounded twice
+    elif kind is int:
+        own, is_exact = dtypes.int64, True
+    elif kind is bool:
+        own, is_exact = dtypes.bool_, True
+    else:
+        return None
+    if not is_exact or wanted is not None and wanted is not own:
+        return None
+    if kind is float:
+        with np.errstate(over="ignore"):
+            return np.array(data, own.numpy)
+    try:
+        return np.array(data, own.numpy)
+    except OverflowError:  # refused with a message of its own
+        _refuse_leaf(data, "tensor", ())
+        return None
 
 
 def _first_leaf(data: Any, name: str) -> Any:
@@ -221,16 +251,10 @@ def _check_fits(array: Any, wanted: dtype, name: str) -> None:
 
 
 def from_array(array: Any, name: str = "tensor") -> Any:
-    """Make a CPU tensor that shares the memory of a contiguous NumPy array."""
-    element_type = kind_of(array, name)
-    flat = array.reshape(-1).view(np.uint8)
-    return tensor_over(storage.from_array(flat), element_type, array.shape, contiguous(array.shape))
-
-
-def of_result(array: Any, name: str = "tensor") -> Any:
-    """Make a CPU tensor of a row-major NumPy array that nothing else refers to; faster than `from_array`."""
+    """Make a CPU tensor that shares the memory of a row-major NumPy array."""
     layout = dense_layout(CPU, kind_of(array, name), Size(array.shape))
-    return new_tensor(storage.of_array(array, layout), layout)
+    plain = array.view(layout.dtype.numpy, np.ndarray)  # of its own: a program may change its array's shape
+    return new_tensor(storage.of_array(plain, layout), layout)
 
 
 def from_numpy(ndarray: Any) -> Any:
@@ -313,7 +337,7 @@ def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory:
             where = shared.device_index if device is None else resolve(device)
             return transfer.to(shared, where, wanted or shared.dtype, copy=True)
         where = resolve(device)
-        kept = of_result(host_array(foreign.as_array(name, data), wanted, name), name)
+        kept = from_array(host_array(foreign.as_array(name, data), wanted, name), name)
         if pin_memory is not False:
             checks.flag(name, "pin_memory", pin_memory)
             kept = kept.pin_memory() if pin_memory else kept
