@@ -60,3 +60,8 @@ def test_the_error_of_a_call_has_its_operator():
     with pytest.raises(ShapeError) as caught:
         torch.ones(2) + torch.ones(3)
     assert caught.value.operator == "add"
+
+
+def test_a_type_that_an_operator_lacks_is_not_implemented():
+    with pytest.raises(NotImplementedError, match="bitwise_and: .*float32"):
+        torch.bitwise_and(torch.ones(2), 1)

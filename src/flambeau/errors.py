@@ -7,7 +7,7 @@
         +-- FileFormatError    (also RuntimeError)     a file is damaged, or has an unknown format
     +-- ArgumentTypeError      (TypeError)             an argument has the wrong type
     +-- ConfigError            (ValueError)            an environment variable or option is invalid
-    +-- DtypeError             (RuntimeError)          operands have data types that the operator does not accept
+    +-- DtypeError             (NotImplementedError)   operands have data types that the operator does not accept
     +-- ShapeError             (RuntimeError)          operands have shapes that do not fit
     +-- IndexRangeError        (IndexError, RuntimeError)   an index lies outside its dimension
     +-- DeviceMismatchError    (RuntimeError)          operands are on different devices
@@ -182,8 +182,8 @@ class FileFormatError(ArgumentError, RuntimeError):
     """A file is damaged, or has an unknown format."""
 
 
-class DtypeError(FlambeauError, RuntimeError):
-    """Operands have data types that the operator does not accept."""
+class DtypeError(FlambeauError, NotImplementedError):
+    """Operands have data types that the operator does not accept.  As in PyTorch, also a RuntimeError."""
 
 
 class ShapeError(FlambeauError, RuntimeError):

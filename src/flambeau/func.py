@@ -13,11 +13,11 @@ from .autograd.transforms import (
     vmap,
 )
 from .errors import no_attribute as _no_attribute
-from .nn.functional_call import functional_call, stack_module_state
+from .nn.functional_call import functional_call, replace_all_batch_norm_modules_, stack_module_state
 
 __all__ = [
     "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-    "stack_module_state", "vjp", "vmap",
+    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
 

@@ -187,3 +187,12 @@ def test_parameters_of_modules_are_stacked():
     parameters, buffers = func.stack_module_state([nn.Linear(2, 1), nn.Linear(2, 1)])
     assert parameters["weight"].shape == (2, 1, 2) and parameters["weight"].is_leaf and buffers == {}
     assert parameters["weight"].requires_grad
+
+
+def test_batch_norms_without_running_statistics():
+    net = nn.Sequential(nn.Conv2d(1, 2, 1), nn.Sequential(nn.BatchNorm2d(2)), nn.InstanceNorm2d(2))
+    assert func.replace_all_batch_norm_modules_(net) is net
+    norm = net[1][0]
+    assert not norm.track_running_stats and norm.running_mean is None and norm.num_batches_tracked is None
+    x = torch.randn(3, 2, 4, 4)
+    assert norm.eval()(x).equal(nn.functional.batch_norm(x, None, None, norm.weight, norm.bias, True))

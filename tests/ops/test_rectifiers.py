@@ -127,3 +127,10 @@ def test_the_slope_at_nan_is_that_of_the_last_piece(function, slope, device, gpu
     x = torch.tensor([NAN, 5.0], dtype=torch.float64, device=device, requires_grad=True)
     function(x).sum().backward()
     assert x.grad[0].item() == slope
+
+
+def test_gumbel_noise_is_that_of_pytorch():
+    torch.manual_seed(7)
+    found = F.gumbel_softmax(torch.ones(2, 3))
+    expected = [[0.45662948, 0.46785372, 0.07551672], [0.49943256, 0.20874971, 0.29181772]]
+    assert (found - torch.tensor(expected)).abs().max() < 1e-6

@@ -13,6 +13,7 @@ from ..core.tensor import TensorBase
 from ..dtypes import int64
 from ..errors import ArgumentError, DtypeError, ModeError, ShapeError
 from ..errors import no_attribute as _no_attribute
+from ..memory_formats import contiguous_format
 from ..ops.losses import check_triplet, reduced, reduction_of
 from ..ops.operator import REGISTRY
 from ..ops.philox import is_portable
@@ -788,8 +789,8 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     checks.tensor("gumbel_softmax", "logits", logits)
     # Jang et al., "Categorical Reparameterization with Gumbel-Softmax" (2017)
     with GradMode(False):
-        exponential = (-(-REGISTRY["uniform"](logits)).log1p()).clamp_min(SMALLEST_NORMAL[logits.dtype])
-        noise = -exponential.log()
+        drawn = empty_like(logits, memory_format=contiguous_format).exponential_()
+        noise = -drawn.clamp_min(SMALLEST_NORMAL[logits.dtype]).log()
     soft = REGISTRY["softmax"]((logits + noise) / tau, dim)
     if not hard:
         return soft

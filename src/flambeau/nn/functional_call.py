@@ -10,6 +10,7 @@ from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NamingError, shown
 from ..ops.join import stack
 from .module import Module
+from .normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 
 NAME = "functional_call"
 
@@ -140,3 +141,18 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
         stacked = {name: stack([column[name] for column in columns], 0).detach() for name in columns[0]}
         tables.append({name: value.requires_grad_(columns[0][name].requires_grad) for name, value in stacked.items()})
     return tables[0], tables[1]
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Make the batch norms of a module use the statistics of each batch, and drop their running ones.  Returns it.
+
+    Example:
+        >>> net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
+        >>> torch.func.replace_all_batch_norm_modules_(net)[1].running_mean is None
+        True
+    """
+    for module in root.modules():
+        if isinstance(module, (BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm)):
+            module.track_running_stats = False
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+    return root
