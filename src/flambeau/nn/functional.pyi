@@ -150,6 +150,8 @@ def leaky_relu_(input: Tensor, negative_slope: Any = ..., *, out: Tensor | None 
     """x where it is positive, else x * negative_slope."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
     """input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
+def linear_cross_entropy(input: Tensor, linear_weight: Any, target: Any, *, linear_bias: Any = ..., weight: Tensor | None = ..., reduction: str = ..., ignore_index: _int | None = ..., label_smoothing: _float = ..., options: Any = ...) -> Tensor:
+    """`cross_entropy` of `linear(input, linear_weight, linear_bias)`."""
 def local_response_norm(input: Tensor, size: _int, alpha: _float = ..., beta: _float = ..., k: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """input / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; missing neighbours are 0."""
 def log_softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:

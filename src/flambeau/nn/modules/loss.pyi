@@ -9,6 +9,7 @@ from ..loss import HingeEmbeddingLoss as HingeEmbeddingLoss
 from ..loss import HuberLoss as HuberLoss
 from ..loss import KLDivLoss as KLDivLoss
 from ..loss import L1Loss as L1Loss
+from ..loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from ..loss import MSELoss as MSELoss
 from ..loss import MarginRankingLoss as MarginRankingLoss
 from ..loss import MultiLabelMarginLoss as MultiLabelMarginLoss
