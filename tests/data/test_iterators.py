@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 import flambeau as torch
-from flambeau.core.queue import subscribe, unsubscribe
+from flambeau.core.hooks import subscribe, unsubscribe
 from flambeau.data import DataLoader, Dataset, TensorDataset
 from flambeau.data.iterators import pin_memory
 from flambeau.errors import ArgumentTypeError, DeviceIndexError, RaceError
