@@ -72,7 +72,6 @@ from . import return_types as return_types
 from .serialization.files import save as save
 from .runtime.generator import seed as seed
 from .nn.functional import selu_ as selu_
-from . import serialization as serialization
 from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .runtime.device import set_default_device as set_default_device
 from .numerics import set_deterministic_debug_mode as set_deterministic_debug_mode
