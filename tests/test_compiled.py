@@ -73,19 +73,8 @@ def records():
     return found
 
 
-DIFFERS = {
-    "modules_of_functions": "compiled operators have no __module__",
-}
-
-
-def part_of(name):
-    """A part of the program as a parameter; one that is known to differ must do so."""
-    marks = pytest.mark.xfail(raises=AssertionError, reason=DIFFERS[name], strict=True) if name in DIFFERS else ()
-    return pytest.param(name, marks=marks)
-
-
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-@pytest.mark.parametrize("part", [part_of(each.__name__) for each in both_ways.PARTS])
+@pytest.mark.parametrize("part", [each.__name__ for each in both_ways.PARTS])
 def test_compiled_and_uncompiled_calls_are_the_same_to_a_user(records, part, device):
     compiled, uncompiled = (each[f"{part} {device}"] for each in records)
     assert len(compiled) > 10

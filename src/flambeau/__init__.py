@@ -96,7 +96,6 @@ from .runtime.host_threads import (
     set_warn_always,
 )
 from .runtime.stream import Stream
-from .serialization import load, save
 from .strides import Size
 from .tensor import *  # noqa: F403
 from .tensor import __all__ as _tensor_names
@@ -104,9 +103,6 @@ from .tensor.functions import *  # noqa: F403
 from .tensor.functions import __all__ as _function_names
 from .tensor.legacy import Variable as _Variable
 from .tools.compiled import warn_if_uncompiled as _warn_if_uncompiled
-from .tools.explain import explain
-from .tools.profiler import profile
-from .tools.statistics import statistics
 
 __version__ = "0.2.0"
 _warn_if_uncompiled()
@@ -114,8 +110,25 @@ autograd.Variable = _Variable  # type: ignore[attr-defined]  # set here, since i
 for _name in ("ops",):  # internal modules whose names PyTorch uses otherwise; imports still find them
     if isinstance(globals().get(_name), type(_importlib)):
         del globals()[_name]
+_LATE = {  # the modules of names that few programs need
+    "GradScaler": "amp",
+    "compile": "tools.eager",
+    "explain": "tools.explain",
+    "load": "serialization",
+    "profile": "tools.profiler",
+    "save": "serialization",
+    "statistics": "tools.statistics",
+    "vmap": "autograd.transforms",
+    **dict.fromkeys(
+        (
+            "ctc_loss", "embedding_bag", "gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell",
+            "rnn_tanh", "rnn_tanh_cell",
+        ),
+        "nn.package_functions",
+    ),
+}  # fmt: skip
 # names of PyTorch's compilers, and theirs in tools/eager.py
-_EAGER = {"_assert": "check_that", "_check": "check", "compile": "compile", "ops": "operators"}
+_EAGER = {"_assert": "check_that", "_check": "check", "ops": "operators"}
 _NAMES_ONLY = ("_C", "_custom_ops", "_dynamo", "_inductor", "_subclasses", "ao", "export", "fx", "onnx")
 _SUBMODULES = (
     "accelerator",
@@ -140,6 +153,7 @@ _SUBMODULES = (
     "profiler",
     "random",
     "return_types",
+    "serialization",
     "signal",
     "special",
     "testing",
@@ -148,37 +162,25 @@ _SUBMODULES = (
     "version",
     "xpu",
 )
-_ELSEWHERE = {  # functions of modules that are imported when one of them is first named
-    "vmap": "autograd.transforms",
-    "GradScaler": "amp",
-    **dict.fromkeys(
-        (
-            "ctc_loss", "embedding_bag", "gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell",
-            "rnn_tanh", "rnn_tanh_cell",
-        ),
-        "nn.package_functions",
-    ),
-}  # fmt: skip
-
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
     "are_deterministic_algorithms_enabled", "autograd", "bfloat16", "bool", "channels_last", "channels_last_3d",
-    "compile", "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
-    "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
+    "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
+    "errors", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_device_module", "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16",
     "int32", "int64",
     "int8", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
-    "is_grad_enabled", "is_inference_mode_enabled", "layout", "load", "long", "manual_seed", "memory_format", "no_grad",
-    "preserve_format", "profile", "promote_types", "save", "seed", "set_default_device", "set_deterministic_debug_mode",
+    "is_grad_enabled", "is_inference_mode_enabled", "layout", "long", "manual_seed", "memory_format", "no_grad",
+    "preserve_format", "promote_types", "seed", "set_default_device", "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
-    "set_grad_enabled", "short", "statistics", "strided", "uint8", "use_deterministic_algorithms", "virtual",
+    "set_grad_enabled", "short", "strided", "uint8", "use_deterministic_algorithms", "virtual",
     "jagged", "set_anomaly_enabled", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr",
     "cdouble", "cfloat", "chalf", "complex32", "complex64", "complex128", "e", "float8_e4m3fn", "float8_e4m3fnuz",
     "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "get_num_interop_threads", "get_num_threads", "inf",
     "is_vulkan_available", "is_warn_always_enabled", "nan", "pi", "set_flush_denormal", "set_num_interop_threads",
     "set_num_threads",
     "set_warn_always", "uint16", "uint32", "uint64",
-    *_tensor_names, *_function_names, *_autocast_names, *_ELSEWHERE,
+    *_LATE, *_tensor_names, *_function_names, *_autocast_names,
 ]  # fmt: skip
 
 
@@ -187,15 +189,17 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """Import a submodule when it is first named, so that importing flambeau stays quick."""
+    """Import a submodule, or the module of a name, when it is first named: importing flambeau stays quick."""
     if name == "default_generator":
         return _default_generator(-1)
     if name in _EAGER:
         return getattr(_importlib.import_module(f"{__name__}.tools.eager"), _EAGER[name])
     if name in _NAMES_ONLY:
         return _importlib.import_module(f"{__name__}.names_only.{name}")
+    if name in _LATE:
+        found: object = getattr(_importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
+        globals()[name] = found
+        return found
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
-    if name in _ELSEWHERE:
-        return getattr(_importlib.import_module(f"{__name__}.{_ELSEWHERE[name]}"), name)
     raise errors.no_attribute(__name__, name)

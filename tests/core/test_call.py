@@ -14,7 +14,7 @@ import pytest
 import flambeau as torch
 from flambeau import callers
 from flambeau.core import thread
-from flambeau.core.binding import bind
+from flambeau.core.call import bind
 from flambeau.core.entries import Delegation, RunBody
 from flambeau.core.plan import Plan
 from flambeau.core.storage import placeholder

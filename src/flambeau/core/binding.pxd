@@ -55,12 +55,3 @@ cdef class OperatorBase:
 
     cpdef run(self, tuple args)
     cpdef derive(self, list bound)
-
-@cython.locals(bound=list, index=Py_ssize_t)
-cpdef list bind(OperatorBase operator, tuple args, dict kwargs)
-@cython.locals(bound=list)
-cpdef list bind_two(OperatorBase operator, first, second)
-@cython.locals(bound=list, index=Py_ssize_t, signature=Signature, form=tuple)
-cdef list _bind_named(OperatorBase operator, tuple args, dict kwargs)
-@cython.locals(index=Py_ssize_t)
-cdef bint _is_like(Signature signature, Py_ssize_t count, dict kwargs) except -1

@@ -1,4 +1,4 @@
-"""The compiled part of an operator: the facts that calls read, and the binding of arguments.
+"""The compiled part of an operator: the facts that calls and backward passes read.
 
 `core/operator.py` adds the rest, which is used when an operator is defined or a call fails.
 """
@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 from typing import Any
-
-from ..dtypes import from_type
 
 
 class Need:
@@ -91,46 +89,3 @@ class OperatorBase:
     def signature_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
         """Make the signature of a call.  Raises ArgumentTypeError if the call cannot be bound."""
         raise AssertionError("subclasses implement it")
-
-
-def bind(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return every parameter's value in order.  Raises ArgumentTypeError where a Python call would raise TypeError."""
-    if kwargs or not operator.needed <= len(args) <= operator.positional:
-        return _bind_named(operator, args, kwargs)
-    bound: list[Any] = operator.defaults[:]
-    for index, value in enumerate(args):
-        bound[index] = value
-    return bound
-
-
-def bind_two(operator: Any, first: Any, second: Any) -> list[Any]:
-    """As `bind`, for an operator that needs at most two arguments."""
-    bound: list[Any] = operator.defaults[:]
-    bound[0], bound[1] = first, second
-    return bound
-
-
-def _bind_named(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    signature = operator.last_signature
-    if signature is None or not _is_like(signature, len(args), kwargs):
-        form = (len(args), *kwargs)
-        signature = operator.signatures.get(form)
-        if signature is None:
-            signature = operator.signatures[form] = operator.signature_of(args, kwargs)
-        operator.last_signature = signature
-    bound: list[Any] = operator.defaults[:]
-    for index, value in enumerate(args):
-        bound[index] = value
-    for index, value in enumerate(kwargs.values()):
-        bound[signature.places[index]] = from_type(value) if isinstance(value, type) else value
-    return bound
-
-
-def _is_like(signature: Signature, count: int, kwargs: dict[str, Any]) -> bool:
-    """Return whether a call has this signature.  Keywords in program text are interned, so identity suffices."""
-    if signature.count != count or len(signature.names) != len(kwargs):
-        return False
-    for index, name in enumerate(kwargs):  # noqa: SIM110 (compiled, there are no closures)
-        if name is not signature.names[index]:
-            return False
-    return True

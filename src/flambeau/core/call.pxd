@@ -2,7 +2,7 @@ cimport cython
 from . cimport tensor, thread
 from .layout cimport Layout, layout_of
 from .native cimport enter_critical, leave_critical
-from .binding cimport Caller, OperatorBase, bind, bind_two
+from .binding cimport Caller, OperatorBase, Signature
 from .plan cimport Plan
 from .storage cimport Storage
 from .tensor cimport TensorBase, before_write, in_graph
@@ -64,3 +64,11 @@ cpdef write(OperatorBase operator, list bound, TensorBase target)
 cpdef assign(TensorBase target, TensorBase source)
 @cython.locals(bound=list, now=Thread)
 cpdef fill_new(OperatorBase operator, TensorBase target, tuple args, dict kwargs)
+@cython.locals(bound=list, index=Py_ssize_t)
+cpdef list bind(OperatorBase operator, tuple args, dict kwargs)
+@cython.locals(bound=list)
+cpdef list bind_two(OperatorBase operator, first, second)
+@cython.locals(bound=list, index=Py_ssize_t, signature=Signature, form=tuple)
+cdef list _bind_named(OperatorBase operator, tuple args, dict kwargs)
+@cython.locals(index=Py_ssize_t)
+cdef bint _is_like(Signature signature, Py_ssize_t count, dict kwargs) except -1

@@ -16,12 +16,12 @@ from typing import Any
 
 from .. import host
 from .. import strides as st
-from ..dtypes import dtype
+from ..dtypes import dtype, from_type
 from ..errors import FlambeauError, shown
 from ..memory_formats import memory_format
 from ..operands import overlap_of
 from . import call_errors, record, tensor, thread
-from .binding import Caller, bind, bind_two, make_calls_by
+from .binding import Caller, Signature, make_calls_by
 from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
 from .inplace import check_inplace, node_for_inplace, record_inplace
 from .layout import WIDEST_ACCESS, layout_of
@@ -105,6 +105,52 @@ def derive(operator: Operator, bound: list[Any]) -> Any:
     finally:
         now.autocast = mode
     return result
+
+
+# binding
+
+
+def bind(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return every parameter's value in order.  Raises ArgumentTypeError where a Python call would raise TypeError."""
+    if kwargs or not operator.needed <= len(args) <= operator.positional:
+        return _bind_named(operator, args, kwargs)
+    bound: list[Any] = operator.defaults[:]
+    for index, value in enumerate(args):
+        bound[index] = value
+    return bound
+
+
+def bind_two(operator: Operator, first: Any, second: Any) -> list[Any]:
+    """As `bind`, for an operator that needs at most two arguments."""
+    bound: list[Any] = operator.defaults[:]
+    bound[0], bound[1] = first, second
+    return bound
+
+
+def _bind_named(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    signature = operator.last_signature
+    if signature is None or not _is_like(signature, len(args), kwargs):
+        form = (len(args), *kwargs)
+        signature = operator.signatures.get(form)
+        if signature is None:
+            signature = operator.signatures[form] = operator.signature_of(args, kwargs)
+        operator.last_signature = signature
+    bound: list[Any] = operator.defaults[:]
+    for index, value in enumerate(args):
+        bound[index] = value
+    for index, value in enumerate(kwargs.values()):
+        bound[signature.places[index]] = from_type(value) if isinstance(value, type) else value
+    return bound
+
+
+def _is_like(signature: Signature, count: int, kwargs: dict[str, Any]) -> bool:
+    """Return whether a call has this signature.  Keywords in program text are interned, so identity suffices."""
+    if signature.count != count or len(signature.names) != len(kwargs):
+        return False
+    for index, name in enumerate(kwargs):  # noqa: SIM110 (compiled, there are no closures)
+        if name is not signature.names[index]:
+            return False
+    return True
 
 
 # methods of tensors

@@ -300,14 +300,8 @@ cdef class Product(LibraryCall):
     cdef public int busy
 
     def __init__(
-        self,
-        unsigned long long function,
-        unsigned long long handle,
-        unsigned long long operation,
-        unsigned long long alpha,
-        unsigned long long beta,
-        unsigned long long a,
-        unsigned long long b,
+        self, unsigned long long function, unsigned long long handle, unsigned long long operation,
+        unsigned long long alpha, unsigned long long beta, unsigned long long a, unsigned long long b,
         unsigned long long d,
     ):
         self._multiply = <Multiply><uintptr_t>function
@@ -344,46 +338,31 @@ cdef class Product(LibraryCall):
             a, b = b, a
         if self._set_attribute != NULL:
             return self._set_attribute(self._operation, BIAS, &bias, sizeof(bias)) or self._call(
-                out, a, b, algorithm, workspace, stream
+                out, a, b, algorithm, workspace, self._workspace_nbytes, stream
             )
         cdef int status
         with nogil:
-            status = self._call(out, a, b, algorithm, workspace, stream)
+            status = self._call(out, a, b, algorithm, workspace, self._workspace_nbytes, stream)
         return status
 
     cdef int _call(
-        self,
-        unsigned long long out,
-        unsigned long long a,
-        unsigned long long b,
-        unsigned long long algorithm,
-        unsigned long long workspace,
-        unsigned long long stream,
+        self, unsigned long long out, unsigned long long a, unsigned long long b, unsigned long long algorithm,
+        unsigned long long workspace, size_t workspace_nbytes, unsigned long long stream,
     ) noexcept nogil:
         return self._multiply(
             self._handle, self._operation, self._alpha, <void*>a, self._a, <void*>b, self._b, self._beta,
-            <void*>out, self._d, <void*>out, self._d, <void*>algorithm, <void*>workspace, self._workspace_nbytes,
+            <void*>out, self._d, <void*>out, self._d, <void*>algorithm, <void*>workspace, workspace_nbytes,
             <void*>stream,
         )
 
     def __call__(
-        self,
-        unsigned long long out,
-        unsigned long long a,
-        unsigned long long b,
-        unsigned long long algorithm,
-        unsigned long long workspace,
-        size_t workspace_nbytes,
-        unsigned long long stream,
+        self, unsigned long long out, unsigned long long a, unsigned long long b, unsigned long long algorithm,
+        unsigned long long workspace, size_t workspace_nbytes, unsigned long long stream,
     ):
         """The cublasStatus_t."""
         cdef int status
         with nogil:
-            status = self._multiply(
-                self._handle, self._operation, self._alpha, <void*>a, self._a, <void*>b, self._b, self._beta,
-                <void*>out, self._d, <void*>out, self._d, <void*>algorithm, <void*>workspace, workspace_nbytes,
-                <void*>stream,
-            )
+            status = self._call(out, a, b, algorithm, workspace, workspace_nbytes, stream)
         return status
 
 
@@ -450,12 +429,7 @@ cdef class Execution(LibraryCall):
     cdef unsigned long long _last_workspace, _last_pack
 
     def __init__(
-        self,
-        dnn,
-        unsigned long long execute,
-        unsigned long long set_stream,
-        unsigned long long plan,
-        dict packs,
+        self, dnn, unsigned long long execute, unsigned long long set_stream, unsigned long long plan, dict packs
     ):
         self._execute, self._set_stream = <Execute><uintptr_t>execute, <SetStream><uintptr_t>set_stream
         self._handle, self._plan = <void*><uintptr_t>dnn.handle, <void*>plan

@@ -91,7 +91,8 @@ class Operator(OperatorBase):
         self.__name__ = self.name
         self.__doc__ = body.__doc__
         self.called = called or self.name
-        self.body = body if kind == POINTWISE else by_position(body)
+        parameters = parameters_of(body)
+        self.body = body if kind == POINTWISE else by_position(body, parameters)
         self.kind = kind
         self.samples = samples
         self.errors = errors
@@ -113,11 +114,11 @@ class Operator(OperatorBase):
         self.backward_needs: tuple[str, ...] = ()
         self.saves: tuple[Need, ...] = ()
         self.only_for: dict[str, str] = {}
-        self.parameters = parameters_of(body, skip_call=kind == LOWERED)
-        self.positional = sum(not parameter.keyword_only for parameter in self.parameters)
-        self.tensor_indexes = tuple(index for index, parameter in enumerate(self.parameters) if parameter.is_tensor)
+        self.parameters = parameters[1:] if kind == LOWERED else parameters
+        self.positional = sum([not parameter.keyword_only for parameter in self.parameters])
+        self.tensor_indexes = tuple([index for index, parameter in enumerate(self.parameters) if parameter.is_tensor])
         self.index_of = {parameter.name: index for index, parameter in enumerate(self.parameters)}
-        self.travels = tuple(self._travels(parameter) for parameter in self.parameters)
+        self.travels = tuple([self._travels(parameter) for parameter in self.parameters])
         self.node_name = NODE_NAMES.get(self.name) or f"{self.name.title().replace('_', '')}Backward0"
         self.defaults = [parameter.default for parameter in self.parameters]
         needed = [count for count, parameter in enumerate(self.parameters, 1) if parameter.is_needed]
@@ -142,7 +143,8 @@ class Operator(OperatorBase):
 
     def _copied(self) -> Operator:
         twin: Operator = type(self).__new__(type(self))
-        for name in (*vars(self), *COMPILED):
+        vars(twin).update(vars(self))
+        for name in COMPILED:
             setattr(twin, name, getattr(self, name))
         return twin
 

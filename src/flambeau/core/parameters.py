@@ -62,13 +62,11 @@ class Parameter(NamedTuple):
         return self.default is NEEDED
 
 
-def parameters_of(body: Callable[..., Any], skip_call: bool = False) -> tuple[Parameter, ...]:
-    """Return the parameters in a body's signature, without the first if that is the Call."""
-    return _read(body)[1 if skip_call else 0 :]
-
-
-def _read(body: Callable[..., Any]) -> tuple[Parameter, ...]:
-    if type(body) is not FunctionType or hasattr(body, "__wrapped__") or body.__code__.co_flags & VARIADIC:
+def parameters_of(body: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """Return the parameters in a body's signature."""
+    while type(body) is FunctionType and hasattr(body, "__wrapped__") and not hasattr(body, "__signature__"):
+        body = body.__wrapped__
+    if type(body) is not FunctionType or hasattr(body, "__signature__") or body.__code__.co_flags & VARIADIC:
         parameters = inspect.signature(body).parameters.values()
         named = inspect.Parameter.KEYWORD_ONLY
         return tuple([
@@ -98,9 +96,11 @@ def python_signature(parameters: Sequence[Parameter], takes_out: bool) -> inspec
     return inspect.Signature(converted)
 
 
-def by_position(body: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the body as a function that takes keyword-only parameters by position, as calls pass them."""
-    parameters = parameters_of(body)
+def by_position(body: Callable[..., Any], parameters: Sequence[Parameter]) -> Callable[..., Any]:
+    """Return the body as a function that takes keyword-only parameters by position, as calls pass them.
+
+    parameters: all that calls pass, the Call of a lowering included.
+    """
     named = [parameter.name for parameter in parameters if parameter.keyword_only]
     if not named:
         return body

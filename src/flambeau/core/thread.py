@@ -41,16 +41,8 @@ class Device:
     dense: dict[Any, Layout]
 
     __slots__ = (
-        "__weakref__",
-        "allocator",
-        "default_stream",
-        "dense",
-        "generator",
-        "index",
-        "layouts",
-        "machine",
-        "public",
-    )
+        "__weakref__", "allocator", "default_stream", "dense", "generator", "index", "layouts", "machine", "public",
+    )  # fmt: skip
 
     def __init__(self, index: int, machine: Any = None) -> None:
         self.index = index
