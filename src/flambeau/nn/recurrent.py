@@ -266,6 +266,8 @@ class RNNBase(Module):
         biases = [getattr(self, name) for name in self._all_weights[number][2:4]] if self.bias else [None, None]
         projection = getattr(self, self._all_weights[number][-1]) if self.proj_size else None
         advance = STEPS[self.mode]
+        if self.bias and self.mode != "GRU":  # a GRU multiplies its second bias by a gate
+            biases = [biases[0] + biases[1], None]
 
         def step(x: Any, state: State) -> State:
             found: State = advance(x, state, weights["hh"], biases[1])
