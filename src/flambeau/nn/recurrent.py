@@ -263,7 +263,9 @@ class RNNBase(Module):
 
     def _direction(self, data: Any, sizes: Sequence[int], state: State, number: int, is_reverse: int) -> Any:
         weights = dict(zip(("ih", "hh"), (getattr(self, name) for name in self._all_weights[number][:2])))
-        biases = [getattr(self, name) for name in self._all_weights[number][2:4]] if self.bias else [None, None]
+        biases: list[Any] = [None, None]
+        if self.bias:
+            biases = [getattr(self, name) for name in self._all_weights[number][2:4]]
         projection = getattr(self, self._all_weights[number][-1]) if self.proj_size else None
         advance = STEPS[self.mode]
         if self.bias and self.mode != "GRU":  # a GRU multiplies its second bias by a gate
