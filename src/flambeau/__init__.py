@@ -185,7 +185,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_SUBMODULES, *_ELSEWHERE, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, *_SUBMODULES, *(name for name in globals() if name.startswith("__"))})
 
 
 def __getattr__(name: str) -> object:

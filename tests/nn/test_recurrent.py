@@ -9,6 +9,7 @@ import flambeau as torch
 from flambeau import nn
 from flambeau.nn import recurrent_loops
 from flambeau.nn.utils import rnn
+from flambeau.testing import machine
 
 RANDOM = np.random.default_rng(2)
 
@@ -131,6 +132,17 @@ def test_packing_has_a_gradient():
     data = rnn.pack_padded_sequence(x, torch.tensor([3, 1])).data
     (data * torch.tensor([1.0, 2.0, 3.0, 4.0])).sum().backward()
     assert x.grad.tolist() == [[1, 2], [3, 0], [4, 0]]
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM"])
+def test_the_second_bias_costs_nothing_per_step(kind):
+    def launches(steps, bias):
+        with machine(devices=1) as made:
+            layer = getattr(nn, kind)(3, 4, bias=bias).cuda()
+            layer(torch.ones(steps, 2, 3, device="cuda"))[0].sum().backward()
+            return len(made.driver.log)
+
+    assert launches(3, True) - launches(3, False) == launches(8, True) - launches(8, False)
 
 
 def test_packed_sequences_move(gpus):

@@ -88,6 +88,8 @@ def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) ->
     """
 
     def composed(data: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, *state: Any) -> Any:
+        bias_ih, bias_hh = _added(mode, bias_ih, bias_hh)
+
         def step(x: Any, now: State) -> State:
             found: State = STEPS[mode](x, now, weight_hh, bias_hh)
             return found
@@ -101,6 +103,11 @@ def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) ->
     else:
         results, *last = composed(*operands)
     return results, tuple(last)
+
+
+def _added(mode: str, bias_ih: Any, bias_hh: Any) -> tuple[Any, Any]:
+    """The biases, added once where each step would add both.  A GRU multiplies the second one by a gate."""
+    return (bias_ih, bias_hh) if bias_ih is None or mode == "GRU" else (bias_ih + bias_hh, None)
 
 
 def run_layers(
@@ -137,7 +144,7 @@ def _direction(
     biases = weights[2:4] if has_biases else (None, None)
     if len(weights) % 2 == 0:
         return _layer(mode, sizes, is_reverse, data, *weights[:2], *biases, *state)
-    projection, advance = weights[-1], STEPS[mode]
+    biases, projection, advance = _added(mode, *biases), weights[-1], STEPS[mode]
 
     def step(x: Any, state: State) -> State:
         hidden, *rest = advance(x, state, weights[1], biases[1])
