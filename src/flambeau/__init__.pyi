@@ -106,6 +106,7 @@ from .nn.package_functions import rnn_tanh_cell as rnn_tanh_cell
 from .serialization.files import save as save
 from .runtime.generator import seed as seed
 from .nn.functional import selu_ as selu_
+from . import serialization as serialization
 from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .autograd.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
 from .autograd.autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
