@@ -96,7 +96,7 @@ class Gemm:
     def reference(self, out: Any, a: Any, b: Any, bias: Any) -> None:
         """Compute the product in NumPy.  Half types are multiplied in float32 and rounded once; integers are exact."""
         np = host.np
-        if self.batch == 1:
+        if len(out) == 1:
             out, a, b = out[0], a[0], b[0]
         product = out
         if self.dtype.itemsize == 2 and self.dtype.compute == "float":

@@ -323,7 +323,7 @@ def _to_location(storage: Storage, location: str, target: Any = None) -> Storage
     except (DeviceIndexError, NoDeviceError) as error:
         fact = f"a tensor was saved on {location[:80]}, and goes to {target}: {error.fact}"
         raise DeviceIndexError(fact, operator="load", hint=LOCATION_HINT) from error
-    except (ArgumentError, ArgumentTypeError, DeviceNameError) as error:
+    except (ArgumentError, ArgumentTypeError, DeviceNameError, NotSupportedError) as error:
         fact = f"a tensor was saved on {location[:80]!r}, and goes to {shown(target)}, which is no device here"
         raise DeviceNameError(fact, operator="load", hint=LOCATION_HINT) from error
 
