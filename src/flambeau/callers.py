@@ -44,6 +44,14 @@ def operator_of(entry: str, called: str = "") -> str:
     return f"{name} of {called}" if called and called not in (entry, *known) else name
 
 
+def program_frame() -> Any:
+    """Return the innermost frame outside this package, None if there is none."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
 def call_site() -> str:
     """Return `file:line` of the innermost frame outside this package, or "<unknown>"."""
     frame: Any = sys._getframe(1)
@@ -64,6 +72,12 @@ def call() -> tuple[str, str]:
         return site, name
     operator = public_operator()
     return site, "" if operator is None else operator.name
+
+
+def shown_site(site: str) -> str:
+    """Return a `file:line`, relative to the working directory if the file lies there."""
+    here = os.getcwd() + os.sep
+    return site.replace(here, "")
 
 
 def source_at(site: str) -> str:

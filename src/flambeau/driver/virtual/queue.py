@@ -50,11 +50,12 @@ class Command:
     launched: the source line of its graph's launch, "" if it is not of a graph.
     number: its index on the stream;  sequence: its index among all commands;  clock: all work that is done when it is.
     poisoned_reads: bytes that it reads as poison;  poisoned_writes: bytes that hold poison after it ran.
+    notes: what a tool keeps about it.
     covered: unfinished uses that it replaced in the history, because it writes all of their bytes.
     """
 
     __slots__ = (
-        "blocks", "called", "clock", "covered", "detail", "done", "end_ns", "launched", "name", "number",
+        "blocks", "called", "clock", "covered", "detail", "done", "end_ns", "launched", "name", "notes", "number",
         "predecessors", "queue", "poisoned_writes", "sequence", "site", "poisoned_reads", "accesses", "work",
     )  # fmt: skip
 
@@ -85,6 +86,7 @@ class Command:
         self.poisoned_reads: list[Overlap] | None = None  # None while empty, as the next two
         self.poisoned_writes: list[tuple[Space, Overlap]] | None = None
         self.covered: list[Use] | None = None
+        self.notes: Any = None
 
     def poison_read(self, overlap: Overlap) -> None:
         if self.poisoned_reads is None:
