@@ -10,6 +10,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
 suspects: Callable[[], list[str]] | None = None  # returns the launches that may have failed, the latest first
@@ -42,6 +43,39 @@ def operator_of(entry: str, called: str = "") -> str:
     known = _operators.get(entry, [])
     name = entry if known in ([], [entry]) else f"{' or '.join(known)} (kernel {entry})"
     return f"{name} of {called}" if called and called not in (entry, *known) else name
+
+
+def fold_traceback(error: BaseException, keep: str = "") -> None:
+    """Take this package's frames out of the tracebacks of an error, its causes and its contexts.
+
+    keep: a file of this package whose frames stay.  A traceback without other frames stays as it is.
+    """
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        each = pending.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        pending += [each.__cause__, each.__context__]
+        steps: list[TracebackType] = []
+        step = each.__traceback__
+        while step is not None:
+            steps.append(step)
+            step = step.tb_next
+        if all(_is_internal(step) for step in steps):
+            continue
+        kept: TracebackType | None = None
+        for step in reversed(steps):
+            if not _is_internal(step) or step.tb_frame.f_code.co_filename == keep:
+                kept = TracebackType(kept, step.tb_frame, step.tb_lasti, step.tb_lineno)
+        each.__traceback__ = kept
+
+
+def _is_internal(step: TracebackType) -> bool:
+    package = __name__.partition(".")[0]
+    name = str(step.tb_frame.f_globals.get("__name__", ""))  # compiled frames have no path of their own
+    return name == package or name.startswith(f"{package}.")
 
 
 def program_frame() -> Any:

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from .. import __version__, config, driver
+from .. import __version__, callers, config, driver
 from ..errors import ArgumentError, ConfigError, InternalError
 from . import as_torch, doctor
 
 FALLBACK = "virtual:2"
-PACKAGE = __package__.partition(".")[0]
 
 
 class Program(NamedTuple):
@@ -92,34 +91,9 @@ def _show(kind: type[BaseException], error: BaseException, traceback: TracebackT
     An InternalError, which is a bug of this package, keeps them.
     """
     if not isinstance(error, InternalError):
-        _fold(error, set())
+        callers.fold_traceback(error, keep=__file__)
     shown = _from_program(error.__traceback__)
     sys.__excepthook__(kind, error.with_traceback(shown), shown)
-
-
-def _fold(error: BaseException | None, seen: set[int]) -> None:
-    """Take this package's frames out of the tracebacks of an error and its causes, where the program's are left."""
-    if error is None or id(error) in seen:
-        return
-    seen.add(id(error))
-    steps: list[TracebackType] = []
-    step = error.__traceback__
-    while step is not None:
-        steps.append(step)
-        step = step.tb_next
-    kept: TracebackType | None = None
-    for each in reversed(steps):
-        if each.tb_frame.f_code.co_filename == __file__ or not _is_ours(each):
-            kept = TracebackType(kept, each.tb_frame, each.tb_lasti, each.tb_lineno)
-    if any(each.tb_frame.f_code.co_filename not in MACHINERY and not _is_ours(each) for each in steps):
-        error.__traceback__ = kept
-    _fold(error.__cause__, seen)
-    _fold(error.__context__, seen)
-
-
-def _is_ours(step: TracebackType) -> bool:
-    name = str(step.tb_frame.f_globals.get("__name__", ""))  # compiled frames have no path of their own
-    return name == PACKAGE or name.startswith(f"{PACKAGE}.")
 
 
 MACHINERY = (__file__, runpy.run_path.__code__.co_filename)
