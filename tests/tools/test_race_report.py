@@ -3,6 +3,7 @@
 A program is a text.  The edits are applied to it, and the result runs under races="error", which raises for any race.
 """
 
+import random
 import re
 import runpy
 import textwrap
@@ -52,6 +53,56 @@ def edited(text, edits):
     for at, statement in sorted(places, reverse=True):
         lines.insert(at, statement)
     return "\n".join(lines) + "\n"
+
+
+def random_program(rng):
+    """A program of a few statements on three streams, with waits in some places."""
+    lines = [BEGIN + "other = torch.cuda.Stream()\ndone = torch.cuda.Event()"]
+    lines += [f"{name} = torch.zeros(64, device='cuda')" for name in ("x", "y")]
+    lines.append("host = torch.zeros(64).pin_memory()")
+    indent = rng.choice(["", "    "])
+    lines += ["for i in range(2):"] if indent else []
+    streams = ("main", "side", "other")
+    calls = (
+        "{}.add_(1)", "z = {} * 2", "{}.copy_(host, non_blocking=True)", "host.copy_({}, non_blocking=True)",
+        "torch.add({}, y, out=x)", "{}[::2].add_(1)", "del {0}\n{0} = torch.zeros(64, device='cuda')",
+    )  # fmt: skip
+    waits = ("torch.cuda.synchronize()", "done.record()", "side.wait_event(done)", "done.synchronize()", "host.add_(1)")
+    for _ in range(rng.randint(2, 8)):
+        chance = rng.random()
+        if chance < 0.25:
+            statement = f"{rng.choice(streams)}.wait_stream({rng.choice(streams)})"
+        elif chance < 0.35:
+            statement = rng.choice(waits)
+        else:
+            statement = rng.choice(calls).format(rng.choice("xy"))
+            if chance < 0.7:
+                statement = f"with torch.cuda.stream({rng.choice(streams[1:])}):\n" + textwrap.indent(statement, "    ")
+        lines.append(textwrap.indent(statement, indent))
+    return "\n".join(lines) + "\n"
+
+
+def is_racy(programs, text):
+    try:
+        with machine(races="error"):
+            runpy.run_path(programs.write(text))
+    except RaceError:
+        return True
+    return False
+
+
+def test_edits_of_random_programs_order_them_and_none_can_be_left_out(programs, sample):
+    racy = 0
+    for seed in sample(range(400), 40):
+        text = random_program(random.Random(seed))
+        found, _ = programs.run(text)
+        assert bool(found.races) == is_racy(programs, text), text
+        if found.races:
+            racy += 1
+            assert found.verified and not is_racy(programs, edited(text, found.edits)), text
+            for edit in found.edits:
+                assert is_racy(programs, edited(text, [each for each in found.edits if each is not edit])), (text, edit)
+    assert racy > 10
 
 
 def lines_of(found):

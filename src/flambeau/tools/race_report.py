@@ -646,10 +646,13 @@ class Recorder:
         sites = {site for remedy in remedies for site, _, _ in remedy.waits}
         entries: list[Entry] = []
         numbers = iter(self.entries)
+        older = {(entry[2], entry[3]) for entry in zip(*[numbers] * WIDTH) if entry[0] == CHECK}
+        numbers = iter(self.entries)
         for entry in zip(numbers, numbers, numbers, numbers, numbers, numbers):
-            if entry[0] == OPERATION and entry[3] not in sites and entries:
+            if entry[0] == OPERATION and entries:
                 last = entries[-1]
-                if last[0] == OPERATION and last[1] == entry[1] and last[3] not in sites:
+                is_last = last[0] == OPERATION and last[1] == entry[1] and last[3] not in sites
+                if is_last and (last[1], last[2]) not in older:
                     entries.pop()
             entries.append(entry)
         return entries
@@ -699,6 +702,11 @@ def replay(entries: Sequence[Entry], remedies: Sequence[Remedy], wanted: set[int
                 before.setdefault((site, waiter), []).append(awaited)
             else:
                 after.setdefault((site, awaited), []).append(waiter)
+    users: dict[int, list[tuple[int, int]]] = {}  # by history, the uses that record_stream keeps alive
+    for kind, _, two, three, _, five in entries:
+        if kind == CHECK and (five, two) in kept:
+            users.setdefault(five, []).append((two, three))
+    seen: dict[tuple[int, int], Known] = dict.fromkeys((use for uses in users.values() for use in uses), NOTHING)
     known: dict[int, Known] = {}
     points: dict[tuple[int, int, int], Known] = {}
     counts: dict[int, int] = {}
@@ -718,6 +726,8 @@ def replay(entries: Sequence[Entry], remedies: Sequence[Remedy], wanted: set[int
                 join(one, awaited, counts.get(awaited, 0), known.get(awaited, NOTHING))
             if one != HOST_KEY:
                 counts[one] = two
+            if (one, two) in seen:
+                seen[one, two] = known.get(one, NOTHING)
             for waiter in after.get((three, one), ()):
                 join(waiter, one, two, known.get(one, NOTHING))
         elif kind == POINT:
@@ -728,7 +738,9 @@ def replay(entries: Sequence[Entry], remedies: Sequence[Remedy], wanted: set[int
         elif four in wanted and four not in left:
             host, mine = known.get(HOST_KEY, NOTHING), known.get(one, NOTHING)
             is_ordered = host.get(two, -1) >= three or mine.get(two, -1) >= three
-            if not is_ordered and (five, two) not in kept:
+            # The allocator waits for the streams that are kept, and so for all that their uses come after.
+            is_kept = (five, two) in kept or any(seen[use].get(two, -1) >= three for use in users.get(five, ()))
+            if not is_ordered and not is_kept:
                 left.add(four)
     return left
 

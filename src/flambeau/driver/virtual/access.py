@@ -146,7 +146,7 @@ class Use:
 
     number: of the latest operation;  commands: the latest one, and earlier ones that may be unfinished.
     ran: the number of the latest command dropped because it is done, 0 for none;  taken: the allocation, if the latest
-    operation is one;  former: the serial of the history of an earlier owner of the bytes, 0 if the use is the owner's.
+    operation is one;  former: the serial of the history of an earlier owner of the bytes, whose use it is, else 0.
     """
 
     __slots__ = ("commands", "former", "number", "ran", "stream", "taken", "access")
@@ -163,6 +163,7 @@ class Use:
             self.ran = self.commands.popleft().number
         self.commands.append(command)
         self.number = number
+        self.former = 0
         self.taken = None
 
     @property

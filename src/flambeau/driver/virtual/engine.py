@@ -236,10 +236,10 @@ class Engine:
         """Allocate pinned memory: a write by the host, ordered after all that the host has waited for."""
         access = MemoryAccess.whole(block.low, block.low + nbytes)
         taking = self.races.take(HOST, access, [block])
+        if self.races.witness is not None:
+            self.races.witness.begins(None, 0, callers.call_site())
         if taking.conflicts:
             call = callers.call()
-            if self.races.witness is not None:
-                self.races.witness.begins(None, 0, call[0])
             self.races.meet(None, TAKING, call, self.host_waited, taking.conflicts)
         self.races.mark(None, HOST, taking.conflicts)
         block.history = taking.history
@@ -249,12 +249,12 @@ class Engine:
 
         Raises: RaceError under races="error".
         """
+        if self.races.witness is not None:
+            self.races.witness.begins(None, 0, callers.call_site())
         races = self.races.compare(HOST, [access], [block], [block.history])
         if races is not None and races.conflicts:
             what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
-            if self.races.witness is not None:
-                self.races.witness.begins(None, 0, site)
             self.races.meet(None, HOST, (site, what), self.host_waited, races.conflicts)
 
     def publish(self, queue: Queue) -> None:
