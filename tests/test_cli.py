@@ -334,3 +334,22 @@ def test_a_traceback_ends_at_the_programs_line(script, command):
     shown = re.findall(r'^  File "(.+)", line (\d+), in', done.stderr, re.MULTILINE)
     assert shown == [(path, "4"), (path, "7"), (path, "6")]
     assert "ShapeError" in done.stderr
+
+
+POISONED_INDEX = """import flambeau as torch
+side, table = torch.cuda.Stream(), torch.zeros(10, device="cuda")
+with torch.cuda.stream(side):
+    index = torch.tensor([3, 4]).pin_memory().to("cuda", non_blocking=True)
+print(table.gather(0, index).tolist())
+"""
+
+
+def test_an_error_that_poison_causes_says_so(script):
+    path = script(POISONED_INDEX)
+    done = flambeau("run", "--gpus", "virtual:1", path)
+    assert done.returncode == 1
+    assert "index -1 is out of bounds" in done.stderr
+    assert "its int64 operand of shape [2] holds poison (-1)" in done.stderr
+    assert re.findall(r'^  File "(.+)", line (\d+), in', done.stderr, re.MULTILINE) == [(str(path), "5")]
+    right = script(POISONED_INDEX.replace("print(", "torch.cuda.synchronize()\nindex += 8\nprint("))
+    assert "holds poison" not in flambeau("run", "--gpus", "virtual:1", right).stderr

@@ -48,7 +48,7 @@ def operator_of(entry: str, called: str = "") -> str:
 def fold_traceback(error: BaseException, keep: str = "") -> None:
     """Take this package's frames out of the tracebacks of an error, its causes and its contexts.
 
-    keep: a file of this package whose frames stay.  A traceback without other frames stays as it is.
+    keep: a file of this package whose frames stay.  The error's own traceback stays as it is if it has no other frames.
     """
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()
@@ -63,7 +63,7 @@ def fold_traceback(error: BaseException, keep: str = "") -> None:
         while step is not None:
             steps.append(step)
             step = step.tb_next
-        if all(_is_internal(step) for step in steps):
+        if each is error and all(_is_internal(step) for step in steps):
             continue
         kept: TracebackType | None = None
         for step in reversed(steps):

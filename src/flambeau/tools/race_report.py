@@ -195,6 +195,8 @@ def _race_lines(race: Race) -> list[str]:
 
 def _access_text(access: RaceAccess) -> str:
     form = "" if access.shape is None else f"{access.dtype} {list(access.shape)}"
+    if access.operator.startswith(("copy ", "fill ")) and access.dtype == "uint8":
+        form = f"{access.high - access.low} bytes"
     what = " ".join(each for each in (access.name and f"`{access.name}`", form and f"({form})") if each)
     made = f" (made at {callers.shown_site(access.made_at)})" if access.made_at else ""
     place = "on the host" if access.device is None else f"on cuda:{access.device}, {access.stream}{made}"
@@ -233,12 +235,14 @@ ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 @lru_cache(maxsize=64)
-def _tree(file: str) -> tuple[list[str], ast.Module | None]:
+def _parsed(file: str) -> tuple[list[str], list[ast.stmt]]:
+    """The lines of a file, and its statements, those around others first."""
     lines = linecache.getlines(file)
     try:
-        return lines, ast.parse("".join(lines))
-    except SyntaxError:
-        return lines, None
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return lines, []
+    return lines, [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
 
 
 def _split(site: str) -> tuple[str, int]:
@@ -248,20 +252,9 @@ def _split(site: str) -> tuple[str, int]:
 
 def _statements(file: str, line: int) -> tuple[list[str], list[ast.stmt]]:
     """The file's lines, and the statements around a line, outermost first."""
-    lines, tree = _tree(file)
-    path: list[ast.stmt] = []
-    node: ast.AST | None = tree
-    while node is not None:
-        inner = [
-            each
-            for each in ast.walk(node)
-            if isinstance(each, ast.stmt) and each is not node and each.lineno <= line <= (each.end_lineno or 0)
-        ]
-        inner = [each for each in inner if not any(other is not each and _holds(other, each) for other in inner)]
-        node = inner[-1] if inner else None
-        if node is not None:
-            path.append(inner[-1])
-    return lines, path
+    lines, statements = _parsed(file)
+    around = [each for each in statements if each.lineno <= line <= (each.end_lineno or each.lineno)]
+    return lines, [each for each in around if _holds(each, around[-1])]
 
 
 def _holds(other: ast.stmt, each: ast.stmt) -> bool:

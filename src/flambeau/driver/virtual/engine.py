@@ -255,7 +255,7 @@ class Engine:
         if races is not None and races.conflicts:
             what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
-            self.races.meet(None, HOST, (site, what), self.host_waited, races.conflicts)
+            self.races.meet(None, HOST, (site, what), self.host_waited, races.conflicts, [access])
 
     def publish(self, queue: Queue) -> None:
         """Run a queue's commands, and write pending poison that other processes may read.  Host: does not wait."""

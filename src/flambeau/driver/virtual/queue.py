@@ -27,7 +27,7 @@ from ..api import StreamHandle
 from .access import MemoryAccess, Overlap
 from .memory import Block
 from .schedule import InjectedFailure, Schedule
-from .space import Space
+from .space import POISON, Space
 
 if TYPE_CHECKING:
     from .access import Use
@@ -376,11 +376,26 @@ def _failure(command: Command, error: Exception) -> AcceleratorError:
     what = callers.operator_of(command.name, command.called)
     fact = f"{type(error).__name__}: {getattr(error, 'fact', error)}"
     return AcceleratorError(
-        f"failed{_where(command)}: {fact}; CUDA error: {cuda_text(code)}",
+        f"failed{_where(command)}: {fact}{_poison_note(command)}; CUDA error: {cuda_text(code)}",
         error_code=code,
         sticky=True,
         operator=what,
     )
+
+
+def _poison_note(command: Command) -> str:
+    """Text for an error if an operand of the failed command holds poison, "" if none does."""
+    for access, block in zip(command.accesses, command.blocks):
+        if not access.reads:
+            continue
+        shape, dtype = access.form
+        array = host.numpy().ascontiguousarray(_array(access, block, command.poisoned_reads or []))
+        size = array.dtype.itemsize  # of one byte, poison is a usual value
+        if size > 1 and (array.reshape(-1).view("uint8").reshape(-1, size) == POISON).all(axis=1).any():
+            value = "-1" if array.dtype.kind == "i" else "NaN" if array.dtype.kind == "f" else "all bits set"
+            what = f"its {dtype} operand of shape {list(shape or ())} holds poison ({value})"
+            return f"; {what}: bytes never written, or shared by unordered accesses, which `flambeau check` finds"
+    return ""
 
 
 BOUND_LAUNCHES = 1024  # argument buffers per kernel and device whose accesses are cached
