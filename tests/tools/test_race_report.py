@@ -250,6 +250,34 @@ ZOO = {
         {(4, 6), (4, 8)},
         {("before", 6, "side.wait_stream(main)")},
     ),
+    "the head of a loop": (
+        """\
+        x = torch.zeros(4, device="cuda")
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            x += 1
+        while x.sum().item() < 0:
+            pass
+        """,
+        {(7, 8)},
+        {("after", 7, "main.wait_stream(side)")},
+    ),
+    "attributes, and an if statement in one line": (
+        """\
+        class Net:
+            def __init__(self):
+                self.copies = torch.cuda.Stream()
+                self.weight = torch.ones(4, device="cuda")
+
+            def run(self):
+                with torch.cuda.stream(self.copies): out = self.weight * 2
+                if True: return out
+                else: pass
+        Net().run()
+        """,
+        {(7, 10)},
+        {("before", 10, "self.copies.wait_stream(main)")},
+    ),
     "two devices": (
         """\
         x = torch.ones(64, device="cuda:0")
