@@ -414,6 +414,17 @@ def test_machines_that_start_inside_take_the_mode(programs):
     assert len(found.races) == 1
 
 
+def test_races_of_the_same_lines_on_other_streams_and_machines_are_one(programs):
+    text = BEGIN + textwrap.dedent(ZOO["streams made in a loop"][0])
+    path = programs.write(text)
+    with check() as found:
+        for _ in range(2):
+            with machine():
+                runpy.run_path(path)
+    (race,) = found.races
+    assert race.count == 6 and [edit.statement for edit in found.edits] == ["worker.wait_stream(main)"]
+
+
 def test_the_report_is_there_when_the_program_fails(programs):
     path = programs.write(RACE.format("") + "raise KeyError('lost')\n")
     with machine(), pytest.raises(KeyError), check() as found:

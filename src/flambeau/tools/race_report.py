@@ -16,8 +16,9 @@ import linecache
 import re
 import sys
 import tokenize
+import weakref
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -606,7 +607,7 @@ class Recorder:
         """The races so far, without those that comments or `places` suppress."""
         shown = [kind for kind in self.kinds if not _is_suppressed(kind.race, places)]
         suppressed = len({kind.race.lines for kind in self.kinds}) - len({kind.race.lines for kind in shown})
-        races = tuple(replace(kind.race, count=kind.count) for kind in shown if kind.is_needed)
+        races = merged(replace(kind.race, count=kind.count) for kind in shown if kind.is_needed)
         notes = []
         if self.is_full:
             notes.append(f"the replay covers the first {MAX_ENTRIES} entries of the record; later races are counted")
@@ -649,6 +650,16 @@ class Recorder:
                     entries.pop()
             entries.append(entry)
         return entries
+
+
+def merged(races: Iterable[Race]) -> tuple[Race, ...]:
+    """Races, with those of the same lines and operators as one: streams made in a loop differ in nothing else."""
+    found: dict[tuple[str, ...], Race] = {}
+    for race in races:
+        key = *race.lines, race.older.operator, race.newer.operator
+        known = found.get(key)
+        found[key] = race if known is None else replace(known, count=known.count + race.count)
+    return tuple(found.values())
 
 
 def _key(stream: StreamKey) -> int:
@@ -746,7 +757,7 @@ class Checker:
 
     def __init__(self, races: str) -> None:
         self._races = races
-        self._watched: list[tuple[VirtualDriver, Recorder]] = []
+        self._watched: list[tuple[weakref.ref[VirtualDriver], Recorder]] = []
         self.is_blind = False  # whether a machine of NVIDIA GPUs was started
 
     def chosen(self, choice: Gpus) -> Gpus:
@@ -758,7 +769,7 @@ class Checker:
             self.is_blind = True
             return
         recorder = Recorder()
-        self._watched.append((driver, recorder))
+        self._watched.append((weakref.ref(driver), recorder))
         driver.watch(recorder)
         machines.watch_host_accesses()
 
@@ -769,7 +780,7 @@ class Checker:
         if self.is_blind:
             notes.append("races are found on virtual GPUs only: the program used NVIDIA GPUs")
         return Report(
-            tuple(race for report in reports for race in report.races),
+            merged(race for report in reports for race in report.races),
             tuple(dict.fromkeys(edit for report in reports for edit in report.edits)),
             all(report.verified for report in reports),
             sum(report.suppressed for report in reports),
@@ -778,8 +789,9 @@ class Checker:
         )
 
     def stop(self) -> None:
-        for driver, _ in self._watched:
-            driver.watch(None)
+        for reference, _ in self._watched:
+            if (driver := reference()) is not None:
+                driver.watch(None)
 
 
 @contextmanager
