@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,8 @@ def test_every_schedule(run):
     _, text = run(SCHEDULES)
     assert re.search(r"FAILED.*test_order\[False\]", text) and re.search(r"PASSED.*test_order\[True\]", text), text
     assert re.search(r"PASSED.*test_counts", text) and "under the schedule " in text
+
+
+def test_the_wheel_names_the_plugin():
+    project = tomllib.loads((Path(SOURCES).parent / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["pytest11"] == {"flambeau": LOAD[1]}
