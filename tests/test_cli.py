@@ -270,3 +270,125 @@ def test_the_extras_that_doctor_knows_are_those_of_the_package():
     declared = tomllib.loads(text)["project"]["optional-dependencies"]
     names = {extra: tuple(re.split("[>=]", each)[0] for each in packages) for extra, packages in declared.items()}
     assert names == EXTRAS
+
+
+RACY = """import flambeau as torch
+
+side = torch.cuda.Stream(name="copies")
+x = torch.ones(8, device="cuda")
+with torch.cuda.stream(side):
+    y = x * 2
+print("done")
+"""
+FIXED = RACY.replace("    y", "    side.wait_stream(torch.cuda.default_stream())\n    y")
+
+
+def test_check_prints_a_report_and_exits_with_1(script):
+    path = script(RACY)
+    done = flambeau("check", path.name, cwd=path.parent)
+    assert (done.returncode, done.stderr) == (1, "")
+    begin, _, report = done.stdout.partition("\nflambeau check: ")
+    assert begin == "done\n"
+    lines = report.splitlines()
+    assert lines[0] == "1 pair of lines with races, which happened 1 time"
+    assert lines[2] == "race 1: program.py:4 and program.py:6 (1 time)"
+    assert "    at program.py:6    y = x * 2" in lines and "stream 'copies' (made at program.py:3)" in report
+    assert lines[-1] == "  before program.py:6: side.wait_stream(torch.cuda.default_stream())"
+    fixed = flambeau("check", script(FIXED))
+    assert (fixed.returncode, fixed.stdout) == (0, "done\n\nflambeau check: no race was found\n")
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "said"),
+    [("raise SystemExit(7)", 7, ""), ("raise KeyError('lost')", 1, "KeyError: 'lost'"), ("exit('no')", 1, "no")],
+)
+def test_check_passes_on_the_status_of_a_program_that_fails(script, end, status, said):
+    done = flambeau("check", script(RACY + end + "\n"))
+    assert done.returncode == status and done.stderr.rstrip().endswith(said)
+    assert "1 pair of lines with races" in done.stdout
+    assert flambeau("check", script(FIXED + end + "\n")).returncode == status
+
+
+def test_check_as_json_has_both_states_and_stdout_to_itself(script):
+    done = flambeau("check", "--json", "--gpus", "virtual:1", script(RACY + "raise SystemExit(3)\n"))
+    found = json.loads(done.stdout)
+    assert done.returncode == 3 and done.stderr == "done\n"
+    assert (found["status"], found["found"], len(found["races"]), len(found["edits"])) == (3, True, 1, 1)
+    log = json.loads(flambeau("check", "--sarif", script(RACY)).stdout)
+    assert log["runs"][0]["results"][0]["ruleId"] == "race"
+
+
+def test_check_of_a_module_of_code_and_of_stdin(script, tmp_path):
+    script(RACY, "inner.py")
+    assert flambeau("check", "-m", "inner", cwd=tmp_path).returncode == 1
+    done = flambeau("check", "-c", RACY)
+    assert done.returncode == 1 and "before <string>:6: side.wait_stream(" in done.stdout
+    assert "at <string>:6    y = x * 2" in done.stdout
+    command = [sys.executable, "-m", "flambeau", "check", "-", "a"]
+    environment = {**os.environ, "PYTHONPATH": SOURCES}
+    done = subprocess.run(command, input=RACY, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 1 and "before <stdin>:6: side.wait_stream(" in done.stdout
+
+
+def test_run_takes_code_with_arguments():
+    done = flambeau("run", "--gpus", "virtual:1", "-c", "import sys; print(__name__, sys.argv)", "a", "-b")
+    assert (done.stdout, done.returncode) == ("__main__ ['-c', 'a', '-b']\n", 0)
+
+
+def test_check_takes_its_options(script, tmp_path):
+    allowed = tmp_path / "allowed"
+    allowed.write_text("program.py:6\n")
+    done = flambeau("check", "--suppress", allowed, script(RACY))
+    assert (done.returncode, done.stdout) == (0, "done\n\nflambeau check: no race was found, 1 suppressed\n")
+    done = flambeau("check", "--races", "error", script(RACY))
+    assert done.returncode == 1 and "RaceError" in done.stderr and "done" not in done.stdout
+    assert "1 pair of lines with races" in done.stdout
+    done = flambeau("check", "--suppress", tmp_path / "none", script(RACY))
+    assert done.returncode == 1 and done.stdout == "" and "cannot be read" in done.stderr
+
+
+def test_check_is_refused_where_it_sees_nothing(script):
+    for gpus in ("nvidia", "none"):
+        done = flambeau("check", "--gpus", gpus, script(RACY))
+        assert (done.returncode, done.stdout) == (1, "") and f"{gpus!r}" in done.stderr
+    done = flambeau("check", "nowhere.py")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("flambeau check: there is no file 'nowhere.py' in ")
+
+
+def test_poison_is_never_silent(script):
+    path = script(RACY)
+    done = flambeau("run", "--gpus", "virtual:1", path.name, cwd=path.parent)
+    said = "1 unordered access became poison; the first: program.py:4 and program.py:6; run `flambeau check`\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", f"flambeau: {said}")
+    assert flambeau("run", "--gpus", "virtual:1", script(FIXED)).stderr == ""
+    assert flambeau("run", "--gpus", "virtual:1,races=real", path).stderr == ""
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_a_traceback_ends_at_the_programs_line(script, command):
+    text = "import flambeau as torch\ndef f():\n    try:\n        torch.cuda.Stream('x')\n    except RuntimeError:\n"
+    path = str(script(text + "        torch.ones(3) + torch.ones(4)\nf()\n"))
+    done = flambeau(command, "--gpus", "virtual:1", path)
+    shown = re.findall(r'^  File "(.+)", line (\d+), in', done.stderr, re.MULTILINE)
+    assert shown == [(path, "4"), (path, "7"), (path, "6")]
+    assert "ShapeError" in done.stderr
+
+
+POISONED_INDEX = """import flambeau as torch
+side, table = torch.cuda.Stream(), torch.zeros(10, device="cuda")
+with torch.cuda.stream(side):
+    index = torch.tensor([3, 4]).pin_memory().to("cuda", non_blocking=True)
+print(table.gather(0, index).tolist())
+"""
+
+
+def test_an_error_that_poison_causes_says_so(script):
+    path = script(POISONED_INDEX)
+    done = flambeau("run", "--gpus", "virtual:1", path)
+    assert done.returncode == 1
+    assert "index -1 is out of bounds" in done.stderr
+    assert "its int64 operand of shape [2] holds poison (-1)" in done.stderr
+    assert re.findall(r'^  File "(.+)", line (\d+), in', done.stderr, re.MULTILINE) == [(str(path), "5")]
+    right = script(POISONED_INDEX.replace("print(", "torch.cuda.synchronize()\nindex += 8\nprint("))
+    assert "holds poison" not in flambeau("run", "--gpus", "virtual:1", right).stderr

@@ -1,11 +1,16 @@
 """The examples learn, and learn the same on every machine."""
 
 import importlib.util
+import os
+import re
+import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from flambeau.testing import machine
+from flambeau.testing import check, machine
 
 FOLDER = Path(__file__).parents[1] / "examples"
 
@@ -116,3 +121,60 @@ def test_the_vision_transformer_learns(monkeypatch, capsys):
     losses = loaded("digits_vit").main(["--device", "cpu", "--steps", "200"])
     assert losses[0] > 2.0 and losses[-1] < 1.6
     assert float(capsys.readouterr().out.split()[-1]) > 0.6
+
+
+RACES = FOLDER / "races"
+# program: (pairs of lines, statements of the edits)
+FOUND = {
+    "missing_wait": ({(10, 14), (14, 17)}, ["side.wait_stream(main)", "main.wait_stream(side)"]),
+    "freed_under_a_copy": ({(15, 12)}, ["batch.record_stream(side)"]),
+    "read_before_the_copy": ({(10, 13)}, ["torch.cuda.default_stream().synchronize()"]),
+    "pinned_source_rewritten": ({(16, 15)}, ["main.synchronize()"]),
+    "prefetch": ({(20, 18)}, ["side.wait_stream(main)"]),
+    "three_missing_waits": (
+        {(12, 16), (12, 20), (16, 20), (16, 23), (20, 23)},
+        ["one.wait_stream(main)", "two.wait_stream(one)", "main.wait_stream(two)"],
+    ),
+    "event_recorded_too_early": ({(12, 17)}, ["side.wait_stream(torch.cuda.default_stream())"]),
+    "graph_input": ({(14, 18)}, ["side.wait_stream(main)"]),
+    "two_devices": ({(8, 13)}, ["side.wait_stream(torch.cuda.default_stream())"]),
+    "no_race": (set(), []),
+}
+
+
+def checked(name, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    with machine(devices=2), check() as found:
+        runpy.run_path(str(RACES / f"{name}.py"), run_name="__main__")
+    return found
+
+
+def test_every_program_with_a_race_is_tested():
+    assert {path.stem for path in RACES.glob("*.py")} == set(FOUND)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_races_are_found_and_gone_once_fixed(name, monkeypatch, capsys):
+    found = checked(name, monkeypatch)
+    lines, edits = FOUND[name]
+    assert {tuple(int(site.rpartition(":")[2]) for site in race.lines) for race in found.races} == lines
+    assert [edit.statement for edit in found.edits] == edits and found.verified
+    assert checked(name, monkeypatch, "--fixed").races == ()
+    assert capsys.readouterr().out.count("\n") == 2
+
+
+def test_the_guide_shows_the_real_report():
+    root = RACES.parents[1]
+    page = (root / "docs" / "guides" / "finding-races.md").read_text()
+    shown = re.search(r"```bash\nflambeau (check [^\n]*)\n```\n\n```text\n(.*?)```", page, re.DOTALL)
+    command, printed = shown.groups()
+    environment = {**os.environ, "PYTHONPATH": str(root / "src"), "FLAMBEAU_PURE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "flambeau", *command.split()],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (1, printed)

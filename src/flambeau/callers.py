@@ -10,6 +10,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
 suspects: Callable[[], list[str]] | None = None  # returns the launches that may have failed, the latest first
@@ -44,6 +45,47 @@ def operator_of(entry: str, called: str = "") -> str:
     return f"{name} of {called}" if called and called not in (entry, *known) else name
 
 
+def fold_traceback(error: BaseException, keep: str = "") -> None:
+    """Take this package's frames out of the tracebacks of an error, its causes and its contexts.
+
+    keep: a file of this package whose frames stay.  The error's own traceback stays as it is if it has no other frames.
+    """
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        each = pending.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        pending += [each.__cause__, each.__context__]
+        steps: list[TracebackType] = []
+        step = each.__traceback__
+        while step is not None:
+            steps.append(step)
+            step = step.tb_next
+        if each is error and all(_is_internal(step) for step in steps):
+            continue
+        kept: TracebackType | None = None
+        for step in reversed(steps):
+            if not _is_internal(step) or step.tb_frame.f_code.co_filename == keep:
+                kept = TracebackType(kept, step.tb_frame, step.tb_lasti, step.tb_lineno)
+        each.__traceback__ = kept
+
+
+def _is_internal(step: TracebackType) -> bool:
+    package = __name__.partition(".")[0]
+    name = str(step.tb_frame.f_globals.get("__name__", ""))  # compiled frames have no path of their own
+    return name == package or name.startswith(f"{package}.")
+
+
+def program_frame() -> Any:
+    """Return the innermost frame outside this package, None if there is none."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
 def call_site() -> str:
     """Return `file:line` of the innermost frame outside this package, or "<unknown>"."""
     frame: Any = sys._getframe(1)
@@ -64,6 +106,12 @@ def call() -> tuple[str, str]:
         return site, name
     operator = public_operator()
     return site, "" if operator is None else operator.name
+
+
+def shown_site(site: str) -> str:
+    """Return a `file:line`, relative to the working directory if the file lies there."""
+    here = os.getcwd() + os.sep
+    return site.replace(here, "")
 
 
 def source_at(site: str) -> str:

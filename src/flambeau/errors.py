@@ -339,7 +339,8 @@ class RaceAccess(NamedTuple):
 
     operator: the operator that accesses the bytes, or "allocation".  verb: "reads", "writes", "reads and writes", or
     "takes" for an allocation.  stream, device: "the host" and None for the host.  low, high: the first byte accessed
-    and the end of the last one.  site: the program's line.
+    and the end of the last one.  site: the program's line.  made_at: the line that made the stream, "" if unknown.
+    shape, dtype: of the array, None and "" for an allocation.  name: the program's variable, "" if unknown.
     """
 
     operator: str
@@ -349,6 +350,10 @@ class RaceAccess(NamedTuple):
     low: int
     high: int
     site: str
+    made_at: str = ""
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    name: str = ""
 
 
 class MissingWait(NamedTuple):
@@ -363,6 +368,7 @@ class RaceError(AcceleratorError):
 
     accesses: the one that was refused, then one of each stream that it races with.
     missing:  all waits that would order it.
+    low, high: the shared bytes of the first two accesses.
     """
 
     def __init__(
@@ -373,10 +379,14 @@ class RaceError(AcceleratorError):
         operator: object = "",
         accesses: tuple[RaceAccess, ...] = (),
         missing: tuple[MissingWait, ...] = (),
+        low: int = 0,
+        high: int = 0,
     ) -> None:
         super().__init__(what, hint=hint, operator=operator)
         self.accesses = accesses
         self.missing = missing
+        self.low = low
+        self.high = high
 
 
 def shown(value: object) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from math import isqrt
+from typing import Protocol
 
 StreamKey = Hashable
 UNKNOWN = -1  # no operation of the stream is known; 0: the stream was waited for before its first operation
@@ -87,9 +88,23 @@ class StreamState:
         return max(self.changes.get(stream, UNKNOWN), self.base.numbers.get(stream, UNKNOWN))
 
 
+class ClockWitness(Protocol):
+    """A tool that is told about order: the points of streams, and what a stream or the host comes after."""
+
+    def point(self, clock: Clock) -> None:
+        """A snapshot of a stream was taken."""
+
+    def learns(self, stream: StreamKey, clock: Clock) -> None:
+        """Later operations of a stream follow a point."""
+
+    def host_learns(self, clock: Clock) -> None:
+        """All later operations follow a point."""
+
+
 class VectorClocks:
     """The clocks of all streams and of the host.  Callers hold a lock of their own.
 
+    witness: the tool that watches, None for none.
     steps: numbers compared or copied so far, a measure of cost.
     """
 
@@ -98,6 +113,7 @@ class VectorClocks:
         self._host: dict[StreamKey, int] = {}
         self._host_merged: dict[StreamKey, int] = {}
         self.steps = 0
+        self.witness: ClockWitness | None = None
 
     def stream(self, stream: StreamKey) -> StreamState:
         state = self._streams.get(stream)
@@ -118,7 +134,10 @@ class VectorClocks:
 
     def snapshot(self, stream: StreamKey) -> Clock:
         """Return the clock at the completion of all work submitted to `stream` so far."""
-        return self._clock(stream, self.stream(stream))
+        clock = self._clock(stream, self.stream(stream))
+        if self.witness is not None:
+            self.witness.point(clock)
+        return clock
 
     def _clock(self, stream: StreamKey, state: StreamState) -> Clock:
         state.is_shared = True
@@ -129,6 +148,8 @@ class VectorClocks:
         state = self.stream(stream)
         if clock.stream == stream or self.knows(stream, clock.stream, clock.number + 1):
             return  # a later operation of that stream, which is known, came after all of this
+        if self.witness is not None:
+            self.witness.learns(stream, clock)
         if state.is_shared:
             state.changes = dict(state.changes)
             state.is_shared = False
@@ -184,6 +205,8 @@ class VectorClocks:
     # the host
     def host_learn(self, clock: Clock) -> None:
         """Record that the host waited for everything in `clock`: all later operations follow it."""
+        if self.witness is not None:
+            self.witness.host_learns(clock)
         base = clock.base
         if base.numbers and self._host_merged.get(base.owner, 0) < base.serial:
             self._host_merged[base.owner] = base.serial

@@ -1,31 +1,40 @@
-"""The `flambeau` command: `run` and `doctor`.  Data goes to stdout, messages to stderr."""
+"""The `flambeau` command: `run`, `check` and `doctor`.  Data goes to stdout, messages to stderr."""
 
 from __future__ import annotations
 
+import json
+import linecache
 import os
 import runpy
 import sys
+import types
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from .. import __version__, config, driver
-from ..errors import LACKING, ConfigError
+from .. import __version__, callers, config, driver
+from ..errors import LACKING, ArgumentError, ConfigError, InternalError
 from . import as_torch, doctor
 
 FALLBACK = "virtual:2"
 
 
 class Program(NamedTuple):
-    """A script, or a module's name, and its arguments."""
+    """A script, a module's name, or the code itself (`name` is then -c or -), and its arguments."""
 
     name: str
     arguments: tuple[str, ...]
     is_module: bool
+    code: str | None = None
+    command: str = "run"
+
+
+class MissingProgram(SystemExit):
+    """There is no such program; the argument is the message."""
 
 
 def program(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
@@ -33,26 +42,40 @@ def program(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
 
     Raises: the program's exceptions, SystemExit too; they are printed without the frames of this command.
     """
-    sys.path.insert(0, os.getcwd() if chosen.is_module else str(Path(chosen.name).resolve().parent))
+    here = chosen.is_module or chosen.code is not None
+    sys.path.insert(0, os.getcwd() if here else str(Path(chosen.name).resolve().parent))
     _check(chosen)
     os.environ["FLAMBEAU_GPUS"] = gpus or pick_gpus()
     if wants_torch:
         as_torch.install()
     sys.argv = [chosen.name, *chosen.arguments]
     sys.excepthook = _show
-    if chosen.is_module:
+    if chosen.code is not None:
+        _run_code(chosen.code, "<string>" if chosen.name == "-c" else "<stdin>")
+    elif chosen.is_module:
         runpy.run_module(chosen.name, run_name="__main__", alter_sys=True)
     else:
         runpy.run_path(chosen.name, run_name="__main__")
 
 
+def _run_code(code: str, file: str) -> None:
+    """Run a text as `__main__`.  Its lines are shown in tracebacks and reports."""
+    linecache.cache[file] = len(code), None, code.splitlines(keepends=True), file
+    main = types.ModuleType("__main__")
+    sys.modules["__main__"] = main
+    exec(compile(code, file, "exec"), vars(main))
+
+
 def _check(chosen: Program) -> None:
-    """Raise SystemExit if there is no such program."""
+    """Raise MissingProgram if there is no such program."""
+    if chosen.code is not None:
+        return
     if not chosen.is_module:
         if not os.path.exists(chosen.name):
-            raise SystemExit(f"flambeau run: there is no file {chosen.name!r} in {os.getcwd()}")
+            raise MissingProgram(f"flambeau {chosen.command}: there is no file {chosen.name!r} in {os.getcwd()}")
     elif not _is_there(chosen.name):
-        raise SystemExit(f"flambeau run: there is no module {chosen.name!r} in {os.getcwd()} or on Python's path")
+        where = f"in {os.getcwd()} or on Python's path"
+        raise MissingProgram(f"flambeau {chosen.command}: there is no module {chosen.name!r} {where}")
 
 
 def _is_there(module: str) -> bool:
@@ -63,24 +86,90 @@ def _is_there(module: str) -> bool:
 
 
 def _show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    """Print an exception as Python does, from the program's first frame on."""
-    shown = _from_program(traceback)
+    """Print an exception as Python does, from the program's first frame on and without frames of this package.
+
+    An InternalError, which is a bug of this package, keeps them.
+    """
+    if not isinstance(error, InternalError):
+        callers.fold_traceback(error, keep=__file__)
+    shown = _from_program(error.__traceback__)
     if isinstance(error, ImportError) and str(error.name).partition(".")[0] in (as_torch.NAME, as_torch.OURS):
         error.add_note(f"hint: {LACKING}")
     sys.__excepthook__(kind, error.with_traceback(shown), shown)
 
 
+MACHINERY = (__file__, runpy.run_path.__code__.co_filename)
+
+
 def _from_program(traceback: TracebackType | None) -> TracebackType | None:
     """The traceback's part after this file and runpy; the whole traceback if they are not in it."""
-    machinery = (__file__, runpy.run_path.__code__.co_filename)
     rest, is_inside = traceback, False
     while rest is not None:
         file = rest.tb_frame.f_code.co_filename
         is_inside = is_inside or file == __file__
-        if is_inside and file not in machinery:
+        if is_inside and file not in MACHINERY:
             return rest
         rest = rest.tb_next
     return None if is_inside else traceback
+
+
+def check(
+    chosen: Program, gpus: str | None, wants_torch: bool, races: str, style: str, suppressions: str | None
+) -> None:
+    """Run a program, print every race of it, and exit with the program's status, or with 1 if it has races.
+
+    With style "json" or "sarif", stdout has the report only: what the program prints goes to stderr.
+    """
+    from ..tools import race_report  # `run` does without it
+
+    text = gpus or os.environ.get("FLAMBEAU_GPUS") or FALLBACK
+    if not text.startswith("virtual"):
+        raise SystemExit(f"flambeau check: races are found on virtual GPUs only, not on {text!r}: --gpus virtual:2")
+    stdout = sys.stdout
+    if style != "text":
+        stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        sys.stdout.flush()
+        os.dup2(2, 1)
+    status = 0
+    try:
+        with race_report.check(races=races, suppress=suppressions) as report:
+            status = _status_of(chosen, text, wants_torch)
+    except ArgumentError as failure:
+        raise SystemExit(f"flambeau {failure}") from None
+    print_report(report, status, style, stdout)
+    stdout.flush()
+    sys.exit(status or int(bool(report.races)))
+
+
+def print_report(report: Any, status: int, style: str, file: Any) -> None:
+    if style == "json":
+        found = {"status": status, "found": bool(report.races), **report.to_json()}
+        print(json.dumps(found, indent=2), file=file)
+    elif style == "sarif":
+        print(json.dumps(report.to_sarif(), indent=2), file=file)
+    else:
+        sys.stdout.flush()
+        print(f"\nflambeau check: {report}", file=file)
+
+
+def _status_of(chosen: Program, gpus: str, wants_torch: bool) -> int:
+    """Run a program; print the exception that ends it, and return its exit status."""
+    try:
+        program(chosen, gpus, wants_torch)
+    except MissingProgram:
+        raise
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt as error:
+        sys.excepthook(KeyboardInterrupt, error, error.__traceback__)
+        return 130
+    except BaseException as error:  # noqa: BLE001  (the report is printed all the same)
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
+    return 0
 
 
 def pick_gpus() -> str:
@@ -115,6 +204,20 @@ def commands() -> None:
     """Run programs on NVIDIA GPUs, or on virtual GPUs that need no hardware."""
 
 
+MODULE_HELP = "SCRIPT is the name of a module, as for `python -m`."
+CODE_HELP = "SCRIPT is the program itself, as for `python -c`."
+AS_TORCH_HELP = "Let `import torch` and its submodules find flambeau."
+
+
+def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: bool) -> Program:
+    """The program that a command line names; `-` is the text on stdin."""
+    if code:
+        return Program("-c", arguments, False, script)
+    if script == "-" and not module:
+        return Program("-", arguments, False, sys.stdin.read())
+    return Program(script, arguments, module)
+
+
 @commands.command("run", context_settings=PLAIN_SCRIPT)
 @click.option(
     "--gpus",
@@ -123,21 +226,75 @@ def commands() -> None:
     help="nvidia, none, or virtual:N[,memory=2GiB][,races=poison|error|real][,schedule=seeded:7].  "
     "Without it: what FLAMBEAU_GPUS says, else the NVIDIA GPUs there are, else virtual:2.",
 )
-@click.option("--as-torch", is_flag=True, help="Let `import torch` and its submodules find flambeau.")
-@click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as for `python -m`.")
+@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
+@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
+@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def run_command(gpus: str | None, as_torch: bool, module: bool, script: str, args: tuple[str, ...]) -> Job:
+def run_command(
+    gpus: str | None, as_torch: bool, module: bool, code: bool, script: str, args: tuple[str, ...]
+) -> Job:
     """Run a Python program on GPUs, real or virtual.
 
-    Everything after SCRIPT belongs to the program.  Its exit code and its exceptions are this command's.
+    Everything after SCRIPT belongs to the program, which is read from stdin if SCRIPT is -.  Its exit code and its
+    exceptions are this command's.
 
     \b
       flambeau run train.py --epochs 3
       flambeau run --gpus virtual:4,races=error train.py
       flambeau run --gpus virtual:2 --as-torch -m package.train
     """
-    return lambda: program(Program(script, args, is_module=module), gpus, as_torch)
+    return lambda: program(chosen_program(script, args, module, code), gpus, as_torch)
+
+
+@commands.command("check", context_settings=PLAIN_SCRIPT)
+@click.option(
+    "--gpus",
+    callback=checked_gpus,
+    metavar="GPUS",
+    help="virtual:N[,memory=2GiB][,schedule=seeded:7].  Without it: what FLAMBEAU_GPUS says, else virtual:2.",
+)
+@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
+@click.option(
+    "--races",
+    type=click.Choice(["real", "poison", "error"]),
+    default="real",
+    show_default=True,
+    help="What unordered accesses do.  real: the program takes its normal path.  poison: they read as NaN.  "
+    "error: the first one ends the program.",
+)
+@click.option("--json", "style", flag_value="json", help="Print one JSON object; the program's output goes to stderr.")
+@click.option("--sarif", "style", flag_value="sarif", help="As --json, in the format SARIF 2.1.0.")
+@click.option("--text", "style", flag_value="text", default=True, help="Print text (the default).")
+@click.option("--suppress", metavar="FILE", help="Leave out the races of the lines in FILE: `a.py:3 b.py:7`.")
+@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
+@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
+@click.argument("script")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def check_command(
+    gpus: str | None,
+    as_torch: bool,
+    races: str,
+    style: str,
+    suppress: str | None,
+    module: bool,
+    code: bool,
+    script: str,
+    args: tuple[str, ...],
+) -> Job:
+    """Run a program on virtual GPUs and report every race between its streams.
+
+    The report names both lines of each race, and the edits that order all of them.  It is printed on stdout when the
+    program has ended, even if it failed.  The exit status is the program's if that is not 0, else 1 if there is a race.
+    A comment `# flambeau: allow-race` suppresses the races of its line.
+
+    \b
+      flambeau check train.py --epochs 1
+      flambeau check --gpus virtual:4 --json train.py > races.json
+      flambeau check --as-torch -m package.train
+    """
+    chosen = chosen_program(script, args, module, code)._replace(command="check")
+    return lambda: check(chosen, gpus, as_torch, races, style, suppress)
 
 
 @commands.command("doctor")

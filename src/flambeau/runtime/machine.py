@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from .. import callers, config, driver, signals
 from ..config import Gpus
@@ -188,6 +188,8 @@ class Machine(thread.Machine):
             raise self._no_device()
         self._ordinals = self._visible()
         self.settings = settings.from_environment()
+        if watcher is not None:
+            self.choice = watcher.chosen(self.choice)
         self.driver = driver.make(replace(self.choice, count=count), self.schedule)
         self.driver.start()
         self.launch_blocking = config.launch_blocking()
@@ -199,6 +201,8 @@ class Machine(thread.Machine):
             self.strict = strict.watch()
         if self.choice.races == "error" and self.driver.capabilities.finds_races:
             watch_host_accesses()
+        if watcher is not None:
+            watcher.started(self)
         drain_at_exit()
         signals.replace_handlers()
 
@@ -262,6 +266,18 @@ class Machine(thread.Machine):
         return event
 
 
+class Watcher(Protocol):
+    """A tool that watches every machine of the process."""
+
+    def chosen(self, choice: Gpus) -> Gpus:
+        """Return the GPUs to use in place of those that a machine is about to start."""
+
+    def started(self, machine: Machine) -> None:
+        """A machine has started."""
+
+
+watcher: Watcher | None = None
+
 thread.make_machines_by(Machine.from_environment)
 
 
@@ -308,7 +324,7 @@ _watches_host_accesses = False
 
 
 def watch_host_accesses() -> None:
-    """Report host memory accesses to machines with races="error"."""
+    """Report host memory accesses to the driver, for machines with races="error" and for tools."""
     global _watches_host_accesses
     if not _watches_host_accesses:
         subscribe(on_host_read=_host_accessed, on_host_write=_host_accessed)
@@ -317,5 +333,5 @@ def watch_host_accesses() -> None:
 
 def _host_accessed(access: Access) -> None:
     machine = thread.machine() if thread.has_machine() else None
-    if machine is not None and machine.is_started and machine.choice.races == "error":
+    if machine is not None and machine.is_started and machine.driver.capabilities.finds_races:
         machine.driver.host_accessed(access)

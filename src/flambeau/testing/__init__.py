@@ -1,8 +1,9 @@
 """Tools for tests of device code: fresh machines, every schedule, gradient checks, the contract suite of drivers."""
 
 from ..autograd.gradcheck import gradcheck, gradgradcheck
+from ..tools.race_report import check
 from .comparison import assert_close
 from .machine import machine
 from .random_tensors import make_tensor
 
-__all__ = ["assert_close", "gradcheck", "gradgradcheck", "machine", "make_tensor"]
+__all__ = ["assert_close", "check", "gradcheck", "gradgradcheck", "machine", "make_tensor"]

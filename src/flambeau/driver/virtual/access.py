@@ -5,6 +5,7 @@ The history is indexed by address: accesses to other bytes do not slow down a lo
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -62,7 +63,7 @@ class MemoryAccess:
                 error_code=MISALIGNED_ADDRESS,
                 operator=name,
             )
-        self._access = access
+        self._access: Access | None = access
         self.low = low
         self.high = low + access.nbytes
         self.reads = mode != "w"
@@ -78,7 +79,7 @@ class MemoryAccess:
         """The allocation of the block [low, high): a write of all its bytes, without an array."""
         access = cls.__new__(cls)
         access.low, access.high, access.key = low, high, (low, high)
-        access.reads, access.writes, access.dense, access._range = False, True, True, None
+        access.reads, access.writes, access.dense, access._range, access._access = False, True, True, None, None
         return access
 
     @property
@@ -100,6 +101,11 @@ class MemoryAccess:
         """Whether this access includes every byte of the other; False if that is not cheap to decide."""
         return self.low <= other.low and other.high <= self.high if self.dense else self.key == other.key
 
+    @property
+    def form(self) -> tuple[tuple[int, ...] | None, str]:
+        """Shape and type of the array; (None, "") for an allocation."""
+        return (None, "") if self._access is None else (tuple(self._access.shape), self._access.dtype.name)
+
     def array(self, space: Space) -> Any:
         """The accessed array in device memory.  It is read-only if the access only reads."""
         return self._view(space.buffer, self.low - space.base)
@@ -113,6 +119,7 @@ class MemoryAccess:
 
     def _view(self, buffer: Any, offset: int) -> Any:
         access = self._access
+        assert access is not None
         steps = None if access.strides is None else [stride * access.dtype.itemsize for stride in access.strides]
         view = host.numpy().ndarray(access.shape, access.dtype.numpy, buffer, offset, steps)
         if not self.writes:
@@ -139,15 +146,15 @@ class Use:
 
     number: of the latest operation;  commands: the latest one, and earlier ones that may be unfinished.
     ran: the number of the latest command dropped because it is done, 0 for none;  taken: the allocation, if the latest
-    operation is one.
+    operation is one;  former: the serial of the history of an earlier owner of the bytes, whose use it is, else 0.
     """
 
-    __slots__ = ("commands", "number", "ran", "stream", "taken", "access")
+    __slots__ = ("commands", "former", "number", "ran", "stream", "taken", "access")
 
     def __init__(self, access: MemoryAccess, stream: StreamKey) -> None:
         self.access = access
         self.stream = stream
-        self.number = self.ran = 0
+        self.number = self.ran = self.former = 0
         self.commands: deque[Command] = deque()
         self.taken: Taken | None = None
 
@@ -156,6 +163,7 @@ class Use:
             self.ran = self.commands.popleft().number
         self.commands.append(command)
         self.number = number
+        self.former = 0
         self.taken = None
 
     @property
@@ -165,8 +173,10 @@ class Use:
             return False
         return self.access.reads or any(command.covered for command in self.commands)
 
-    def copy(self) -> Use:
+    def of_former(self, history: History) -> Use:
+        """A copy for the history of the next owner of the bytes.  history: the one that it is in."""
         duplicate = Use(self.access, self.stream)
+        duplicate.former = self.former or history.serial
         duplicate.number, duplicate.ran = self.number, self.ran
         duplicate.commands, duplicate.taken = self.commands.copy(), self.taken
         return duplicate
@@ -211,12 +221,19 @@ class Group:
         return not self.writes and not self.reads
 
 
-class History:
-    """The uses of one block.  newest, newest_write: by stream, bounds of the numbers of its latest use and write."""
+_serials = itertools.count(1)
 
-    __slots__ = ("_groups", "_index", "_limit", "newest", "newest_write")
+
+class History:
+    """The uses of one block.  newest, newest_write: by stream, bounds of the numbers of its latest use and write.
+
+    serial: its number in the process.
+    """
+
+    __slots__ = ("_groups", "_index", "_limit", "newest", "newest_write", "serial")
 
     def __init__(self) -> None:
+        self.serial = next(_serials)
         self._groups: dict[tuple[object, ...], Group] = {}
         self._index: Spans[Group] | None = None
         self._limit = FEW_GROUPS

@@ -39,7 +39,7 @@ from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE, device_of
 from .queue import Loaded, Queue, run_failure, run_reference
-from .races import HOST
+from .races import HOST, Witness
 from .schedule import Schedule
 
 STEP = 8  # partitions of the modelled GPU have a multiple of so many multiprocessors
@@ -178,7 +178,8 @@ class MemoryCalls(Calls):
             self._engine.take_pinned(self._engine.memory.pinned.block(address, "host_taken"), nbytes)
 
     def host_accessed(self, access: Access) -> None:
-        if not access.nbytes or not self._engine.memory.pinned.blocks:
+        races = self._engine.races
+        if not races.explains or not access.nbytes or not self._engine.memory.pinned.blocks:
             return
         with self._lock:
             for block in self._engine.memory.pinned.blocks.overlapping(access.address, access.address + access.nbytes):
@@ -251,10 +252,17 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
     def profiler_stop(self) -> None:
         self.is_profiled = False
 
+    def watch(self, witness: Witness | None) -> None:
+        """Report order and races to a tool from now on; None ends it."""
+        with self._lock:
+            self._engine.watch(witness)
+
     def drain(self) -> None:
         with self._lock:
             for failure in self._engine.drain():
                 print(failure.fact, file=sys.stderr)
+            if note := self._engine.races.take_note():
+                print(f"flambeau: {note}; run `flambeau check`", file=sys.stderr)
 
     # streams
     def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:

@@ -17,7 +17,7 @@ from .capture import Captures
 from .clock import CopyEngine, HostClocks, preset
 from .memory import Block, Memory
 from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of, run_poison
-from .races import HOST, Comparison, Races, race_error, unfinished
+from .races import HOST, Comparison, Races, Witness, unfinished
 from .schedule import Schedule
 from .space import reservable
 
@@ -85,6 +85,10 @@ class Engine:
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
         self._sequence = 0
 
+    def watch(self, witness: Witness | None) -> None:
+        """Report order and races to a tool from now on; None ends it."""
+        self.clocks.witness = self.races.witness = witness
+
     def submit(
         self,
         queue: Queue,
@@ -114,6 +118,8 @@ class Engine:
             site, called = callers.call()
         call = place_of(site, launched) if launched else site, called
         histories = [block.history for block in blocks]
+        if self.races.witness is not None and not launched:
+            self.races.witness.begins(queue, self.clocks.stream(queue.handle).count + 1, site)
         races = self.check(queue, name, call, accesses, blocks, histories)
         if len(queue.pending) >= MAX_PENDING:
             self._make_room(queue)
@@ -138,6 +144,8 @@ class Engine:
             self.races.mark(command, queue.handle, races.conflicts)
         self.races.record(command, races, histories)
         queue.append(command)
+        if self.races.witness is not None:
+            self.races.witness.submitted(command)
 
     def check(
         self,
@@ -153,8 +161,8 @@ class Engine:
         Raises: RaceError for any race under races="error".
         """
         races = self.races.compare(queue.handle, accesses, blocks, histories)
-        if races is not None and races.conflicts and self.races.raises:
-            raise race_error(queue, name, call, queue.waited, races.conflicts)
+        if races is not None and races.conflicts:
+            self.races.meet(queue, name, call, queue.waited, races.conflicts, accesses)
         return races
 
     def _observe(self, command: Command, start_ns: int, now_ns: int, is_copy: bool) -> None:
@@ -192,17 +200,21 @@ class Engine:
         pieces = memory.pieces(low, high)
         access = MemoryAccess.whole(low, high)
         taking = self.races.take(queue.handle, access, pieces)
-        facts = NOTED
-        if self.races.raises:
-            site, called = callers.call()
-            if taking.conflicts:
-                raise race_error(queue, TAKING, (site, called), queue.waited, taking.conflicts)
+        last, facts = queue.last, NOTED
+        is_over = self.clocks.host_knows_all(queue.handle)
+        is_command = not is_over and (last is None or bool(queue.waits))
+        if self.races.explains or taking.conflicts:
+            call = callers.call()
+            site = call[0]
+            if self.races.witness is not None and (not is_command or self.races.raises):
+                self.races.witness.begins(queue, self.clocks.stream(queue.handle).count + (not is_over), site)
+            if taking.conflicts and (not is_command or self.races.raises):  # a command is compared below
+                self.races.meet(queue, TAKING, call, queue.waited, taking.conflicts)
             facts = Taken(site, all(piece.is_fresh for piece in pieces))
-        last = queue.last
-        if self.clocks.host_knows_all(queue.handle):
+        if is_over:
             block = memory.take(low, high, taking.history)
             self.races.mark(None, queue.handle, taking.conflicts)
-        elif last is None or queue.waits:
+        elif is_command:
             self._make_room(queue)
             block = memory.take(low, high, taking.history)
             self.submit(queue, TAKING, run_poison, facts, [access], [block], 0, 0)
@@ -210,6 +222,7 @@ class Engine:
             queue.last.cover(taking.covered)
             return
         else:
+            assert last is not None
             block = memory.take(low, high, taking.history)
             clock = self.clocks.advance(queue.handle)
             facts = facts._replace(clock=clock)
@@ -223,18 +236,26 @@ class Engine:
         """Allocate pinned memory: a write by the host, ordered after all that the host has waited for."""
         access = MemoryAccess.whole(block.low, block.low + nbytes)
         taking = self.races.take(HOST, access, [block])
-        if taking.conflicts and self.races.raises:
-            raise race_error(None, TAKING, callers.call(), self.host_waited, taking.conflicts)
+        if self.races.witness is not None:
+            self.races.witness.begins(None, 0, callers.call_site())
+        if taking.conflicts:
+            call = callers.call()
+            self.races.meet(None, TAKING, call, self.host_waited, taking.conflicts)
         self.races.mark(None, HOST, taking.conflicts)
         block.history = taking.history
 
     def check_host(self, access: MemoryAccess, block: Block) -> None:
-        """Raise RaceError if a host access to pinned memory conflicts with work that the host has not waited for."""
+        """Report a host access to pinned memory that conflicts with work that the host has not waited for.
+
+        Raises: RaceError under races="error".
+        """
+        if self.races.witness is not None:
+            self.races.witness.begins(None, 0, callers.call_site())
         races = self.races.compare(HOST, [access], [block], [block.history])
         if races is not None and races.conflicts:
             what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
-            raise race_error(None, HOST, (site, what), self.host_waited, races.conflicts)
+            self.races.meet(None, HOST, (site, what), self.host_waited, races.conflicts, [access])
 
     def publish(self, queue: Queue) -> None:
         """Run a queue's commands, and write pending poison that other processes may read.  Host: does not wait."""

@@ -103,7 +103,7 @@ class Events:
     def mark(self, event: Event, queue: Queue) -> None:
         """Make everything submitted to `queue` so far the event's latest record."""
         event.latest, event.captured = self.point(queue), None
-        if self._engine.races.raises:
+        if self._engine.races.explains:
             event.latest = replace(event.latest, site=callers.call_site())
             event.records.append(event.latest)
         if event.interprocess:
@@ -140,7 +140,7 @@ class Events:
 
     def _note(self, event: Event, waited: deque[Waited]) -> None:
         """Keep a wait for reports.  An event recorded and waited for in one line is that of `wait_stream`."""
-        if self._engine.races.raises and event.latest is not None:
+        if self._engine.races.explains and event.latest is not None:
             site = callers.call_site()
             event.is_mark = site == event.latest.site
             waited.append(Waited(event, event.latest, site))

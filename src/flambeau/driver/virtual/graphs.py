@@ -102,6 +102,7 @@ class Trial(Submission):
 
     def __init__(self, engine: Engine, events: Events, branches: list[Queue]) -> None:
         super().__init__(engine, events)
+        engine.clocks.witness = None  # what a dry run orders does not happen
         self._saved = [(branch, branch.waits, engine.clocks.stream(branch.handle).copy()) for branch in branches]
         self._histories: dict[Block, History] = {}
         self._recorded: dict[EventHandle, Generation] = {}
@@ -111,6 +112,7 @@ class Trial(Submission):
         for branch, waits, state in self._saved:
             branch.waits = waits
             self.engine.clocks.restore(branch.handle, state)
+        self.engine.clocks.witness = self.engine.races.witness
 
     def point(self, branch: Queue) -> Generation:
         return Generation(None, self.engine.clocks.snapshot(branch.handle), 0)
@@ -286,6 +288,8 @@ class GraphCalls(Calls):
         site = callers.call_site()
         for branch in launchable.branches:
             branch.launched_on = queue
+        if self._engine.races.witness is not None:
+            self._engine.races.witness.begins(queue, self._engine.clocks.stream(queue.handle).count, site)
         if self._engine.races.raises:
             trial = Trial(self._engine, self._events_of, [queue, *launchable.branches])
             try:

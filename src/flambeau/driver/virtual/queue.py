@@ -27,7 +27,7 @@ from ..api import StreamHandle
 from .access import MemoryAccess, Overlap
 from .memory import Block
 from .schedule import InjectedFailure, Schedule
-from .space import Space
+from .space import POISON, Space
 
 if TYPE_CHECKING:
     from .access import Use
@@ -50,11 +50,12 @@ class Command:
     launched: the source line of its graph's launch, "" if it is not of a graph.
     number: its index on the stream;  sequence: its index among all commands;  clock: all work that is done when it is.
     poisoned_reads: bytes that it reads as poison;  poisoned_writes: bytes that hold poison after it ran.
+    notes: what a tool keeps about it.
     covered: unfinished uses that it replaced in the history, because it writes all of their bytes.
     """
 
     __slots__ = (
-        "blocks", "called", "clock", "covered", "detail", "done", "end_ns", "launched", "name", "number",
+        "blocks", "called", "clock", "covered", "detail", "done", "end_ns", "launched", "name", "notes", "number",
         "predecessors", "queue", "poisoned_writes", "sequence", "site", "poisoned_reads", "accesses", "work",
     )  # fmt: skip
 
@@ -85,6 +86,7 @@ class Command:
         self.poisoned_reads: list[Overlap] | None = None  # None while empty, as the next two
         self.poisoned_writes: list[tuple[Space, Overlap]] | None = None
         self.covered: list[Use] | None = None
+        self.notes: Any = None
 
     def poison_read(self, overlap: Overlap) -> None:
         if self.poisoned_reads is None:
@@ -374,11 +376,26 @@ def _failure(command: Command, error: Exception) -> AcceleratorError:
     what = callers.operator_of(command.name, command.called)
     fact = f"{type(error).__name__}: {getattr(error, 'fact', error)}"
     return AcceleratorError(
-        f"failed{_where(command)}: {fact}; CUDA error: {cuda_text(code)}",
+        f"failed{_where(command)}: {fact}{_poison_note(command)}; CUDA error: {cuda_text(code)}",
         error_code=code,
         sticky=True,
         operator=what,
     )
+
+
+def _poison_note(command: Command) -> str:
+    """Text for an error if an operand of the failed command holds poison, "" if none does."""
+    for access, block in zip(command.accesses, command.blocks):
+        if not access.reads:
+            continue
+        shape, dtype = access.form
+        array = host.numpy().ascontiguousarray(_array(access, block, command.poisoned_reads or []))
+        size = array.dtype.itemsize  # of one byte, poison is a usual value
+        if size > 1 and (array.reshape(-1).view("uint8").reshape(-1, size) == POISON).all(axis=1).any():
+            value = "-1" if array.dtype.kind == "i" else "NaN" if array.dtype.kind == "f" else "all bits set"
+            what = f"its {dtype} operand of shape {list(shape or ())} holds poison ({value})"
+            return f"; {what}: bytes never written, or shared by unordered accesses, which `flambeau check` finds"
+    return ""
 
 
 BOUND_LAUNCHES = 1024  # argument buffers per kernel and device whose accesses are cached

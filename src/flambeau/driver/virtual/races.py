@@ -16,11 +16,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ...callers import operator_of
+from ...callers import operator_of, shown_site
 from ...errors import MissingWait, RaceAccess, RaceError
-from ...vector_clock import Clock, StreamKey, VectorClocks
+from ...vector_clock import Clock, ClockWitness, StreamKey, VectorClocks
 from .access import TAKING, Group, History, MemoryAccess, Overlap, Taken, Use
 from .memory import Block
 from .queue import Queue
@@ -57,9 +57,32 @@ class Taking(NamedTuple):
     covered: list[Use]
 
 
+class Witness(ClockWitness, Protocol):
+    """A tool that is told about every operation and every race.  It decides nothing."""
+
+    def begins(self, queue: Queue | None, number: int, site: str) -> None:
+        """Operation `number` of a stream, or an access of the host, is about to be compared."""
+
+    def submitted(self, command: Command) -> None:
+        """A command was queued."""
+
+    def found(
+        self,
+        queue: Queue | None,
+        name: str,
+        call: tuple[str, str],
+        waited: Sequence[Waited],
+        conflicts: Sequence[Conflict],
+        accesses: Sequence[MemoryAccess],
+    ) -> None:
+        """An operation races.  The arguments are those of `race_error`, and all accesses of the operation."""
+
+
 class Races:
     """Compares and records the accesses of all commands.
 
+    witness: the tool that watches, None for none.  poisoned: how many racing accesses became poison;  first: the lines
+    of the first pair.
     looked_at: the number of groups and uses compared so far, a measure of cost.
     """
 
@@ -67,13 +90,54 @@ class Races:
         self._clocks = clocks
         self.mode = mode
         self.raises = mode == "error"
+        self.witness: Witness | None = None
+        self.poisoned = 0
+        self.first: tuple[str, str] | None = None
         self.looked_at = 0
+
+    @property
+    def looks(self) -> bool:
+        """Whether accesses are compared."""
+        return self.mode != "real" or self.witness is not None
+
+    @property
+    def explains(self) -> bool:
+        """Whether the lines of waits, records and allocations are kept for reports."""
+        return self.raises or self.witness is not None
+
+    def meet(
+        self,
+        queue: Queue | None,
+        name: str,
+        call: tuple[str, str],
+        waited: Sequence[Waited],
+        conflicts: Sequence[Conflict],
+        accesses: Sequence[MemoryAccess] = (),
+    ) -> None:
+        """Report the races of an operation.  Raises RaceError under races="error"."""
+        if self.witness is not None:
+            self.witness.found(queue, name, call, waited, conflicts, accesses)
+        if self.raises:
+            raise race_error(queue, name, call, waited, conflicts)
+        if self.mode == "poison":
+            self.poisoned += 1
+            if self.first is None:
+                self.first = older_side(conflicts[0].use).site, call[0]
+
+    def take_note(self) -> str:
+        """Text about accesses that became poison since the last call, "" if there were none."""
+        if self.first is None:
+            return ""
+        one, other = map(shown_site, self.first)
+        count = "1 unordered access" if self.poisoned == 1 else f"{self.poisoned} unordered accesses"
+        self.poisoned, self.first = 0, None
+        return f"{count} became poison; the first: {one} and {other}"
 
     def compare(
         self, stream: StreamKey, accesses: Sequence[MemoryAccess], blocks: Sequence[Block], histories: Sequence[History]
     ) -> Comparison | None:
         """Compare a stream's next operation with the histories of blocks; None if there is nothing to compare."""
-        if self.mode == "real":
+        if not self.looks:
             return None
         result: Comparison | None = None
         for access, block, history in zip(accesses, blocks, histories):
@@ -107,7 +171,7 @@ class Races:
 
     def record(self, command: Command, races: Comparison | None, histories: Sequence[History]) -> None:
         """Add a command to the histories of its blocks, so that later commands are compared with it."""
-        if self.mode == "real":
+        if not self.looks:
             return
         stream = command.queue.handle
         if races is not None:
@@ -144,6 +208,8 @@ class Races:
 
         command: the newer side; None for the host, and for an allocation, whose whole block is poisoned.
         """
+        if self.mode == "real":
+            return
         stack = list(conflicts)
         seen: set[tuple[MemoryAccess, Use]] = set()
         while stack:
@@ -187,7 +253,7 @@ class Races:
     def take(self, stream: StreamKey, access: MemoryAccess, pieces: Sequence[Block]) -> Taking:
         """The races of allocating a block at `access` over dead blocks, and the accesses that it replaces."""
         taking = Taking(History(), [], [])
-        for piece in pieces if self.mode != "real" else ():
+        for piece in pieces if self.looks else ():
             for group in list(piece.history.overlapping(max(access.low, piece.low), min(access.high, piece.high))):
                 overlap = access.overlap(group.access)
                 if overlap is None:
@@ -196,8 +262,8 @@ class Races:
                 taking.conflicts.extend(Conflict(access, piece, use, overlap) for use in racing)
                 taking.covered.extend(use for use in group.uses() if use not in racing)
                 if racing:
-                    left = Group(group.access)
-                    left.keep(use.copy() for use in racing)  # copies: the dead block's uses must not change
+                    left = Group(group.access)  # with copies: the dead block's uses must not change
+                    left.keep(use.of_former(piece.history) for use in racing)
                     taking.history.put(left)
         return taking
 
@@ -205,7 +271,7 @@ class Races:
         self, taking: Taking, stream: StreamKey, access: MemoryAccess, last: Command, number: int, facts: Taken
     ) -> None:
         """Record an allocation without a command: operation `number` of a stream, after its command `last`."""
-        if self.mode == "real":
+        if not self.looks:
             return
         self.mark(None, stream, taking.conflicts)
         last.cover(taking.covered)
@@ -235,9 +301,9 @@ def race_error(
 
     queue: the call's stream, None for the host;  waited: the waits that it made so far.
     """
-    needed = _needed(conflicts)
-    newer = [_newer(conflict, queue, name, call) for conflict in needed]
-    older = [_older(conflict.use) for conflict in needed]
+    needed = needed_of(conflicts)
+    newer = [newer_side(conflict, queue, name, call) for conflict in needed]
+    older = [older_side(conflict.use) for conflict in needed]
     facts = []
     for at, (this, that, conflict) in enumerate(zip(newer, older, needed)):
         shared = _shared(conflict)
@@ -246,26 +312,28 @@ def race_error(
             where = f"{_on(this, conflict)} at {this.site}"
             begin = f"{this.operator}: {this.verb} {shared} {where}, and nothing orders this after"
         facts.append(f"{begin} {that.operator}, which {that.verb} them {_on(that, conflict)} at {that.site}")
-    waiter = HOST_LABEL if queue is None else _waiting(queue).label
-    missing = tuple(MissingWait(waiter, _awaited(conflict.use).label) for conflict in needed)
-    hints = [_remedy(queue, name, waiter, [_on_device(_awaited(conflict.use), conflict) for conflict in needed])]
-    hints += [note for conflict in needed if (note := _rerecorded(waiter, waited, conflict.use))]
+    waiter = HOST_LABEL if queue is None else waiting_queue(queue).label
+    missing = tuple(MissingWait(waiter, awaited_queue(conflict.use).label) for conflict in needed)
+    hints = [_remedy(queue, name, waiter, [_on_device(awaited_queue(conflict.use), conflict) for conflict in needed])]
+    hints += [note for conflict in needed if (note := rerecorded(waiter, waited, conflict.use))]
     if any(conflict.use.taken is not None and conflict.use.taken.is_fresh for conflict in needed):
         hints.append(FRESH)
-    queues = [] if queue is None else [_waiting(queue)]
-    for stream in dict.fromkeys([*queues, *[_awaited(conflict.use) for conflict in needed]]):
+    queues = [] if queue is None else [waiting_queue(queue)]
+    for stream in dict.fromkeys([*queues, *[awaited_queue(conflict.use) for conflict in needed]]):
         if stream.site:
             hints.append(f"{stream.label} was made at {stream.site}")
-    return RaceError("; ".join(facts), hint="; ".join(hints), accesses=(newer[0], *older), missing=missing)
+    low, high = shared_bytes(needed[0])
+    sides = newer[0], *older
+    return RaceError("; ".join(facts), hint="; ".join(hints), accesses=sides, missing=missing, low=low, high=high)
 
 
-def _needed(conflicts: Sequence[Conflict]) -> list[Conflict]:
+def needed_of(conflicts: Sequence[Conflict]) -> list[Conflict]:
     """One conflict per stream to wait for, the latest work first, without those that another wait would order."""
     latest: dict[Queue, Conflict] = {}
     for conflict in conflicts:
-        known = latest.get(_awaited(conflict.use))
+        known = latest.get(awaited_queue(conflict.use))
         if known is None or _when(known) <= _when(conflict):
-            latest[_awaited(conflict.use)] = conflict
+            latest[awaited_queue(conflict.use)] = conflict
     ordered = sorted(latest.values(), key=_when, reverse=True)
     return [conflict for conflict in ordered if not any(_comes_after(other.use, conflict.use) for other in ordered)]
 
@@ -280,38 +348,46 @@ def _comes_after(use: Use, other: Use) -> bool:
     return use.stream != other.stream and clock is not None and clock.reached(other.stream) >= other.number
 
 
-def _awaited(use: Use) -> Queue:
+def awaited_queue(use: Use) -> Queue:
     """The stream to wait for: that of the use or, for a branch of a graph, that of the launch."""
-    return _waiting(use.commands[-1].queue)
+    return waiting_queue(use.commands[-1].queue)
 
 
-def _waiting(queue: Queue) -> Queue:
+def waiting_queue(queue: Queue) -> Queue:
     return queue if queue.launched_on is None else queue.launched_on
 
 
-def _newer(conflict: Conflict, queue: Queue | None, name: str, call: tuple[str, str]) -> RaceAccess:
+def newer_side(conflict: Conflict, queue: Queue | None, name: str, call: tuple[str, str]) -> RaceAccess:
     access = conflict.access
-    label, device = (HOST_LABEL, None) if queue is None else (queue.label, queue.device)
+    label, device, made_at = (HOST_LABEL, None, "") if queue is None else (queue.label, queue.device, queue.site)
     return RaceAccess(
-        _operation(name, call[1]), _verb(access, name == TAKING), label, device, access.low, access.high, call[0]
+        _operation(name, call[1]),
+        _verb(access, name == TAKING),
+        label,
+        device,
+        access.low,
+        access.high,
+        call[0],
+        made_at,
+        *access.form,
     )
 
 
-def _older(use: Use) -> RaceAccess:
+def older_side(use: Use) -> RaceAccess:
     command, access, taken = use.commands[-1], use.access, use.taken
     queue = command.queue
-    if taken is not None:
-        return RaceAccess(
-            _operation(TAKING, ""), _verb(access, True), queue.label, queue.device, access.low, access.high, taken.site
-        )
+    takes = taken is not None or command.name == TAKING
+    operation = _operation(TAKING, "") if taken is not None else _operation(command.name, command.called)
     return RaceAccess(
-        _operation(command.name, command.called),
-        _verb(access, command.name == TAKING),
+        operation,
+        _verb(access, takes),
         queue.label,
         queue.device,
         access.low,
         access.high,
-        command.place,
+        command.place if taken is None else taken.site or command.place,
+        queue.site,
+        *access.form,
     )
 
 
@@ -329,13 +405,19 @@ def _verb(access: MemoryAccess, takes: bool) -> str:
     return "writes" if access.writes else "reads"
 
 
-def _shared(conflict: Conflict) -> str:
-    """Text of the shared bytes: their range and location."""
+def shared_bytes(conflict: Conflict) -> tuple[int, int]:
+    """The first shared byte and the end of the last one."""
     overlap = conflict.overlap
     low, high = overlap.low, overlap.high
     if overlap.ranges is not None:
         one, two = overlap.ranges
         low, high = one.common(two) or (low, high)
+    return low, high
+
+
+def _shared(conflict: Conflict) -> str:
+    """Text of the shared bytes: their range and location."""
+    low, high = shared_bytes(conflict)
     where = "pinned host memory" if conflict.block.device is None else f"device {conflict.block.device}"
     return f"bytes [{low:#x}, {high:#x}) of {where}"
 
@@ -363,7 +445,7 @@ def _remedy(queue: Queue | None, name: str, waiter: str, awaited: Sequence[str])
     return hint
 
 
-def _rerecorded(waiter: str, waited: Sequence[Waited], use: Use) -> str:
+def rerecorded(waiter: str, waited: Sequence[Waited], use: Use) -> str:
     """Text about an event whose wait refers to another record than the one that would order the use; "" if none."""
     for event, point, site in reversed(waited):
         if event.is_mark or point not in event.records:

@@ -1,0 +1,158 @@
+"""The pytest plugin of flambeau.
+
+- Each test has a machine of its own on virtual GPUs: no device, stream, memory or error is left over from another test.
+- On NVIDIA GPUs (FLAMBEAU_GPUS=nvidia) the same tests run on the process's machine.
+- A fixture of a wider scope that makes a machine keeps it for its tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+
+from .. import callers, config
+from ..core import thread
+from ..driver import nvidia_device_count
+from ..errors import ConfigError, InternalError
+from ..runtime import sync_debug
+from ..runtime.machine import Machine
+from ..tools.race_report import check
+from .machine import machine
+from .schedules import MAX_SCHEDULES, every_schedule
+
+MARKS = (
+    "gpus(count, memory=0, preset='h200', races='poison', schedule='submission'): the GPUs of the test, virtual unless "
+    "FLAMBEAU_GPUS=nvidia",
+    "every_schedule(limit=10000): run the test under every interleaving of its streams",
+    "no_sync: the test fails if a call makes the host wait without asking for it",
+)
+OPTIONS = ("memory", "preset", "races", "schedule")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("flambeau").addoption(
+        "--flambeau-check", action="store_true", help="fail each test in which accesses of virtual GPUs race"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for mark in MARKS:
+        config.addinivalue_line("markers", mark)
+
+
+def _chosen(item: pytest.Item) -> config.Gpus | None:
+    """The virtual GPUs of a test; None if it runs on the process's machine, which is skipped if it is too small."""
+    chosen = config.gpus()
+    mark = item.get_closest_marker("gpus")
+    if mark is None:
+        return chosen if chosen is not None and chosen.kind == "virtual" else None
+    count = mark.args[0] if mark.args else mark.kwargs.get("count", 1)
+    options = {name: value for name, value in mark.kwargs.items() if name != "count"}
+    unknown = [name for name in options if name not in OPTIONS]
+    if unknown or len(mark.args) > 1:
+        raise pytest.UsageError(f"{item.nodeid}: gpus takes a number and {', '.join(OPTIONS)}, got {mark}")
+    if chosen is not None and chosen.kind == "nvidia":
+        if nvidia_device_count() < count:
+            pytest.skip(f"needs {count} GPUs, there are {nvidia_device_count()}")
+        return None
+    try:
+        return config.virtual_gpus(count, **options)
+    except ConfigError as failure:
+        raise pytest.UsageError(f"{item.nodeid}: {failure}") from failure
+
+
+class TestMachine(Machine):
+    """The machine of one test."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Give the test a machine; its fixtures use it too."""
+    before: Machine | None = _current()
+    if isinstance(before, TestMachine):  # restored by a fixture of a wider scope, which an earlier test began
+        before = None
+    try:
+        chosen = None if before is not None and before.is_started else _chosen(item)
+    except (pytest.UsageError, pytest.skip.Exception):
+        chosen = None  # pytest_runtest_setup reports it
+    if chosen is not None:
+        thread.swap_machine(TestMachine(chosen))
+    mode = sync_debug.setting.mode
+    try:
+        return (yield)
+    finally:
+        sync_debug.setting.mode = mode
+        if isinstance(_current(), TestMachine):
+            thread.swap_machine(before)
+
+
+def _current() -> Machine | None:
+    current = thread.machine() if thread.has_machine() else None
+    return current if isinstance(current, Machine) else None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    _chosen(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    """Run a test with its marks.  Its tracebacks end at its own lines."""
+    checked = bool(pyfuncitem.config.getoption("--flambeau-check"))
+    try:
+        with ExitStack() as stack:
+            if checked and pyfuncitem.get_closest_marker("every_schedule") is None:
+                stack.enter_context(_checked())
+            if pyfuncitem.get_closest_marker("no_sync") is not None:
+                stack.enter_context(_no_sync())
+            return (yield)
+    except InternalError:
+        raise
+    except Exception as error:
+        callers.fold_traceback(error)
+        raise
+
+
+@contextmanager
+def _checked() -> Iterator[None]:
+    with check() as found:
+        yield
+    if found.races:
+        pytest.fail(str(found), pytrace=False)
+
+
+@contextmanager
+def _no_sync() -> Iterator[None]:
+    before = sync_debug.setting.mode
+    sync_debug.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        sync_debug.setting.mode = before
+
+
+@pytest.hookimpl(tryfirst=True, specname="pytest_pyfunc_call")
+def pytest_pyfunc_call_under_schedules(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is marked so under every interleaving of its streams, each on a machine of its own."""
+    mark = pyfuncitem.get_closest_marker("every_schedule")
+    current = thread.machine()
+    if mark is None or not isinstance(current, Machine):
+        return None
+    choice = _chosen(pyfuncitem) or current.choice
+    if choice.kind == "nvidia":
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    limit = mark.kwargs.get("limit", mark.args[0] if mark.args else MAX_SCHEDULES)
+    for schedule in every_schedule(limit):
+        try:
+            with machine(
+                max(choice.count, 1), preset=choice.preset, memory=choice.memory, races="real", schedule=schedule
+            ):
+                pyfuncitem.obj(**arguments)
+        except BaseException as error:
+            error.add_note(f"under the schedule {','.join(map(str, schedule.taken)) or 'of submission'}")
+            raise
+    return True

@@ -1,0 +1,829 @@
+"""Finds every race of a program on virtual GPUs, and a smallest set of edits that orders them all.
+
+- A witness of the virtual driver (driver/virtual/races.py) gets every race, and the order of all operations: points of
+  streams, and what streams and the host come after.  The program goes on, with the bytes that the schedule gives.
+- Races between the same lines are one entry with a count.  Each race suggests an edit: a wait before the later access,
+  or `record_stream` where memory was reused too early.
+- A replay of the recorded order with a set of edits tells which races are left.  Edits are dropped while none is left.
+- The record is bounded: after MAX_ENTRIES, races are counted and compared as before, but not replayed.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import linecache
+import re
+import sys
+import tokenize
+import weakref
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import callers
+from ..config import RACES, Gpus
+from ..core import thread
+from ..core.tensor import TensorBase, address_of
+from ..driver.virtual.access import TAKING
+from ..driver.virtual.driver import VirtualDriver
+from ..driver.virtual.races import (
+    FRESH,
+    awaited_queue,
+    needed_of,
+    newer_side,
+    older_side,
+    rerecorded,
+    shared_bytes,
+    waiting_queue,
+)
+from ..errors import ArgumentError, RaceAccess
+from ..runtime import machine as machines
+from ..runtime.stream import Stream
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from ..driver.virtual.access import MemoryAccess
+    from ..driver.virtual.events import Waited
+    from ..driver.virtual.queue import Command, Queue
+    from ..driver.virtual.races import Conflict
+    from ..vector_clock import Clock, StreamKey
+
+MAX_ENTRIES = 1_000_000  # of the record; each takes 48 bytes
+MAX_KINDS = 1_000  # distinct pairs of operators, lines and streams that are kept
+MAX_ITEMS = 64  # a longer list of the program is not searched for streams and tensors
+ALLOWED = "flambeau: allow-race"  # the comment that suppresses the races of its line
+
+# result
+
+
+@dataclass(frozen=True)
+class Race:
+    """Unordered accesses of two lines to the same bytes, at least one of which writes.
+
+    older, newer: an example of both accesses, in order of submission.  low, high: the bytes that they share.
+    why: why nothing orders them.  count: how often it happened.
+    """
+
+    older: RaceAccess
+    newer: RaceAccess
+    low: int
+    high: int
+    why: str
+    count: int
+
+    @property
+    def lines(self) -> tuple[str, str]:
+        return self.older.site, self.newer.site
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A line to insert: `statement`, "before" or "after" the statement at `site`, with that one's indentation."""
+
+    where: str
+    site: str
+    statement: str
+
+    def __str__(self) -> str:
+        return f"{self.where} {callers.shown_site(self.site)}: {self.statement}"
+
+
+@dataclass
+class Report:
+    """The races of a program.
+
+    edits: they order all races, and none of them can be left out.  verified: a replay of the record showed that.
+    suppressed: how many races were left out, by comment or by file.  replayed: the operations of the record.
+    """
+
+    races: tuple[Race, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    verified: bool = True
+    suppressed: int = 0
+    replayed: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return text_of(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return {
+            "races": [
+                {
+                    "older": race.older._asdict(),
+                    "newer": race.newer._asdict(),
+                    "low": race.low,
+                    "high": race.high,
+                    "why": race.why,
+                    "count": race.count,
+                }
+                for race in self.races
+            ],
+            "edits": [{"where": edit.where, "site": edit.site, "statement": edit.statement} for edit in self.edits],
+            "verified": self.verified,
+            "suppressed": self.suppressed,
+            "replayed": self.replayed,
+            "notes": list(self.notes),
+        }
+
+    def to_sarif(self) -> dict[str, Any]:
+        """The report as a SARIF 2.1.0 log."""
+        hint = "; ".join(map(str, self.edits))
+        results = [
+            {
+                "ruleId": "race",
+                "level": "error",
+                "message": {"text": f"{_pair_text(race)}; {race.why}" + (f"; edits: {hint}" if hint else "")},
+                "locations": [_sarif_place(race.newer.site)],
+                "relatedLocations": [_sarif_place(race.older.site)],
+                "occurrenceCount": race.count,
+            }
+            for race in self.races
+        ]
+        rule = {"id": "race", "shortDescription": {"text": "Unordered accesses to the same bytes"}}
+        tool = {"driver": {"name": "flambeau", "rules": [rule]}}
+        schema = "https://json.schemastore.org/sarif-2.1.0.json"
+        return {"$schema": schema, "version": "2.1.0", "runs": [{"tool": tool, "results": results}]}
+
+
+def _sarif_place(site: str) -> dict[str, Any]:
+    file, line = _split(callers.shown_site(site))
+    return {"physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": max(line, 1)}}}
+
+
+def text_of(report: Report) -> str:
+    """The report for a terminal."""
+    hidden = f", {report.suppressed} suppressed" if report.suppressed else ""
+    if not report.races:
+        return "\n".join([f"no race was found{hidden}", *report.notes])
+    times = sum(race.count for race in report.races)
+    pairs: dict[tuple[str, str], list[Race]] = {}
+    for race in report.races:
+        pairs.setdefault(race.lines, []).append(race)
+    lines = [f"{_counted(len(pairs), 'pair')} of lines with races, which happened {_counted(times, 'time')}{hidden}"]
+    for number, ((older, newer), races) in enumerate(pairs.items(), 1):
+        count = sum(race.count for race in races)
+        head = f"{callers.shown_site(older)} and {callers.shown_site(newer)} ({_counted(count, 'time')})"
+        lines += ["", f"race {number}: {head}"]
+        for race in races:
+            lines += _race_lines(race)
+    lines.append("")
+    if report.edits:
+        replayed = f"checked by a replay of {_counted(report.replayed, 'operation')}"
+        checked = replayed if report.verified else "not verified"
+        what = "this edit orders them" if len(report.edits) == 1 else "these edits order them"
+        what += ", and none can be left out" if report.verified and len(report.edits) > 1 else ""
+        lines += [f"{what} ({checked}):", *(f"  {edit}" for edit in report.edits)]
+    return "\n".join([*lines, *report.notes]).rstrip()
+
+
+def _race_lines(race: Race) -> list[str]:
+    lines = []
+    for access in (race.newer, race.older):
+        source = callers.source_at(access.site)
+        lines.append(f"  {_access_text(access)}")
+        lines.append(f"    at {callers.shown_site(access.site)}" + (f"    {source}" if source else ""))
+    where = "pinned host memory" if race.low < 1 << 50 else "device memory"
+    return [*lines, f"  both use bytes [{race.low:#x}, {race.high:#x}) of {where}; {race.why}"]
+
+
+def _access_text(access: RaceAccess) -> str:
+    form = "" if access.shape is None else f"{access.dtype} {list(access.shape)}"
+    if access.operator.startswith(("copy ", "fill ")) and access.dtype == "uint8":
+        form = f"{access.high - access.low} bytes"
+    what = " ".join(each for each in (access.name and f"`{access.name}`", form and f"({form})") if each)
+    made = f" (made at {callers.shown_site(access.made_at)})" if access.made_at else ""
+    place = "on the host" if access.device is None else f"on cuda:{access.device}, {access.stream}{made}"
+    return f"{access.operator} {access.verb} {what + ' ' if what else ''}{place}"
+
+
+def _pair_text(race: Race) -> str:
+    older = f"{_access_text(race.older)} at {callers.shown_site(race.older.site)}"
+    return f"{_access_text(race.newer)}, and nothing orders this after: {older}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" + ("s" if count != 1 else "")
+
+
+# source lines
+
+
+class Spot(NamedTuple):
+    """The place for an insertion at a line.
+
+    first, last: the lines of the statement to put it before or after.  is_loop: the line is the head of a loop, before
+    which a line runs once only.  can_follow: a line can follow it in its block.  leaves: the spot is outside a `with`
+    that the line itself opens.
+    """
+
+    first: int
+    last: int
+    is_loop: bool = False
+    can_follow: bool = True
+    leaves: bool = False
+
+
+CLAUSES = ("else", "elif", "except", "finally", "case")
+ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+@lru_cache(maxsize=64)
+def _parsed(file: str) -> tuple[list[str], list[ast.stmt]]:
+    """The lines of a file, and its statements, those around others first."""
+    lines = linecache.getlines(file)
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return lines, []
+    return lines, [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+
+
+def _split(site: str) -> tuple[str, int]:
+    match = re.match(r"(.+?):(\d+)\b", site)
+    return (match[1], int(match[2])) if match else (site, 0)
+
+
+def _statements(file: str, line: int) -> tuple[list[str], list[ast.stmt]]:
+    """The file's lines, and the statements around a line, outermost first."""
+    lines, statements = _parsed(file)
+    around = [each for each in statements if each.lineno <= line <= (each.end_lineno or each.lineno)]
+    return lines, [each for each in around if _holds(each, around[-1])]
+
+
+def _holds(other: ast.stmt, each: ast.stmt) -> bool:
+    start, end = (other.lineno, other.col_offset), (other.end_lineno or 0, other.end_col_offset or 0)
+    return start <= (each.lineno, each.col_offset) and (each.end_lineno or 0, each.end_col_offset or 0) <= end
+
+
+def spot_of(site: str) -> Spot:
+    """Where an edit of a line goes."""
+    file, line = _split(site)
+    lines, path = _statements(file, line)
+    leaves = False
+    while path:
+        node = path[-1]
+        source = lines[node.lineno - 1] if node.lineno <= len(lines) else ""
+        begin = source[: node.col_offset].strip()
+        shares = bool(begin) and (node.lineno == path[-2].lineno if len(path) > 1 else False)
+        if shares or begin.startswith(CLAUSES) or source[node.col_offset :].startswith("elif"):
+            path.pop()
+            leaves = leaves or bool(path and isinstance(path[-1], ast.With))
+            continue
+        body = getattr(node, "body", None)
+        is_head = isinstance(body, list) and bool(body) and line < body[0].lineno
+        is_loop = isinstance(node, (ast.For, ast.While)) and is_head
+        can_follow = not isinstance(node, ENDS) and (not isinstance(body, list) or leaves)
+        return Spot(node.lineno, node.end_lineno or node.lineno, is_loop, can_follow, leaves)
+    return Spot(line, line)
+
+
+def allows(site: str) -> bool:
+    """Whether a comment on the line suppresses its races."""
+    file, line = _split(site)
+    text = linecache.getline(file, line)
+    if ALLOWED not in text:
+        return False
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text.strip() + "\n").readline))
+    except (tokenize.TokenError, IndentationError, SyntaxError):
+        return "#" in text.partition(ALLOWED)[0]
+    return any(token.type == tokenize.COMMENT and ALLOWED in token.string for token in tokens)
+
+
+def read_suppressions(path: str) -> list[tuple[str, ...]]:
+    """Read a file of suppressions: one or two `file.py:12` or `file.py` a line; `#` begins a comment."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as failure:
+        raise ArgumentError(f"the suppressions {path!r} cannot be read: {failure}", operator="check") from failure
+    wanted = [tuple(line.partition("#")[0].split()) for line in text.splitlines()]
+    for number, places in enumerate(wanted, 1):
+        if len(places) > 2:
+            raise ArgumentError(
+                f"{path}:{number}: {len(places)} places on a line",
+                hint="write one place, or the two of a race: train.py:12 data.py:7",
+                operator="check",
+            )
+    return [places for places in wanted if places]
+
+
+def _is_at(site: str, place: str) -> bool:
+    file, line = _split(site)
+    return f"/{file}".endswith(f"/{place}") or f"/{file}:{line}".endswith(f"/{place}")
+
+
+def _is_suppressed(race: Race, places: Sequence[tuple[str, ...]]) -> bool:
+    if any(allows(site) for site in race.lines):
+        return True
+    one, other = race.lines
+    for each in places:
+        if len(each) == 1 and (_is_at(one, each[0]) or _is_at(other, each[0])):
+            return True
+        if len(each) == 2 and (
+            (_is_at(one, each[0]) and _is_at(other, each[1])) or (_is_at(one, each[1]) and _is_at(other, each[0]))
+        ):
+            return True
+    return False
+
+
+# names of the program's variables
+
+CO_OPTIMIZED = 1  # of code objects: a function's, whose variables are not in a dictionary
+
+
+class Names:
+    """The variables of a frame of the program, by the streams and by the addresses of the tensors that they hold.
+
+    Before Python 3.13 a function's frame keeps the dictionary of its variables, which would keep tensors alive.
+    """
+
+    def __init__(self, frame: FrameType | None) -> None:
+        self.streams: dict[int, str] = {}
+        self.tensors: dict[int, str] = {}
+        self.torch = "torch"
+        self.target = ""
+        if frame is None:
+            return
+        package = sys.modules[__package__.partition(".")[0]]
+        for name, value in _variables(frame):
+            if isinstance(value, Stream):
+                self.streams.setdefault(value.handle, name)
+            elif isinstance(value, TensorBase):
+                storage = value._storage
+                if storage.device.index >= 0 or storage._owner is not None:
+                    self.tensors.setdefault(address_of(value), name)
+            elif value is package and self.torch != name and "." not in name:
+                self.torch = name
+        self.target = _assigned(frame)
+        if sys.version_info < (3, 13) and frame.f_code.co_flags & CO_OPTIMIZED:
+            frame.f_locals.clear()
+
+    def of(self, accesses: Sequence[MemoryAccess]) -> tuple[str, ...]:
+        """The variable of each access, "" where none is known."""
+        names = [self.tensors.get(access.low, "") for access in accesses]
+        return tuple(name or (self.target if access.writes else "") for name, access in zip(names, accesses))
+
+
+def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Expressions that a line of a frame can use, with values: variables, items of sequences, attributes of self."""
+    inner = frame.f_locals
+    spaces = [inner] if inner is frame.f_globals else [inner, frame.f_globals]
+    for space in spaces:
+        yield from [(name, value) for name, value in list(space.items()) if name.isidentifier()]
+    for space in spaces:
+        for name, value in list(space.items()):
+            if type(value) in (list, tuple) and len(value) <= MAX_ITEMS and name.isidentifier():
+                yield from [(f"{name}[{at}]", item) for at, item in enumerate(value)]
+    for attribute, value in list(getattr(inner.get("self"), "__dict__", {}).items()):
+        yield f"self.{attribute}", value
+
+
+def _assigned(frame: FrameType) -> str:
+    """The variable that the running statement of a frame assigns, "" if it is not an assignment to one."""
+    _, path = _statements(frame.f_code.co_filename, frame.f_lineno)
+    node = path[-1] if path else None
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return ""
+
+
+class Line(NamedTuple):
+    """What is known of a line that submits work: the variables of the accesses, and the names of streams."""
+
+    names: tuple[str, ...]
+    streams: dict[int, str]
+    torch: str
+
+
+class Notes(NamedTuple):
+    """What is kept of a command for reports."""
+
+    accesses: Sequence[MemoryAccess]
+    line: Line
+
+    def name_of(self, access: MemoryAccess) -> str:
+        for each, name in zip(self.accesses, self.line.names):
+            if each.key == access.key and name:
+                return name
+        return ""
+
+
+NO_LINE = Line((), {}, "torch")
+
+
+def _expression(line: Line, queue: Queue, device: int, is_current: bool) -> str:
+    """An expression for a stream.  is_current: whether it is its device's current one;  device: the current device."""
+    other = "" if queue.device == device else str(queue.device)
+    if queue.handle in line.streams:
+        return line.streams[queue.handle]
+    if is_current:
+        return f"{line.torch}.cuda.current_stream({other})"
+    if queue.is_default:
+        return f"{line.torch}.cuda.default_stream({other})"
+    if queue.name:
+        return f"{line.torch}.cuda.Stream({other + ', ' if other else ''}name={queue.name!r})"
+    return f"<{queue.label}>"
+
+
+# the record
+
+OPERATION, POINT, LEARN, CHECK = range(4)
+WIDTH = 6  # numbers of an entry
+HOST_KEY = -1  # of the host, among the handles of streams
+Entry = tuple[int, int, int, int, int, int]
+
+
+@dataclass(eq=False)
+class Remedy:
+    """An edit, and where a replay applies it.
+
+    waits: (line, waiter, awaited) of a wait.  owners: for `record_stream`, the uses that it keeps alive, as the serial
+    of their history and their stream.  times: how many races suggested it.
+    """
+
+    edit: Edit
+    waits: set[tuple[int, int, int]] = field(default_factory=set)
+    owners: set[tuple[int, int]] = field(default_factory=set)
+    times: int = 0
+
+
+@dataclass(eq=False)
+class Kind:
+    """Races of one pair of operators, lines and streams.  is_needed: whether no other race of the call implies them."""
+
+    race: Race
+    remedy: Remedy | None
+    count: int = 0
+    is_needed: bool = False
+
+
+class Recorder:
+    """A witness of one machine: its races, and the order of its operations."""
+
+    def __init__(self) -> None:
+        self.entries = array("q")
+        self.is_full = False
+        self.operations = 0
+        self.left_out = 0
+        self.kinds: list[Kind] = []
+        self._indices: dict[tuple[Any, ...], int] = {}
+        self._sites: dict[str, int] = {}
+        self._lines: dict[tuple[str, str], Line] = {}
+        self._remedies: dict[Edit, Remedy] = {}
+
+    def _log(self, kind: int, *numbers: int) -> None:
+        if len(self.entries) >= WIDTH * MAX_ENTRIES:
+            self.is_full = True
+        if not self.is_full:
+            self.entries.extend((kind, *numbers, *[0] * (WIDTH - 1 - len(numbers))))
+
+    def _site(self, site: str) -> int:
+        return self._sites.setdefault(site, len(self._sites))
+
+    # as a witness
+
+    def point(self, clock: Clock) -> None:
+        self._log(POINT, _key(clock.stream), clock.number, clock.version)
+
+    def learns(self, stream: StreamKey, clock: Clock) -> None:
+        self._log(LEARN, _key(stream), _key(clock.stream), clock.number, clock.version)
+
+    def host_learns(self, clock: Clock) -> None:
+        self._log(LEARN, HOST_KEY, _key(clock.stream), clock.number, clock.version)
+
+    def begins(self, queue: Queue | None, number: int, site: str) -> None:
+        self.operations += 1
+        self._log(OPERATION, HOST_KEY if queue is None else queue.handle, number, self._site(site))
+
+    def submitted(self, command: Command) -> None:
+        key = command.site, command.name
+        line = self._lines.get(key)
+        if line is None:
+            names = Names(None if command.launched else callers.program_frame())
+            line = self._lines[key] = Line(names.of(command.accesses), names.streams, names.torch)
+        command.notes = Notes(command.accesses, line)
+
+    def found(
+        self,
+        queue: Queue | None,
+        name: str,
+        call: tuple[str, str],
+        waited: Sequence[Waited],
+        conflicts: Sequence[Conflict],
+        accesses: Sequence[MemoryAccess],
+    ) -> None:
+        needed = needed_of(conflicts)
+        for conflict in conflicts:
+            use = conflict.use
+            command = use.commands[-1]
+            serial = use.former or (conflict.block.history.serial if name == TAKING else 0)
+            handle = HOST_KEY if queue is None else queue.handle
+            is_taken = use.taken is not None
+            key = call[0], name, handle, command.place, command.name, is_taken, use.stream, bool(serial)
+            index = self._indices.get(key)
+            if index is None:
+                if len(self.kinds) >= MAX_KINDS:
+                    self.left_out += 1
+                    continue
+                index = self._indices[key] = len(self.kinds)
+                self.kinds.append(self._kind(conflict, queue, name, call, waited, accesses, bool(serial)))
+            kind = self.kinds[index]
+            kind.count += 1
+            kind.is_needed = kind.is_needed or conflict in needed
+            if kind.remedy is not None:
+                kind.remedy.times += 1
+                if kind.remedy.edit.statement.endswith(")") and ".record_stream(" in kind.remedy.edit.statement:
+                    kind.remedy.owners.add((serial, _key(use.stream)))
+            self._log(CHECK, handle, _key(use.stream), use.number, index, serial)
+
+    def _kind(
+        self,
+        conflict: Conflict,
+        queue: Queue | None,
+        name: str,
+        call: tuple[str, str],
+        waited: Sequence[Waited],
+        accesses: Sequence[MemoryAccess],
+        is_former: bool,
+    ) -> Kind:
+        use = conflict.use
+        names = Names(callers.program_frame())
+        line = Line(names.of(accesses), names.streams, names.torch)
+        notes = use.commands[-1].notes or Notes((), NO_LINE)
+        newer = newer_side(conflict, queue, name, call)
+        newer = newer._replace(name=Notes(accesses, line).name_of(conflict.access))
+        older = older_side(use)
+        older = older._replace(name="" if use.taken is not None else notes.name_of(use.access))
+        low, high = shared_bytes(conflict)
+        why = _why(conflict, queue, waited, is_former)
+        race = Race(older, newer, low, high, why, 0)
+        remedy = None
+        if is_former and older.name:
+            remedy = self._keep(older, use.commands[-1].queue, notes.line)
+        return Kind(race, remedy or self._wait(conflict, queue, race, line, notes.line))
+
+    def _keep(self, older: RaceAccess, queue: Queue, line: Line) -> Remedy | None:
+        """The call of record_stream that keeps the memory of the older access."""
+        spot = spot_of(older.site)
+        stream = _expression(line, queue, queue.device, not spot.leaves)
+        edit = _edit(older.site, spot, spot.can_follow, f"{older.name}.record_stream({stream})")
+        return self._remedies.setdefault(edit, Remedy(edit))
+
+    def _wait(self, conflict: Conflict, queue: Queue | None, race: Race, line: Line, older_line: Line) -> Remedy:
+        """The wait that orders the newer access after the older one."""
+        awaited = awaited_queue(conflict.use)
+        site = race.newer.site.rpartition(" launched at ")[2]
+        spot, after = spot_of(site), False
+        if spot.is_loop and queue is not None:
+            older_spot = spot_of(race.older.site)
+            if older_spot.can_follow:
+                site, spot, line, after = race.older.site, older_spot, older_line, True
+        if queue is None:
+            statement = f"{_expression(line, awaited, thread.current_device(), False)}.synchronize()"
+            waiter = HOST_KEY
+        else:
+            waiting = waiting_queue(queue)
+            device = waiting.device
+            is_current = not spot.leaves and not after
+            awaits = _expression(line, awaited, device, after and not spot.leaves)
+            statement = f"{_expression(line, waiting, device, is_current)}.wait_stream({awaits})"
+            waiter = waiting.handle
+        edit = _edit(site, spot, after, statement)
+        remedy = self._remedies.setdefault(edit, Remedy(edit))
+        remedy.waits.add((self._site(site), waiter, awaited.handle))
+        return remedy
+
+    # the report
+
+    def report(self, places: Sequence[tuple[str, ...]]) -> Report:
+        """The races so far, without those that comments or `places` suppress."""
+        shown = [kind for kind in self.kinds if not _is_suppressed(kind.race, places)]
+        suppressed = len({kind.race.lines for kind in self.kinds}) - len({kind.race.lines for kind in shown})
+        races = merged(replace(kind.race, count=kind.count) for kind in shown if kind.is_needed)
+        notes = []
+        if self.is_full:
+            notes.append(f"the replay covers the first {MAX_ENTRIES} entries of the record; later races are counted")
+        if self.left_out:
+            notes.append(f"{self.left_out} races of other lines are left out: {MAX_KINDS} kinds are kept")
+        edits, is_verified = self._edits(shown)
+        is_verified = is_verified and not self.is_full and not self.left_out
+        return Report(races, edits, is_verified, suppressed, self.operations, tuple(notes))
+
+    def _edits(self, kinds: Sequence[Kind]) -> tuple[tuple[Edit, ...], bool]:
+        """Edits that order all races and none of which can be left out, and whether a replay showed that."""
+        if not kinds:
+            return (), True
+        wanted = {index for index, kind in enumerate(self.kinds) if kind in kinds}
+        chosen = list(dict.fromkeys(kind.remedy for kind in kinds if kind.remedy is not None))
+        needed = {kind.remedy for kind in kinds if kind.is_needed}
+        entries = self._compact(chosen)
+        replayed = {entry[4] for entry in entries if entry[0] == CHECK}
+        kept = {kind.remedy for index, kind in enumerate(self.kinds) if index in wanted - replayed}
+        left = replay(entries, chosen, wanted)
+        for remedy in sorted(chosen, key=lambda each: (each in needed, each.times)):
+            others = [each for each in chosen if each is not remedy]
+            if remedy not in kept and replay(entries, others, wanted) <= left:
+                chosen = others
+        can_run = all("<" not in remedy.edit.statement for remedy in chosen)
+        return tuple(remedy.edit for remedy in chosen), not left and can_run
+
+    def _compact(self, remedies: Sequence[Remedy]) -> list[Entry]:
+        """The record, without operations that a replay with these edits does not need."""
+        sites = {site for remedy in remedies for site, _, _ in remedy.waits}
+        entries: list[Entry] = []
+        numbers = iter(self.entries)
+        older = {(entry[2], entry[3]) for entry in zip(*[numbers] * WIDTH) if entry[0] == CHECK}
+        numbers = iter(self.entries)
+        for entry in zip(numbers, numbers, numbers, numbers, numbers, numbers):
+            if entry[0] == OPERATION and entries:
+                last = entries[-1]
+                is_last = last[0] == OPERATION and last[1] == entry[1] and last[3] not in sites
+                if is_last and (last[1], last[2]) not in older:
+                    entries.pop()
+            entries.append(entry)
+        return entries
+
+
+def merged(races: Iterable[Race]) -> tuple[Race, ...]:
+    """Races, with those of the same lines and operators as one: streams made in a loop differ in nothing else."""
+    found: dict[tuple[str, ...], Race] = {}
+    for race in races:
+        key = *race.lines, race.older.operator, race.newer.operator
+        known = found.get(key)
+        found[key] = race if known is None else replace(known, count=known.count + race.count)
+    return tuple(found.values())
+
+
+def _key(stream: StreamKey) -> int:
+    return stream if isinstance(stream, int) else HOST_KEY
+
+
+def _edit(site: str, spot: Spot, after: bool, statement: str) -> Edit:
+    file, _ = _split(site)
+    return Edit("after" if after else "before", f"{file}:{spot.last if after else spot.first}", statement)
+
+
+def _why(conflict: Conflict, queue: Queue | None, waited: Sequence[Waited], is_former: bool) -> str:
+    use = conflict.use
+    awaited = awaited_queue(use)
+    waiter = "the host" if queue is None else waiting_queue(queue).label
+    if is_former:
+        why = f"the memory was freed while {awaited.label} still used it, and record_stream was not called"
+    elif note := rerecorded(waiter, waited, use):
+        why = note
+    else:
+        last = next((each for each in reversed(waited) if each.point.clock.reached(use.stream) >= 0), None)
+        if last is None:
+            why = f"{waiter} has not waited for {awaited.label}"
+        else:
+            why = f"{waiter} last waited for {awaited.label} at {last.site}, for work before the access"
+    if use.taken is not None and use.taken.is_fresh:
+        why += f"; {FRESH}"
+    return callers.shown_site(why)
+
+
+Known = dict[int, int]  # by stream, the number of the last operation that is done
+NOTHING: Known = {}
+
+
+def replay(entries: Sequence[Entry], remedies: Sequence[Remedy], wanted: set[int]) -> set[int]:
+    """The races of `wanted` that are left with some edits: indices of kinds."""
+    before: dict[tuple[int, int], list[int]] = {}
+    after: dict[tuple[int, int], list[int]] = {}
+    kept: set[tuple[int, int]] = set()
+    for remedy in remedies:
+        kept |= remedy.owners
+        for site, waiter, awaited in remedy.waits:
+            if remedy.edit.where == "before":
+                before.setdefault((site, waiter), []).append(awaited)
+            else:
+                after.setdefault((site, awaited), []).append(waiter)
+    users: dict[int, list[tuple[int, int]]] = {}  # by history, the uses that record_stream keeps alive
+    for kind, _, two, three, _, five in entries:
+        if kind == CHECK and (five, two) in kept:
+            users.setdefault(five, []).append((two, three))
+    seen: dict[tuple[int, int], Known] = dict.fromkeys((use for uses in users.values() for use in uses), NOTHING)
+    known: dict[int, Known] = {}
+    points: dict[tuple[int, int, int], Known] = {}
+    counts: dict[int, int] = {}
+    left: set[int] = set()
+
+    def join(waiter: int, awaited: int, number: int, others: Known) -> None:
+        mine = known.get(waiter, NOTHING)
+        joined = {**mine, awaited: max(number, mine.get(awaited, -1))}
+        for other, reached in others.items():
+            if joined.get(other, -1) < reached:
+                joined[other] = reached
+        known[waiter] = joined
+
+    for kind, one, two, three, four, five in entries:
+        if kind == OPERATION:
+            for awaited in before.get((three, one), ()):
+                join(one, awaited, counts.get(awaited, 0), known.get(awaited, NOTHING))
+            if one != HOST_KEY:
+                counts[one] = two
+            if (one, two) in seen:
+                seen[one, two] = known.get(one, NOTHING)
+            for waiter in after.get((three, one), ()):
+                join(waiter, one, two, known.get(one, NOTHING))
+        elif kind == POINT:
+            points[one, two, three] = known.get(one, NOTHING)
+            counts[one] = two
+        elif kind == LEARN:
+            join(one, two, three, points.get((two, three, four), NOTHING))
+        elif four in wanted and four not in left:
+            host, mine = known.get(HOST_KEY, NOTHING), known.get(one, NOTHING)
+            is_ordered = host.get(two, -1) >= three or mine.get(two, -1) >= three
+            # The allocator waits for the streams that are kept, and so for all that their uses come after.
+            is_kept = (five, two) in kept or any(seen[use].get(two, -1) >= three for use in users.get(five, ()))
+            if not is_ordered and not is_kept:
+                left.add(four)
+    return left
+
+
+# checking
+
+
+class Checker:
+    """Watches every virtual machine that the process starts.  races: their reaction to unordered accesses."""
+
+    def __init__(self, races: str) -> None:
+        self._races = races
+        self._watched: list[tuple[weakref.ref[VirtualDriver], Recorder]] = []
+        self.is_blind = False  # whether a machine of NVIDIA GPUs was started
+
+    def chosen(self, choice: Gpus) -> Gpus:
+        return replace(choice, races=self._races) if choice.kind == "virtual" else choice
+
+    def started(self, machine: machines.Machine) -> None:
+        driver = machine.driver
+        if not isinstance(driver, VirtualDriver):
+            self.is_blind = True
+            return
+        recorder = Recorder()
+        self._watched.append((weakref.ref(driver), recorder))
+        driver.watch(recorder)
+        machines.watch_host_accesses()
+
+    def report(self, places: Sequence[tuple[str, ...]]) -> Report:
+        """The races of all machines so far."""
+        reports = [recorder.report(places) for _, recorder in self._watched]
+        notes = [note for report in reports for note in report.notes]
+        if self.is_blind:
+            notes.append("races are found on virtual GPUs only: the program used NVIDIA GPUs")
+        return Report(
+            merged(race for report in reports for race in report.races),
+            tuple(dict.fromkeys(edit for report in reports for edit in report.edits)),
+            all(report.verified for report in reports),
+            sum(report.suppressed for report in reports),
+            sum(report.replayed for report in reports),
+            tuple(dict.fromkeys(notes)),
+        )
+
+    def stop(self) -> None:
+        for reference, _ in self._watched:
+            if (driver := reference()) is not None:
+                driver.watch(None)
+
+
+@contextmanager
+def check(*, races: str = "real", suppress: str | None = None) -> Iterator[Report]:
+    """Collect every race inside the block; the report is complete after it.
+
+    races:    the reaction of machines that start inside the block: "real", "poison" or "error".
+    suppress: a file of suppressions.
+    Host:     as the block.
+    Raises:   ArgumentError if another check is running, or if `races` or the file is invalid.
+    Example:
+        >>> from flambeau.testing import check, machine
+        >>> with machine(), check() as found:
+        ...     x, side = torch.ones(2, device="cuda"), torch.cuda.Stream()
+        ...     with torch.cuda.stream(side):
+        ...         y = x * 2
+        >>> len(found.races) > 0, found.edits[0].statement
+        (True, 'side.wait_stream(torch.cuda.default_stream())')
+    """
+    if races not in RACES:
+        raise ArgumentError(f"races={races!r} is unknown", hint=f"use one of {', '.join(RACES)}", operator="check")
+    if machines.watcher is not None:
+        raise ArgumentError("another check is running", hint="leave its block first", operator="check")
+    places = read_suppressions(suppress) if suppress is not None else []
+    checker = machines.watcher = Checker(races)
+    report = Report()
+    try:
+        current = thread.machine() if thread.has_machine() else None
+        if isinstance(current, machines.Machine) and current.is_started:
+            checker.started(current)
+        yield report
+    finally:
+        machines.watcher = None
+        checker.stop()
+        vars(report).update(vars(checker.report(places)))
