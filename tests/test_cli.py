@@ -320,11 +320,12 @@ def test_check_as_json_has_both_states_and_stdout_to_itself(script):
 
 def test_check_of_a_module_of_code_and_of_stdin(script, tmp_path):
     script(RACY, "inner.py")
-    assert flambeau("check", "-m", "inner", cwd=tmp_path).returncode == 1
-    done = flambeau("check", "-c", RACY)
+    virtual = "--gpus", "virtual:2"
+    assert flambeau("check", *virtual, "-m", "inner", cwd=tmp_path).returncode == 1
+    done = flambeau("check", *virtual, "-c", RACY)
     assert done.returncode == 1 and "before <string>:6: side.wait_stream(" in done.stdout
     assert "at <string>:6    y = x * 2" in done.stdout
-    command = [sys.executable, "-m", "flambeau", "check", "-", "a"]
+    command = [sys.executable, "-m", "flambeau", "check", *virtual, "-", "a"]
     environment = {**os.environ, "PYTHONPATH": SOURCES}
     done = subprocess.run(command, input=RACY, capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 1 and "before <stdin>:6: side.wait_stream(" in done.stdout

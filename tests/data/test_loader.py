@@ -303,10 +303,9 @@ def test_random_draws_do_not_depend_on_pinning():
 
 
 def test_names_that_programs_import():
-    from flambeau.utils.data._utils.fetch import _BaseDatasetFetcher, _IterableDatasetFetcher, _MapDatasetFetcher
-
     from flambeau.utils.data import _utils, dataloader, dataset, distributed, sampler
     from flambeau.utils.data._utils.collate import default_collate_err_msg_format, np_str_obj_array_pattern
+    from flambeau.utils.data._utils.fetch import _BaseDatasetFetcher, _IterableDatasetFetcher, _MapDatasetFetcher
     from flambeau.utils.data._utils.worker import WorkerInfo, _generate_state
 
     assert default_collate_err_msg_format.format("x").startswith("default_collate: batch must contain tensors")

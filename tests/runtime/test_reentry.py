@@ -141,7 +141,7 @@ def test_a_weak_reference_may_call_the_library(gpus):
 
 def test_figures_wait_for_no_lock(gpus):
     at_first, active = settled()
-    pins = torch.cuda.host_memory_stats()["active_requests.current"]
+    pins = torch.cuda.host_memory_stats()["active_requests.allocated"]
     held = torch.ones(1000, device="cuda")
     side = torch.cuda.Stream()
     dropped = torch.empty(5000, device="cuda")
@@ -166,7 +166,7 @@ def test_figures_wait_for_no_lock(gpus):
         ):  # fmt: skip
             found.append(call())
         stats = torch.cuda.memory_stats()
-        assert torch.cuda.host_memory_stats()["active_requests.current"] == pins + 1
+        assert torch.cuda.host_memory_stats()["active_requests.allocated"] == pins + 1
     finally:
         done.set()
         thread.join()

@@ -327,7 +327,7 @@ def test_kernels_take_longer_there(torch):
 def test_synchronize_waits_for_every_stream_of_the_device(torch, busy):
     streams = [torch.cuda.Stream() for _ in range(3)]
     for each in streams:
-        busy(each)
+        busy(each, 200)  # longer than a busy machine takes to queue and ask
     assert not any(each.query() for each in streams)
     torch.cuda.synchronize()
     assert all(each.query() for each in streams)

@@ -89,6 +89,7 @@ def test_pytorch_s_work_is_followed(pytorch):
                 assert pytorch.from_dlpack(x).sum().item() == value * COUNT
 
 
+@pytest.mark.filterwarnings("ignore:.*Grid size")
 def test_numba_reads_and_writes_our_memory(gpus):
     cuda = pytest.importorskip("numba.cuda")
 

@@ -192,6 +192,7 @@ def test_a_number_beyond_int64_is_refused_among_others():
             torch.tensor(data)
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array")  # as NumPy from 2.5 on advises against
 def test_an_array_may_change_its_shape_under_a_tensor():
     array = np.arange(6)
     x = torch.from_numpy(array)

@@ -21,6 +21,7 @@ from flambeau.errors import (
     ValueRangeError,
 )
 from flambeau.tensor import foreign
+from tests.conftest import ON_HARDWARE
 
 
 class Exporter:
@@ -191,6 +192,7 @@ def test_what_dlpack_refuses(gpus):
 # DLPack on GPUs
 
 
+@pytest.mark.skipif(ON_HARDWARE, reason="of virtual GPUs")
 def test_virtual_memory_is_refused_to_other_libraries(gpus):
     x = torch.tensor([1.0, 2.0], device="cuda:1")
     assert x.__dlpack_device__() == (2, 1)
@@ -207,7 +209,7 @@ def test_virtual_memory_is_refused_to_other_libraries(gpus):
 
 def test_pinned_memory_is_the_host_s(gpus):
     x = torch.ones(2).pin_memory()
-    assert x.__dlpack_device__() == (3, 0)
+    assert x.__dlpack_device__() == (1, 0)  # PyTorch refuses the type that DLPack has for pinned memory
     array = np.from_dlpack(x)
     x[0] = 4
     assert array.tolist() == [4, 1] and torch.from_dlpack(array).tolist() == [4, 1]
@@ -277,6 +279,7 @@ def test_a_capture_is_not_broken_by_the_default_order(gpus):
     assert x.tolist() == [1, 1]
 
 
+@pytest.mark.skipif(ON_HARDWARE, reason="of virtual GPUs")
 def test_memory_of_a_real_gpu_is_refused(gpus):
     theirs = Exporter(np.ones(2, np.float32), device=(2, 0))
     theirs.array = Capsules(theirs.array)

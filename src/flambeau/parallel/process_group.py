@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from datetime import timedelta
 from enum import IntEnum
 from typing import Any
@@ -867,6 +868,35 @@ class FullyShardedDataParallel(Spread):
 
 class StorageOfSeveral(Spread):
     """What reads or writes files of several processes."""
+
+
+class JoinHook:
+    """What a process does after its inputs have ended; never called, since a group has one process."""
+
+    def main_hook(self) -> None:
+        """Take part in the others' collective calls."""
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """Called when all processes have ended."""
+
+
+class Joinable:
+    """Base of classes that a Join takes."""
+
+
+class Join(nullcontext[None]):
+    """A block whose processes may have inputs of different lengths; a group of one process has nothing to wait for.
+
+    Example:
+        >>> with torch.distributed.algorithms.join.Join([]):
+        ...     print("one process")
+        one process
+    """
+
+    def __init__(
+        self, joinables: Sequence[Any], enable: bool = True, throw_on_early_termination: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__()
 
 
 class Policy(Spread):

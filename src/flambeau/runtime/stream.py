@@ -93,6 +93,12 @@ class Stream(Queue):
         self.machine.driver.stream_named(self.handle, name, site)
 
     @property
+    def is_own(self) -> bool:
+        """Whether the machine made the stream, so that it lasts as long; another library may destroy its own."""
+        accelerators = self.machine.devices
+        return self.handed_out > 0 or bool(accelerators and accelerators[self.device_index].default_stream is self)
+
+    @property
     def label(self) -> str:
         """The text for errors, reports and traces: the stream's name, else its unique number."""
         if self.name:

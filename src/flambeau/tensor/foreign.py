@@ -187,7 +187,8 @@ def let_follow(tensor: TensorBase, stream: Any) -> None:
     consumer = foreign_stream(stream, tensor.device_index)
     if consumer != current:
         consumer.wait_stream(current)
-        tensor._storage.record_stream(consumer)
+        if consumer.is_own:  # an event recorded on a stream that is gone ends the process
+            tensor._storage.record_stream(consumer)
 
 
 def foreign_stream(stream: int | None, index: int) -> Stream:

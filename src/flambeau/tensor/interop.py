@@ -71,7 +71,7 @@ def dlpack_device(self: Any) -> tuple[int, int]:
     """Return the tensor's device as DLPack numbers devices: (type, index)."""
     if self.is_cuda:
         return foreign.CUDA, self.device_index
-    return (foreign.CUDA_HOST if self.is_pinned() else foreign.CPU), 0
+    return foreign.CPU, 0  # pinned memory too: PyTorch refuses the type that DLPack has for it
 
 
 def dlpack(

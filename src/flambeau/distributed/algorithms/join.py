@@ -1,0 +1,10 @@
+"""torch.distributed.algorithms.join: uneven inputs of several processes, of which there is one."""
+
+from ...errors import no_attribute as _no_attribute
+from ...parallel.process_group import Join, Joinable, JoinHook
+
+__all__ = ["Join", "JoinHook", "Joinable"]
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)
