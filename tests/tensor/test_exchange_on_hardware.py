@@ -91,7 +91,11 @@ def test_pytorch_s_work_is_followed(pytorch):
 
 @pytest.mark.filterwarnings("ignore:.*Grid size")
 def test_numba_reads_and_writes_our_memory(gpus):
-    cuda = pytest.importorskip("numba.cuda")
+    pytest.importorskip("numba")
+    try:
+        from numba import cuda
+    except AttributeError as error:  # of NumPy, which is newer than what Numba knows
+        pytest.skip(f"Numba fails with this NumPy: {error}")
 
     @cuda.jit
     def add_one(array):
