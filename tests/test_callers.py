@@ -15,12 +15,12 @@ def test_a_caller_is_named_with_its_line_and_thread():
         def __call__(self, *_):
             found.append(callers.caller())
 
-    hooks.on_host_read = Watched()
+    before, hooks.on_host_read = hooks.on_host_read, Watched()
     try:
         torch.ones(2).tolist()
         REGISTRY["add"](torch.ones(1), 1).numpy()
     finally:
-        hooks.on_host_read = None
+        hooks.on_host_read = before
     assert found
     assert all("test_callers.py:" in each and each.endswith("on thread 'MainThread'") for each in found)
 
