@@ -1,4 +1,4 @@
-"""What the examples share: options, data, and a training loop that can be saved, resumed and plotted."""
+"""Code shared by the examples: options, data, and a training loop that can be saved, resumed and plotted."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence

@@ -183,7 +183,7 @@ class FileFormatError(ArgumentError, RuntimeError):
 
 
 class DtypeError(FlambeauError, NotImplementedError):
-    """Operands have data types that the operator does not accept.  As in PyTorch, also a RuntimeError."""
+    """Operands have data types that the operator does not accept.  As in PyTorch, a NotImplementedError."""
 
 
 class ShapeError(FlambeauError, RuntimeError):

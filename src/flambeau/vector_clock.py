@@ -89,7 +89,7 @@ class StreamState:
 
 
 class ClockWitness(Protocol):
-    """A tool that is told about order: the points of streams, and what a stream or the host comes after."""
+    """Interface of a tool that is notified of each edge of happens-before between streams and the host."""
 
     def point(self, clock: Clock) -> None:
         """A snapshot of a stream was taken."""

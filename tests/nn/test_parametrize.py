@@ -7,7 +7,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import ArgumentError, IndexRangeError, ModeError, NotSupportedError
+from flambeau.errors import ArgumentError, DtypeError, IndexRangeError, ModeError, NotSupportedError
 from flambeau.nn.utils import parametrizations, parametrize
 from flambeau.nn.utils.parametrize import register_parametrization, remove_parametrizations
 
@@ -243,3 +243,23 @@ def test_orthogonal_without_trivialization():
 def test_arguments_that_do_not_fit(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_a_wrong_type_in_right_inverse_is_an_error_and_no_missing_inverse():
+    class Wrong(nn.Module):
+        def forward(self, x):
+            return x
+
+        def right_inverse(self, x):
+            return x > 0 if x.dtype is torch.bool else -(x > 0)
+
+    class Missing(Wrong):
+        def right_inverse(self, x):
+            raise NotImplementedError
+
+    layer = nn.Linear(2, 2)
+    with pytest.raises(DtypeError, match="neg: "):
+        register_parametrization(layer, "weight", Wrong())
+    before = layer.weight.detach().clone()
+    register_parametrization(layer, "weight", Missing())
+    assert layer.parametrizations.weight.original.equal(before)

@@ -29,7 +29,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(Enum):
-    """What was done with the gradients of an optimizer since the last `update`."""
+    """State of an optimizer since the last `update`: nothing done, gradients unscaled, or step taken."""
 
     READY = 0
     UNSCALED = 1

@@ -70,7 +70,7 @@ def make_calls_by(caller: Caller) -> None:
 
 
 class OperatorBase:
-    """What a call reads of its operator.  `Operator` sets and documents the attributes."""
+    """Base of `Operator`: the compiled attributes that a call reads.  `Operator` sets and documents them."""
 
     derivative_call: OperatorBase | None
 

@@ -49,8 +49,8 @@ class Device:
         self.machine = machine
         self.layouts = {}
         self.dense = {}
-        # the machine sets these three when it starts; their types have no None, since work on a device starts it
-        self.allocator = self.default_stream = self.generator = None  # type: ignore[assignment]  # as just said
+        unset: Any = None  # the machine sets these three when it starts, which precedes all work on a device
+        self.allocator = self.default_stream = self.generator = unset
         self.public = None
 
     def __str__(self) -> str:

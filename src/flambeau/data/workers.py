@@ -175,7 +175,7 @@ class _Worker:
             self._end.send((task.epoch, task.number, WorkerException(refused, self._where)))
 
 
-UNPICKLABLE = pickle.PicklingError, TypeError, AttributeError  # what pickle raises for objects that it does not know
+UNPICKLABLE = pickle.PicklingError, TypeError, AttributeError  # errors of pickle for objects that it cannot write
 MAX_DEPTH = 32  # of containers that are searched for such an object
 
 

@@ -89,7 +89,7 @@ class dependent_property(property, _Dependent):  # noqa: N801
         self._is_discrete = is_discrete
         self._event_dim = event_dim
 
-    def __call__(self, fn: Callable[..., Any]) -> dependent_property:  # type: ignore[override]  # a property is not called
+    def __call__(self, fn: Callable[..., Any]) -> dependent_property:  # type: ignore[override]  # it decorates a method, the base makes a constraint
         """Decorate a method, where options were passed first."""
         return dependent_property(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 

@@ -173,7 +173,7 @@ class Driver(Protocol):
         """Free memory.  The caller guarantees that no queued work uses it."""
 
     def memory_device(self, address: int) -> int | None:
-        """The device whose memory an address is in, whoever allocated it; None for any other address."""
+        """Return the device that holds the memory at an address, of any library; None if it is no device memory."""
 
     def host_alloc(self, nbytes: int) -> Address:
         """Allocate pinned host memory; return its address in this process."""

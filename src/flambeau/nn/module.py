@@ -217,7 +217,7 @@ class Module(Hooked):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for name, make in TABLES.items():  # what an older file lacks
+        for name, make in TABLES.items():  # tables that a file of an older version lacks
             if name not in self.__dict__:
                 self.__dict__[name] = make()
 

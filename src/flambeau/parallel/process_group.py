@@ -231,7 +231,7 @@ def init_process_group(
 
 
 def _number(name: str, given: Any, variable: str, default: int) -> int:
-    """Return an argument, or what the environment says if it is negative."""
+    """Return an argument, or the number in the environment if it is negative."""
     if isinstance(given, bool) or not isinstance(given, int):
         raise ArgumentTypeError(
             f"{name} must be an int, got {shown(given)}", hint=f"{default} here", operator="init_process_group"
@@ -871,7 +871,7 @@ class StorageOfSeveral(Spread):
 
 
 class JoinHook:
-    """What a process does after its inputs have ended; never called, since a group has one process."""
+    """Calls of a process after its inputs have ended; never made, since a group has one process."""
 
     def main_hook(self) -> None:
         """Take part in the others' collective calls."""

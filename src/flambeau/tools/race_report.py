@@ -396,7 +396,7 @@ def _assigned(frame: FrameType) -> str:
 
 
 class Line(NamedTuple):
-    """What is known of a line that submits work: the variables of the accesses, and the names of streams."""
+    """A source line that submits work: the names of the variables accessed, and of streams."""
 
     names: tuple[str, ...]
     streams: dict[int, str]
@@ -404,7 +404,7 @@ class Line(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """What is kept of a command for reports."""
+    """The accesses of a command and its source line, kept for reports."""
 
     accesses: Sequence[MemoryAccess]
     line: Line

@@ -102,7 +102,7 @@ class Trial(Submission):
 
     def __init__(self, engine: Engine, events: Events, branches: list[Queue]) -> None:
         super().__init__(engine, events)
-        engine.clocks.witness = None  # what a dry run orders does not happen
+        engine.clocks.witness = None  # tools must not be told of a dry run
         self._saved = [(branch, branch.waits, engine.clocks.stream(branch.handle).copy()) for branch in branches]
         self._histories: dict[Block, History] = {}
         self._recorded: dict[EventHandle, Generation] = {}

@@ -58,7 +58,7 @@ class Taking(NamedTuple):
 
 
 class Witness(ClockWitness, Protocol):
-    """A tool that is told about every operation and every race.  It decides nothing."""
+    """Interface of a tool that is notified of every operation and every race.  It does not change what happens."""
 
     def begins(self, queue: Queue | None, number: int, site: str) -> None:
         """Operation `number` of a stream, or an access of the host, is about to be compared."""

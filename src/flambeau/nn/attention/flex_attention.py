@@ -19,7 +19,7 @@ class BlockMask:
 
 
 class AuxRequest(BlockMask):
-    """What else an attention returns, for imports."""
+    """A request for further results of an attention, for imports and `isinstance`: none is made."""
 
 
 def create_block_mask(*args: Any, **kwargs: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...autograd.mode import GradMode
 from ...core.tensor import TensorBase
-from ...errors import ArgumentError, ModeError, shown
+from ...errors import ArgumentError, DtypeError, ModeError, shown
 from ..containers import ModuleDict, ModuleList
 from ..module import Module
 from ..parameter import Parameter
@@ -93,8 +93,9 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     try:
                         value = module.right_inverse(value)
-                    except NotImplementedError:  # the tensor is kept as it is
-                        continue
+                    except NotImplementedError as error:  # the tensor is kept as it is
+                        if isinstance(error, DtypeError):  # a mistake in right_inverse
+                            raise
         if not isinstance(value, (TensorBase, Sequence)):
             raise _wrong(
                 name,
@@ -274,7 +275,9 @@ def _check_further(module: Module, name: str, parametrization: Module) -> None:
     if inverse is not None:
         try:
             back = inverse(after)
-        except NotImplementedError:
+        except NotImplementedError as error:
+            if isinstance(error, DtypeError):
+                raise
             return
         _check_like(called, "the result of right_inverse", back, before, UNSAFE)
 

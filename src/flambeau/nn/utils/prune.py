@@ -164,7 +164,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _left(method: Any, t: Any, mask: Any) -> Any:
-    """The index of what a method is applied to."""
+    """Return the index of the elements that a method may prune."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     if method.PRUNING_TYPE == "global":
