@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,12 @@ from flambeau.testing import machine  # noqa: E402
 
 pytest_plugins = ["tests.assertions", "tests.tiers", "tests.rules"]
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
+
+
+def pytest_configure() -> None:
+    """Take SIGINT, which shells ignore for programs that run in the background: tests send it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
