@@ -34,7 +34,7 @@ class Done(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A program.  arguments: those of `python`: a file's name, `-m` and a module's or `-c` and code, and the program's."""
+    """A program.  arguments: those of `python`, which begin with a file's name, `-m` or `-c`."""
 
     arguments: list[str]
     folder: str

@@ -162,7 +162,8 @@ def program(runtime: Runtime, wanted: int, spares: Spares, programs: Programs) -
         if runtime.is_virtual:
             code = PRELUDE.format(runtime.name)
             wants = Wanted(["-c", code], os.getcwd(), settings, source)
-            status, output, complaints = programs.run(wants, timeout=300, fresh=not READ_AT_IMPORT.isdisjoint(environment))
+            anew = not READ_AT_IMPORT.isdisjoint(environment)
+            status, output, complaints = programs.run(wants, timeout=300, fresh=anew)
         else:
             process = spares.take(settings, often=not environment)
             try:

@@ -61,7 +61,10 @@ def test_needs_two(torch):
 """
 
 
-@pytest.fixture(scope="module", params=[(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["one process", "two processes"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param((), id="one process"), pytest.param(("-n", "2"), id="two processes", marks=pytest.mark.full)],
+)
 def report(tmp_path_factory, request):
     """The output of the suite's own machinery over SUITE, asked of TORCH."""
     if request.param:
