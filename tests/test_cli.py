@@ -390,3 +390,41 @@ def test_an_error_that_poison_causes_says_so(flambeau, script):
     assert re.findall(r'^  File "(.+)", line (\d+), in', done.stderr, re.MULTILINE) == [(str(path), "5")]
     right = script(POISONED_INDEX.replace("print(", "torch.cuda.synchronize()\nindex += 8\nprint("))
     assert "holds poison" not in flambeau("run", "--gpus", "virtual:1", right).stderr
+
+
+COMMUTING = """import flambeau as torch
+x = torch.zeros(2, device="cuda")
+torch.cuda.synchronize()
+for stream in [torch.cuda.Stream(), torch.cuda.Stream()]:
+    with torch.cuda.stream(stream):
+        x.add_(1)
+torch.cuda.synchronize()
+print(x.tolist())
+"""
+
+
+def test_check_proves_or_shows_a_schedule(flambeau):
+    racy = RACY + "torch.cuda.synchronize()\nprint(y.tolist())\n"
+    found = flambeau("check", "--gpus", "virtual:1", "--prove", "-c", racy)
+    schedule = re.search(r"flambeau check --schedule (replay:[\d,]+)", found.stdout)[1]
+    assert found.returncode == 1 and "another schedule gives another result" in found.stdout
+    again = flambeau("run", "--gpus", "virtual:1,races=real", "--schedule", schedule, "-c", racy)
+    printed = found.stdout.splitlines()[1], again.stdout.splitlines()[1]
+    assert again.returncode == 0 and printed[0] == str([2.0] * 8) != printed[1]
+    proof = json.loads(flambeau("check", "--gpus", "virtual:1", "--prove", "--json", "-c", COMMUTING).stdout)["proof"]
+    assert (proof["schedules"], proof["schedule"], proof["is_complete"]) == (2, None, True)
+    limited = flambeau("check", "--gpus", "virtual:1", "--prove", "--limit", "1", "-c", COMMUTING)
+    assert "stopped at the limit: 1 schedules" in limited.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        (("--limit", "soon"), "'soon' is neither a number of schedules nor of seconds, as in 30s"),
+        (("--schedule", "replay:x"), "schedule='replay:x' is unknown"),
+        (("--gpus", "virtual:1,schedule=seeded:1", "--schedule", "seeded:2"), "schedule is given 2 times"),
+    ],
+)
+def test_wrong_limits_and_schedules_are_named(flambeau, option, text):
+    done = flambeau("check", *option, "-c", "pass")
+    assert done.returncode == 2 and text in done.stderr

@@ -32,6 +32,7 @@ from pathlib import Path
 from .errors import ConfigError
 
 RACES = ("poison", "error", "real")
+SCHEDULES_HINT = "use submission, seeded:N, delay:N or replay:N,N,N"
 UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 MAX_VIRTUAL_DEVICES = 64
 
@@ -41,7 +42,8 @@ class Gpus:
     """The GPUs of a machine.
 
     kind: "nvidia", "virtual" or "none";  count: the number of virtual GPUs;  memory: bytes of each, 0 for the preset's.
-    races: the reaction to an unordered pair of accesses;  schedule: "submission", "seeded:N" or "delay:N".
+    races: the reaction to an unordered pair of accesses.
+    schedule: "submission", "seeded:N", "delay:N" or "replay:N,N,N".
     """
 
     kind: str
@@ -54,7 +56,7 @@ class Gpus:
 
 def parse_gpus(text: str, races: str = "poison") -> Gpus:
     """Parse the value of FLAMBEAU_GPUS.  races: the default for that option.  Raises ConfigError."""
-    head, *options = [part.strip() for part in text.split(",")]
+    head, *options = [part.strip() for part in re.split(r",(?!\s*\d+\s*(?:,|$))", text)]  # a replay has commas
     names = [option.partition("=")[0].strip() for option in options]
     for name in names:
         if names.count(name) > 1:
@@ -81,9 +83,15 @@ def virtual_gpus(
         raise ConfigError(f"virtual GPUs: {count} devices were asked for; 1 to {MAX_VIRTUAL_DEVICES} are possible")
     if races not in RACES:
         raise ConfigError(f"virtual GPUs: races={races!r} is unknown", hint=f"use one of {', '.join(RACES)}")
-    if not re.fullmatch(r"submission|(seeded|delay):\d+", schedule):
-        raise ConfigError(f"virtual GPUs: schedule={schedule!r} is unknown", hint="use submission, seeded:N or delay:N")
+    check_schedule(schedule)
     return Gpus("virtual", count, preset, parse_bytes(memory), races, schedule)
+
+
+def check_schedule(text: str) -> str:
+    """Check and return the name of a schedule.  Raises ConfigError."""
+    if not re.fullmatch(r"submission|(seeded|delay):\d+|replay:(\d+(,\d+)*)?", text):
+        raise ConfigError(f"virtual GPUs: schedule={text!r} is unknown", hint=SCHEDULES_HINT)
+    return text
 
 
 def parse_bytes(size: int | str) -> int:

@@ -114,11 +114,18 @@ def _from_program(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def check(
-    chosen: Program, gpus: str | None, wants_torch: bool, races: str, style: str, suppressions: str | None
+    chosen: Program,
+    gpus: str | None,
+    wants_torch: bool,
+    races: str,
+    style: str,
+    suppressions: str | None,
+    limit: Limit | None = None,
 ) -> None:
     """Run a program, print every race of it, and exit with the program's status, or with 1 if it has races.
 
     With style "json" or "sarif", stdout has the report only: what the program prints goes to stderr.
+    limit: of a search for a schedule that gives another result, None for no search.
     """
     from ..tools import race_report  # `run` does without it
 
@@ -130,26 +137,60 @@ def check(
         stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
         sys.stdout.flush()
         os.dup2(2, 1)
-    status = 0
+    status, proof = 0, None
     try:
-        with race_report.check(races=races, suppress=suppressions) as report:
-            status = _status_of(chosen, text, wants_torch)
+        if limit is not None:
+            proof = _prove(lambda: _status_of(chosen, text, wants_torch), suppressions, limit)
+            report, status = proof.report, proof.status
+        else:
+            with race_report.check(races=races, suppress=suppressions) as report:
+                status = _status_of(chosen, text, wants_torch)
     except ArgumentError as failure:
         raise SystemExit(f"flambeau {failure}") from None
-    print_report(report, status, style, stdout)
+    print_report(report, proof, status, style, stdout)
     stdout.flush()
-    sys.exit(status or int(bool(report.races)))
+    sys.exit(status or int(bool(report.races) or (proof is not None and proof.schedule is not None)))
 
 
-def print_report(report: Any, status: int, style: str, file: Any) -> None:
+class Limit(NamedTuple):
+    """When a search for schedules stops."""
+
+    schedules: int
+    seconds: float
+
+
+def _prove(program: Callable[[], int], suppressions: str | None, limit: Limit) -> Any:
+    """Search schedules of a program.  Its first run prints what the program prints; a count goes to a terminal."""
+    from ..tools import prove, race_report
+
+    def began(first: Any) -> None:
+        sys.stdout.flush()
+        os.write(1, first.output)
+
+    def progress(count: int) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"\rflambeau check: {count} schedules", nl=False, err=True)
+
+    places = race_report.read_suppressions(suppressions) if suppressions is not None else []
+    proof = prove.prove(program, places, limit.schedules, limit.seconds, progress, began)
+    if sys.stderr.isatty() and proof.schedules > 1:
+        click.echo("", err=True)
+    return proof
+
+
+def print_report(report: Any, proof: Any, status: int, style: str, file: Any) -> None:
     if style == "json":
         found = {"status": status, "found": bool(report.races), **report.to_json()}
+        if proof is not None:
+            found["proof"] = proof.to_json()
         print(json.dumps(found, indent=2), file=file)
     elif style == "sarif":
         print(json.dumps(report.to_sarif(), indent=2), file=file)
     else:
         sys.stdout.flush()
         print(f"\nflambeau check: {report}", file=file)
+        if proof is not None:
+            print(f"flambeau check: {proof.text}", file=file)
 
 
 def _status_of(chosen: Program, gpus: str, wants_torch: bool) -> int:
@@ -198,6 +239,37 @@ def checked_gpus(ctx: click.Context, param: click.Parameter, value: str | None) 
     return value
 
 
+def checked_schedule(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Check the name of a schedule."""
+    try:
+        return value if value is None else config.check_schedule(value)
+    except ConfigError as failure:
+        raise click.BadParameter(str(failure), ctx, param) from failure
+
+
+def with_schedule(gpus: str | None, schedule: str | None) -> str | None:
+    """The text of --gpus with the schedule of --schedule."""
+    if schedule is None:
+        return gpus
+    text = f"{gpus or os.environ.get('FLAMBEAU_GPUS') or FALLBACK},schedule={schedule}"
+    try:
+        config.parse_gpus(text)
+    except ConfigError as failure:
+        raise click.UsageError(str(failure)) from failure
+    return text
+
+
+def parsed_limit(ctx: click.Context, param: click.Parameter, value: str) -> Limit:
+    """Parse a number of schedules, or of seconds with an s."""
+    number = value.removesuffix("s")
+    if not (number.isascii() and number.isdecimal() and int(number)):
+        raise click.BadParameter(f"{value!r} is neither a number of schedules nor of seconds, as in 30s", ctx, param)
+    return Limit(sys.maxsize, int(number)) if value.endswith("s") else Limit(int(number), float("inf"))
+
+
+SCHEDULE_HELP = "The order of streams on virtual GPUs: submission, seeded:N, delay:N or replay:N,N,N."
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="flambeau %(version)s")
 def commands() -> None:
@@ -226,13 +298,20 @@ def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: 
     help="nvidia, none, or virtual:N[,memory=2GiB][,races=poison|error|real][,schedule=seeded:7].  "
     "Without it: what FLAMBEAU_GPUS says, else the NVIDIA GPUs there are, else virtual:2.",
 )
+@click.option("--schedule", callback=checked_schedule, metavar="NAME", help=SCHEDULE_HELP)
 @click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
 @click.option("-c", "--code", is_flag=True, help=CODE_HELP)
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def run_command(
-    gpus: str | None, as_torch: bool, module: bool, code: bool, script: str, args: tuple[str, ...]
+    gpus: str | None,
+    schedule: str | None,
+    as_torch: bool,
+    module: bool,
+    code: bool,
+    script: str,
+    args: tuple[str, ...],
 ) -> Job:
     """Run a Python program on GPUs, real or virtual.
 
@@ -244,7 +323,8 @@ def run_command(
       flambeau run --gpus virtual:4,races=error train.py
       flambeau run --gpus virtual:2 --as-torch -m package.train
     """
-    return lambda: program(chosen_program(script, args, module, code), gpus, as_torch)
+    chosen, wanted = chosen_program(script, args, module, code), with_schedule(gpus, schedule)
+    return lambda: program(chosen, wanted, as_torch)
 
 
 @commands.command("check", context_settings=PLAIN_SCRIPT)
@@ -266,6 +346,16 @@ def run_command(
 @click.option("--json", "style", flag_value="json", help="Print one JSON object; the program's output goes to stderr.")
 @click.option("--sarif", "style", flag_value="sarif", help="As --json, in the format SARIF 2.1.0.")
 @click.option("--text", "style", flag_value="text", default=True, help="Print text (the default).")
+@click.option("--prove", is_flag=True, help="Say whether the result depends on the order of the streams, or show how.")
+@click.option(
+    "--limit",
+    callback=parsed_limit,
+    default="1000",
+    show_default=True,
+    metavar="COUNT",
+    help="With --prove: schedules to try, or seconds as in 30s.",
+)
+@click.option("--schedule", callback=checked_schedule, metavar="NAME", help=SCHEDULE_HELP)
 @click.option("--suppress", metavar="FILE", help="Leave out the races of the lines in FILE: `a.py:3 b.py:7`.")
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
 @click.option("-c", "--code", is_flag=True, help=CODE_HELP)
@@ -276,6 +366,9 @@ def check_command(
     as_torch: bool,
     races: str,
     style: str,
+    prove: bool,
+    limit: Limit,
+    schedule: str | None,
     suppress: str | None,
     module: bool,
     code: bool,
@@ -288,13 +381,18 @@ def check_command(
     program has ended, even if it failed.  The exit status is the program's if that is not 0, else 1 if there is a race.
     A comment `# flambeau: allow-race` suppresses the races of its line.
 
+    With --prove, the program runs again under other schedules if it has races, until one gives another result or all
+    that matter were tried.  `--schedule` repeats the one that was found.
+
     \b
+      flambeau check --prove train.py
       flambeau check train.py --epochs 1
       flambeau check --gpus virtual:4 --json train.py > races.json
       flambeau check --as-torch -m package.train
     """
     chosen = chosen_program(script, args, module, code)._replace(command="check")
-    return lambda: check(chosen, gpus, as_torch, races, style, suppress)
+    wanted = with_schedule(gpus, schedule)
+    return lambda: check(chosen, wanted, as_torch, races, style, suppress, limit if prove else None)
 
 
 @commands.command("doctor")

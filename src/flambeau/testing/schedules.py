@@ -10,8 +10,9 @@ assert outcomes(program) == {7.0}
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..driver.virtual.schedule import Replay
 from ..errors import ArgumentError
@@ -43,9 +44,34 @@ def every_schedule(limit: int = MAX_SCHEDULES) -> Iterator[Replay]:
             pending += [(*prefix, other) for other in range(1, schedule.ready_counts[step])]
 
 
-def outcomes(program: Callable[[Replay], Value], limit: int = MAX_SCHEDULES) -> set[Value]:
-    """The set of results of `program` under every schedule.
+class Outcomes(set[Value]):
+    """Results of a program.  schedules: by result, the choices of the first schedule that gave it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.schedules: dict[Value, tuple[int, ...]] = {}
+
+
+def outcomes(program: Callable[[Replay], Value], limit: int = MAX_SCHEDULES) -> Outcomes[Value]:
+    """The set of results of `program` under every schedule.  All NaNs count as one, `math.nan`.
 
     Raises: ArgumentError if there are more than `limit` schedules.
+    Example:
+        >>> from flambeau.testing.schedules import outcomes
+        >>> found = outcomes(lambda schedule: schedule.choose([3, 4]))
+        >>> sorted(found), found.schedules[1]
+        ([0, 1], (1,))
     """
-    return {program(schedule) for schedule in every_schedule(limit)}
+    found: Outcomes[Value] = Outcomes()
+    for schedule in every_schedule(limit):
+        value = _with_one_nan(program(schedule))
+        found.add(value)
+        found.schedules.setdefault(value, tuple(schedule.taken))
+    return found
+
+
+def _with_one_nan(value: Any) -> Any:
+    """The value, with `math.nan` itself for each NaN: sets find it by identity."""
+    if isinstance(value, float) and math.isnan(value):
+        return math.nan
+    return tuple(map(_with_one_nan, value)) if type(value) is tuple else value

@@ -768,10 +768,14 @@ class Checker:
         if not isinstance(driver, VirtualDriver):
             self.is_blind = True
             return
-        recorder = Recorder()
+        recorder = self.recorder()
         self._watched.append((weakref.ref(driver), recorder))
         driver.watch(recorder)
         machines.watch_host_accesses()
+
+    def recorder(self) -> Recorder:
+        """Make the witness of a machine."""
+        return Recorder()
 
     def report(self, places: Sequence[tuple[str, ...]]) -> Report:
         """The races of all machines so far."""

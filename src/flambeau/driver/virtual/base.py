@@ -66,6 +66,11 @@ class Calls:
         self._contexts: set[int] = set()  # devices that were used
 
     @property
+    def queries(self) -> int:
+        """How often the program asked whether a stream or an event is done."""
+        return self._engine.queries
+
+    @property
     def log(self) -> deque[tuple[StreamHandle, int, str]]:
         return self._engine.runner.log
 

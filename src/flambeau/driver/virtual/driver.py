@@ -257,6 +257,11 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         with self._lock:
             self._engine.watch(witness)
 
+    def follow(self, schedule: Schedule) -> None:
+        """Let a schedule choose among the ready streams from now on."""
+        with self._lock:
+            self._engine.runner.follow(schedule)
+
     def drain(self) -> None:
         with self._lock:
             for failure in self._engine.drain():
@@ -307,6 +312,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         with self._lock:
             queue = self._queue(stream)
             self._captures.check_stream(queue, "stream_query")
+            self._engine.queries += 1
             if queue.end_ns > self._engine.clock.spend(self._engine.preset.call_ns):
                 return False
             self._engine.wait_for_queue(queue)
@@ -357,6 +363,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
 
     def event_query(self, event: EventHandle, orders: bool = True) -> bool:
         with self._lock:
+            self._engine.queries += orders
             return self._events_of.is_done(self._event(event), orders)
 
     def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:

@@ -75,14 +75,14 @@ class Engine:
         self.clocks = VectorClocks()
         self.clock = HostClocks()
         self.races = Races(self.clocks, choice.races)
-        # Values must not depend on the schedule unless races are real; then only ancestors may run.
-        self.runner = Runner(schedule, schedule.ancestors_only or choice.races != "real")
+        self.runner = Runner(schedule, fixed_values=choice.races != "real")
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
         self.kernels = [BusySpans() for _ in range(choice.count)]
         self.work = [BusySpans() for _ in range(choice.count)]  # of kernels and copies
         self.captures = Captures()
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
+        self.queries = 0  # of the program, whether a stream or an event is done
         self._sequence = 0
 
     def watch(self, witness: Witness | None) -> None:

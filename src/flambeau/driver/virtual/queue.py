@@ -236,13 +236,18 @@ class Queue:
 class Runner:
     """Runs commands of all queues.  `log` has (stream, number, name) of each one run, in order."""
 
-    def __init__(self, schedule: Schedule, ancestors_only: bool) -> None:
+    def __init__(self, schedule: Schedule, fixed_values: bool) -> None:
         self.queues: dict[Queue, None] = {}  # in order of creation
         self.log: deque[tuple[StreamHandle, int, str]] = deque(maxlen=LOG_LENGTH)
         self.failures: dict[int, AcceleratorError] = {}
-        self._schedule = schedule
-        self._ancestors_only = ancestors_only
+        self._fixed_values = fixed_values
+        self.follow(schedule)
         self.is_interruptible = True  # whether signal handlers may run, and raise, between commands
+
+    def follow(self, schedule: Schedule) -> None:
+        """Let a schedule choose from now on.  Where values must not depend on it, waits run only what they need."""
+        self._schedule = schedule
+        self._ancestors_only = schedule.ancestors_only or self._fixed_values
 
     def add(self, queue: Queue) -> None:
         self.queues[queue] = None
@@ -335,6 +340,11 @@ class Ready(Sequence[StreamHandle]):
     def __getitem__(self, index: Any) -> Any:
         entry = self._queues[index]
         return [queue.handle for _, queue in entry] if isinstance(entry, list) else entry[1].handle
+
+    @property
+    def commands(self) -> list[Command]:
+        """The first command of each."""
+        return [queue.pending[0] for _, queue in self._queues]
 
     def add(self, queue: Queue) -> None:
         insort(self._queues, (queue.pending[0].sequence, queue))

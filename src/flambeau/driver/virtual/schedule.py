@@ -10,6 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import Protocol
 
+from ...config import SCHEDULES_HINT
 from ...errors import ArgumentError, ConfigError
 from ..api import StreamHandle
 
@@ -80,7 +81,9 @@ class Replay(Schedule):
         choice = self.choices[step] if step < len(self.choices) else 0
         if not 0 <= choice < len(ready):
             raise ArgumentError(
-                f"choice {choice} at step {step}, but {len(ready)} streams are ready", operator="Replay"
+                f"choice {choice} at step {step}, but {len(ready)} streams are ready",
+                hint="a schedule fits the program that it was found with, unchanged",
+                operator="Replay",
             )
         self.taken.append(choice)
         self.ready_counts.append(len(ready))
@@ -88,7 +91,7 @@ class Replay(Schedule):
 
 
 def from_text(text: str) -> Schedule:
-    """The schedule that `submission`, `seeded:N` or `delay:N` names.  Raises ConfigError."""
+    """The schedule that `submission`, `seeded:N`, `delay:N` or `replay:N,N` names.  Raises ConfigError."""
     name, _, number = text.partition(":")
     if text == "submission":
         return Submission()
@@ -96,7 +99,9 @@ def from_text(text: str) -> Schedule:
         return Seeded(int(number))
     if name == "delay" and number.isdigit():
         return Delay(int(number))
-    raise ConfigError(f"virtual GPUs: schedule={text!r} is unknown", hint="use submission, seeded:N or delay:N")
+    if name == "replay":
+        return Replay([int(each) for each in number.split(",") if each])
+    raise ConfigError(f"virtual GPUs: schedule={text!r} is unknown", hint=SCHEDULES_HINT)
 
 
 class InjectedFailure(Exception):

@@ -1,0 +1,165 @@
+"""What `flambeau check --prove` answers, against an enumeration of all schedules."""
+
+import math
+import os
+import random
+
+import pytest
+
+import flambeau as torch
+from flambeau.errors import ArgumentError
+from flambeau.testing import machine
+from flambeau.testing.schedules import every_schedule, outcomes
+from flambeau.tools import prove
+
+ORDERED, RACING, COMMUTING = "ordered", "racing", "commuting"
+
+
+def on_two_streams(kind, print_it=False):
+    """A program: x is written on a side stream, then on the current one."""
+
+    def program():
+        with machine(devices=1, races="real"):
+            x = torch.zeros(4, device="cuda")
+            torch.cuda.synchronize()
+            side = torch.cuda.Stream()
+            with torch.cuda.stream(side):
+                x.add_(1)
+            if kind == ORDERED:
+                torch.cuda.current_stream().wait_stream(side)
+            x.add_(2) if kind == COMMUTING else x.mul_(3)
+            torch.cuda.synchronize()
+            found = x.tolist()
+            if print_it:
+                os.write(1, f"{found}\n".encode())  # pytest has another sys.stdout
+        return 0
+
+    return program
+
+
+def test_a_program_without_races_needs_one_run():
+    proof = prove.prove(on_two_streams(ORDERED))
+    assert (proof.schedules, proof.schedule, proof.is_complete, proof.status) == (1, None, True, 0)
+    assert proof.text.startswith("ordered under every legal schedule: no two conflicting accesses of ")
+
+
+def test_a_schedule_with_another_result_is_found_and_repeats_it():
+    outputs = []
+    proof = prove.prove(on_two_streams(RACING, print_it=True), began=lambda first: outputs.append(first.output))
+    name, _, choices = proof.schedule.partition(":")
+    again = prove.run_once(on_two_streams(RACING, print_it=True), [*map(int, choices.split(","))], (), is_quiet=True)
+    assert (outputs, name, again.output) == ([b"[3.0, 3.0, 3.0, 3.0]\n"], "replay", b"[1.0, 1.0, 1.0, 1.0]\n")
+    assert proof.text.startswith("another schedule gives another result: other bytes reach the host at ")
+    assert not proof.is_complete and len(proof.report.races) == 1
+
+
+def test_a_race_may_change_nothing():
+    proof = prove.prove(on_two_streams(COMMUTING))
+    assert (proof.schedules, proof.schedule, proof.is_complete) == (2, None, True)
+    assert proof.text == "the same result under every order of the races: 2 schedules, by partial-order reduction"
+
+
+def test_the_search_stops_at_its_limits():
+    for limits in ({"schedules": 1}, {"seconds": 0}):
+        proof = prove.prove(on_two_streams(COMMUTING), **limits)
+        assert (proof.schedules, proof.schedule, proof.is_complete) == (1, None, False)
+        assert proof.text.startswith("stopped at the limit: 1 schedules gave the same result")
+
+
+def test_answers_of_queries_are_a_condition():
+    def program():
+        with machine(devices=1, races="real"):
+            torch.zeros(4, device="cuda")
+            return int(torch.cuda.current_stream().query()) * 0
+
+    proof = prove.prove(program)
+    assert not proof.is_complete and "if each query of a stream or an event (1) answers as in this run" in proof.text
+
+
+def test_accesses_of_the_host_are_not_proved():
+    def program():
+        with machine(devices=1, races="real"):
+            host = torch.zeros(4).pin_memory()
+            x = host.to("cuda", non_blocking=True)
+            host.fill_(1)
+            torch.cuda.synchronize()
+            return int(x.sum().item()) * 0
+
+    proof = prove.prove(program)
+    assert not proof.is_complete and "races are with accesses of the host" in proof.text
+
+
+def test_a_status_and_a_text_are_results_too():
+    def program(told):
+        def run():
+            with machine(devices=1, races="real"):
+                x = torch.zeros(1, device="cuda")
+                torch.cuda.synchronize()
+                first, second = torch.cuda.Stream(), torch.cuda.Stream()
+                with torch.cuda.stream(first):
+                    x.fill_(1)
+                with torch.cuda.stream(second):
+                    x.fill_(2)
+                torch.cuda.synchronize()
+                return told(int(x.item()))
+
+        return run
+
+    found = prove.prove(program(lambda value: value))
+    assert found.status == 2 and found.schedule == "replay:1"
+
+
+def test_a_program_that_is_killed_is_an_error():
+    with pytest.raises(ArgumentError, match="under replay: ended with 3"):
+        prove.prove(lambda: os._exit(3))
+
+
+def random_program(seed):
+    """Some operations on three streams and two tensors, some of them ordered by waits."""
+    draw = random.Random(seed)
+    steps = []
+    for _ in range(6):
+        kind = draw.choice(["add", "mul", "copy", "wait"])
+        steps.append((kind, draw.randrange(3), draw.randrange(3), draw.randrange(2)))
+
+    def run(schedule=None):
+        with machine(devices=1, races="real", schedule=schedule):
+            tensors = [torch.full((2,), float(each + 1), device="cuda") for each in range(2)]
+            torch.cuda.synchronize()
+            streams = [torch.cuda.Stream() for _ in range(3)]
+            for number, (kind, one, other, which) in enumerate(steps):
+                with torch.cuda.stream(streams[one]):
+                    if kind == "wait":
+                        streams[one].wait_stream(streams[other])
+                    elif kind == "add":
+                        tensors[which].add_(number + 1)
+                    elif kind == "mul":
+                        tensors[which].mul_(3)
+                    else:
+                        tensors[which].copy_(tensors[1 - which])
+            torch.cuda.synchronize()
+            return tuple(value for each in tensors for value in each.tolist())
+
+    return run
+
+
+def test_answers_are_those_of_all_schedules(sample):
+    for seed in sample(range(300), 12):
+        run = random_program(seed)
+        found = outcomes(run)
+        proof = prove.prove(lambda: bool(run()) * 0)
+        assert (proof.schedule is not None) == (len(found) > 1), (seed, found, proof.text)
+        assert proof.schedule is not None or proof.is_complete
+        assert proof.schedules <= len(list(every_schedule_of(run)))
+
+
+def every_schedule_of(run):
+    for schedule in every_schedule():
+        run(schedule)
+        yield schedule
+
+
+def test_outcomes_name_a_schedule_and_take_nans_as_equal():
+    found = outcomes(lambda schedule: (float("nan"), float("inf"))[schedule.choose([3, 4])])
+    assert found == {math.nan, math.inf} and found.schedules == {math.nan: (0,), math.inf: (1,)}
+    assert outcomes(lambda schedule: (schedule.choose([3, 4]) * 0, float("nan"))) == {(0, math.nan)}
