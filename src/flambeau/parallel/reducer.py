@@ -28,6 +28,7 @@ from ..core.tensor import TensorBase, alias_of, empty_tensor
 from ..dtypes import int32, int64
 from ..errors import ArgumentTypeError, AutogradError, ShapeError, shown
 from ..ops.join import cat
+from ..runtime.copy import copy_bytes
 from ..runtime.stream import Stream
 from ..strides import contiguous
 from ..tensor import factories
@@ -89,12 +90,13 @@ class Bucket:
     def pack(self) -> None:
         """Copy the gradients into the buffer; a parameter without one gets zeros."""
         grads = [each.grad for each in self.parameters]
-        fits = [grad is not None and grad.stride() == view.stride() for grad, view in zip(grads, self.views)]
-        if all(fits) and not any(map(is_same, grads, self.views)):
+        pairs = list(zip(grads, self.views))
+        lie_alike = all(grad is not None and grad._layout.strides == view._layout.strides for grad, view in pairs)
+        if lie_alike and not any(is_same(grad, view) for grad, view in pairs):
             flats: Any = [alias_of(grad, (grad.numel(),), (1,), grad._offset) for grad in grads]
             cat(flats, 0, out=self.flat)
             return
-        for grad, view in zip(grads, self.views):
+        for grad, view in pairs:
             if grad is None:
                 view.zero_()
             elif not is_same(grad, view):
@@ -107,7 +109,7 @@ def is_same(grad: Any, view: Any) -> bool:
         grad is not None
         and grad._storage is view._storage
         and grad._offset == view._offset
-        and grad.stride() == view.stride()
+        and grad._layout.strides == view._layout.strides
     )
 
 
@@ -426,7 +428,7 @@ class Reducer:
                 laid_out: Any = alias_of(fresh, parameter.shape, part.stride(), 0)
                 parameter.grad = laid_out.copy_(part)
             else:
-                parameter.grad.copy_(part)
+                _copy(part, parameter.grad)
 
     # passes of processes whose inputs have ended
 
@@ -443,6 +445,16 @@ class Reducer:
                 collectives.all_reduce(none, group=self.group)
         if self.may_rebuild:
             self.order = list(range(len(self.parameters)))  # rank 0's is taken
+
+
+def _copy(part: Any, grad: Any) -> None:
+    """Copy a part of a buffer into a gradient.  Bytes that lie the same way are copied without a kernel."""
+    layout, size = grad._layout, part.dtype.itemsize
+    if layout.strides != part._layout.strides or layout.dtype is not part.dtype:
+        grad.copy_(part)
+        return
+    copy_bytes(grad._storage, grad._offset * size, part._storage, part._offset * size, layout.nbytes, True)
+    grad._storage.version += 1
 
 
 def _checked(reduced: Any, flat: Any) -> Any:
