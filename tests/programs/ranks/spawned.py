@@ -16,7 +16,8 @@ def worker(rank, world_size, where, device):
     dist.init_process_group(backend, init_method=f"file://{where}", rank=rank, world_size=world_size)
     place = torch.device(device, rank) if device == "cuda" else torch.device(device)
     torch.manual_seed(3)
-    net = nn.parallel.DistributedDataParallel(nn.Linear(4, 2).to(place), device_ids=[rank] if device == "cuda" else None)
+    ids = [rank] if device == "cuda" else None
+    net = nn.parallel.DistributedDataParallel(nn.Linear(4, 2).to(place), device_ids=ids)
     generator = torch.Generator().manual_seed(5)
     x = torch.randn(8, 4, generator=generator).chunk(world_size)[rank]
     net(x.to(place)).square().mean().backward()
@@ -32,5 +33,5 @@ if __name__ == "__main__":
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--world-size", type=int, default=2)
     args = parser.parse_args()
-    folder = tempfile.mkdtemp()
-    mp.spawn(worker, args=(args.world_size, os.path.join(folder, "store"), args.device), nprocs=args.world_size)
+    with tempfile.TemporaryDirectory() as folder:
+        mp.spawn(worker, args=(args.world_size, os.path.join(folder, "store"), args.device), nprocs=args.world_size)
