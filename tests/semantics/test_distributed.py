@@ -305,3 +305,29 @@ def test_a_checkpoint_loads_with_and_without_the_wrapper(torch, wrap, tmp_path):
     torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
     torch.nn.Linear(1, 1).load_state_dict(state)
     assert list(state) == ["weight", "bias"]
+
+
+@pytest.mark.devices(1)
+@pytest.mark.rule("1.10.15", since="1.10")
+def test_a_step_is_captured_after_eleven_steps_on_a_side_stream(torch, tmp_path):
+    torch.distributed.init_process_group("nccl", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        side, x = torch.cuda.Stream(), torch.ones(3, 2, device="cuda")
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1).cuda(), device_ids=[0])
+            for _ in range(11):
+                net.zero_grad(set_to_none=True)
+                net(x).sum().backward()
+        torch.cuda.current_stream().wait_stream(side)
+        net.zero_grad(set_to_none=True)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            net(x).sum().backward()
+        for value in (2.0, 5.0):
+            x.fill_(value)
+            graph.replay()
+            assert net.module.weight.grad.tolist() == [[3 * value] * 2]
+    finally:
+        torch.cuda.synchronize()
+        torch.distributed.destroy_process_group()
