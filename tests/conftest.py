@@ -2,6 +2,8 @@
 
 import gc
 import os
+import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,15 +17,41 @@ HELPERS += ["tests.serialization.reading"]
 pytest.register_assert_rewrite("flambeau.testing", *HELPERS)  # their assertions count; before they are imported
 
 import flambeau  # noqa: E402
+from flambeau.core import native  # noqa: E402
 from flambeau.testing import machine  # noqa: E402
+from tests.forks import Programs  # noqa: E402
+from tests.tiers import is_full  # noqa: E402
 
 pytest_plugins = ["tests.assertions", "tests.tiers", "tests.rules"]
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 
 
+def pytest_configure() -> None:
+    """Take SIGINT, which shells ignore for programs that run in the background: tests send it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Slow ones first, so that processes which share the tests end together."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """Refuse tests that leave a critical section open: signals and the garbage collector would wait for ever."""
+    yield
+    if native.is_critical(sys._getframe()):
+        native._in_child()  # closes all
+        pytest.fail("the test has left a lock held, or a critical section open")
+
+
+@pytest.fixture(scope="session")
+def programs(pytestconfig: pytest.Config) -> Iterator[Programs]:
+    """Runs programs in processes of their own: in the full tier new ones, else forked copies of one."""
+    found = Programs(fresh=is_full(pytestconfig))
+    yield found
+    found.end()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -268,12 +268,15 @@ def leaver(ends):
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        channel.Endpoint().connect(here.name).close()
-        os.write(write, b"closed")
-        signal.pause()
+        try:
+            channel.Endpoint().connect(here.name).close()
+            os.write(write, b"closed")
+            signal.pause()
+        finally:
+            os._exit(1)  # an exception must not reach the tests' runner, of which this process has a copy
+    os.close(write)
     assert os.read(read, 6) == b"closed"
     os.close(read)
-    os.close(write)
     here.settle()
     assert [each.pid for each in here._leaving.values()] == [pid]
     return pid

@@ -4,26 +4,25 @@ import importlib
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.forks import Wanted
+
 SOURCES = str(Path(__file__).parents[1] / "src")
 
 
-def flambeau(*args, cwd=None, **environment):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMBEAU", "NO_COLOR"))}
-    command = [sys.executable, "-m", "flambeau", *map(str, args)]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=cwd,
-        env={**kept, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1", **environment},
-    )
+@pytest.fixture
+def flambeau(programs):
+    """Runs the command."""
+
+    def run(*args, cwd=None, stdin="", **environment):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMBEAU", "NO_COLOR"))}
+        settings = {**kept, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1", **environment}
+        return programs.run(Wanted(["-m", "flambeau", *map(str, args)], str(cwd or os.getcwd()), settings, stdin))
+
+    return run
 
 
 @pytest.fixture
@@ -36,13 +35,13 @@ def script(tmp_path):
     return write
 
 
-def test_help_names_the_commands():
+def test_help_names_the_commands(flambeau):
     done = flambeau("--help")
     assert done.returncode == 0
     assert "run" in done.stdout and "doctor" in done.stdout
 
 
-def test_version():
+def test_version(flambeau):
     import flambeau as package
 
     done = flambeau("--version")
@@ -50,14 +49,14 @@ def test_version():
 
 
 @pytest.mark.parametrize("args", [("frobnicate",), ("run",), ("run", "--gpus", "plaid:3", "x.py")])
-def test_a_wrong_command_line_exits_with_2(args):
+def test_a_wrong_command_line_exits_with_2(flambeau, args):
     done = flambeau(*args)
     assert done.returncode == 2
     assert done.stdout == ""
     assert "Error" in done.stderr
 
 
-def test_a_program_gets_its_arguments_and_the_gpus(script):
+def test_a_program_gets_its_arguments_and_the_gpus(flambeau, script):
     path = script(
         "import sys, os, flambeau\n"
         "print(__name__, sys.argv, sys.path[0], flambeau.cuda.device_count(), os.environ['FLAMBEAU_GPUS'])\n"
@@ -67,7 +66,7 @@ def test_a_program_gets_its_arguments_and_the_gpus(script):
     assert done.stdout == f"__main__ {[str(path), '--gpus', '-h', 'x']} {path.parent} 3 virtual:3\n"
 
 
-def test_without_gpus_there_are_two_virtual_ones_and_one_line_says_so(script):
+def test_without_gpus_there_are_two_virtual_ones_and_one_line_says_so(flambeau, script):
     path = script("import flambeau\nprint(flambeau.cuda.device_count())\n")
     done = flambeau("run", path, CUDA_VISIBLE_DEVICES="0,1")
     if "NVIDIA" in done.stderr.removeprefix("flambeau: no NVIDIA"):
@@ -76,26 +75,26 @@ def test_without_gpus_there_are_two_virtual_ones_and_one_line_says_so(script):
     assert done.stderr.count("\n") == 1 and "2 virtual GPUs" in done.stderr
 
 
-def test_the_environment_chooses_where_the_option_does_not(script):
+def test_the_environment_chooses_where_the_option_does_not(flambeau, script):
     path = script("import flambeau\nprint(flambeau.cuda.device_count())\n")
     assert flambeau("run", path, FLAMBEAU_GPUS="virtual:4").stdout == "4\n"
     assert flambeau("run", "--gpus", "none", path, FLAMBEAU_GPUS="virtual:4").stdout == "0\n"
 
 
-def test_exit_codes_and_exceptions_come_out(script):
+def test_exit_codes_and_exceptions_come_out(flambeau, script):
     assert flambeau("run", "--gpus", "none", script("raise SystemExit(7)")).returncode == 7
     failed = flambeau("run", "--gpus", "none", script("def f():\n    raise KeyError('lost')\nf()\n"))
     assert failed.returncode == 1
     assert failed.stderr.endswith("    raise KeyError('lost')\nKeyError: 'lost'\n")
 
 
-def test_a_missing_script_is_named(tmp_path):
+def test_a_missing_script_is_named(flambeau, tmp_path):
     done = flambeau("run", "--gpus", "none", "nowhere.py", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == f"flambeau run: there is no file 'nowhere.py' in {tmp_path}\n"
 
 
-def test_a_module_runs_by_name(script, tmp_path):
+def test_a_module_runs_by_name(flambeau, script, tmp_path):
     script("import sys\nprint(__name__, sys.argv[1:])\n", "inner.py")
     done = flambeau("run", "--gpus", "none", "-m", "inner", "a", "-b", cwd=tmp_path)
     assert (done.stdout, done.returncode) == ("__main__ ['a', '-b']\n", 0)
@@ -121,7 +120,7 @@ print((x + x).tolist())
 """
 
 
-def test_torch_is_flambeau_where_asked(script):
+def test_torch_is_flambeau_where_asked(flambeau, script):
     done = flambeau("run", "--gpus", "virtual:1", "--as-torch", script(AS_TORCH))
     assert done.stderr == ""
     assert done.stdout == "No module named 'torch.no_such_module'\n[2.0, 2.0]\n"
@@ -153,13 +152,13 @@ print(double(torch.ones(1)).item(), dist.is_available() and dist.is_initialized(
 """
 
 
-def test_the_imports_of_programs_are_there(script):
+def test_the_imports_of_programs_are_there(flambeau, script):
     done = flambeau("run", "--gpus", "none", "--as-torch", script(SUBMODULES))
     assert (done.stdout, done.stderr) == ("2.0 False False\n", "")
 
 
 @pytest.mark.parametrize("source", ["import torch.no_such_module", "from torch import no_such_name"])
-def test_what_is_missing_is_told_with_where_to_look(script, source):
+def test_what_is_missing_is_told_with_where_to_look(flambeau, script, source):
     done = flambeau("run", "--gpus", "none", "--as-torch", script(source))
     first, hint = done.stderr.splitlines()[-2:]
     assert done.returncode == 1 and source.split()[-1] in first
@@ -178,7 +177,7 @@ except TypeError as failure:
 """
 
 
-def test_the_version_is_that_of_pytorch_s_interface(script):
+def test_the_version_is_that_of_pytorch_s_interface(flambeau, script):
     done = flambeau("run", "--gpus", "none", "--as-torch", script(VERSION))
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
@@ -206,7 +205,7 @@ if __name__ == "__main__":
 """
 
 
-def test_the_processes_of_such_a_program_find_flambeau_too(script):
+def test_the_processes_of_such_a_program_find_flambeau_too(flambeau, script):
     done = flambeau("run", "--gpus", "virtual:3", "--as-torch", script(CHILDREN))
     assert done.stderr == ""
     assert done.stdout == "[(0, 0.0, 'flambeau'), (1, 2.0, 'flambeau')]\nflambeau 3\n"
@@ -221,7 +220,7 @@ def test_the_processes_of_such_a_program_find_flambeau_too(script):
     ],
     ids=["an error", "runpy of its own", "no Python"],
 )
-def test_a_traceback_begins_with_the_program(script, source, lines):
+def test_a_traceback_begins_with_the_program(flambeau, script, source, lines):
     path = str(script(source))
     done = flambeau("run", "--gpus", "virtual:1", path)
     shown = re.findall(r'^  File "(.+)", line (\d+), in', done.stderr, re.MULTILINE)
@@ -229,14 +228,14 @@ def test_a_traceback_begins_with_the_program(script, source, lines):
     assert done.returncode == 1 and all(file == path for file, _ in shown[: len(lines)])
 
 
-def test_a_module_that_is_not_there_is_one_line():
+def test_a_module_that_is_not_there_is_one_line(flambeau):
     for name in ("no_such_module", "no_such_package.module"):
         done = flambeau("run", "--gpus", "virtual:1", "-m", name)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
         assert done.stderr.startswith(f"flambeau run: there is no module '{name}' in ")
 
 
-def test_doctor_prints_data_to_stdout_and_advice_to_stderr(tmp_path):
+def test_doctor_prints_data_to_stdout_and_advice_to_stderr(flambeau, tmp_path):
     done = flambeau("doctor", FLAMBEAU_CACHE=str(tmp_path))
     assert done.returncode == 0
     assert f"{tmp_path}/cubin: 0 kernels, 0.0 MiB" in done.stdout
@@ -245,7 +244,7 @@ def test_doctor_prints_data_to_stdout_and_advice_to_stderr(tmp_path):
     assert "pip install" not in done.stdout
 
 
-def test_doctor_as_json(tmp_path):
+def test_doctor_as_json(flambeau, tmp_path):
     done = flambeau("doctor", "--json", FLAMBEAU_CACHE=str(tmp_path), FLAMBEAU_GPUS="virtual:2")
     found = json.loads(done.stdout)
     assert done.stderr == ""
@@ -255,7 +254,7 @@ def test_doctor_as_json(tmp_path):
     assert set(found["extras"]) == {"cuda13", "cuda12", "dnn13", "dnn12", "examples", "test", "dev"}
 
 
-def test_doctor_survives_a_bad_setting():
+def test_doctor_survives_a_bad_setting(flambeau):
     done = flambeau("doctor", FLAMBEAU_GPUS="plaid")
     assert done.returncode == 0
     assert "'plaid' is not a kind of GPU" in done.stdout
@@ -283,7 +282,7 @@ print("done")
 FIXED = RACY.replace("    y", "    side.wait_stream(torch.cuda.default_stream())\n    y")
 
 
-def test_check_prints_a_report_and_exits_with_1(script):
+def test_check_prints_a_report_and_exits_with_1(flambeau, script):
     path = script(RACY)
     done = flambeau("check", path.name, cwd=path.parent)
     assert (done.returncode, done.stderr) == (1, "")
@@ -302,14 +301,14 @@ def test_check_prints_a_report_and_exits_with_1(script):
     ("end", "status", "said"),
     [("raise SystemExit(7)", 7, ""), ("raise KeyError('lost')", 1, "KeyError: 'lost'"), ("exit('no')", 1, "no")],
 )
-def test_check_passes_on_the_status_of_a_program_that_fails(script, end, status, said):
+def test_check_passes_on_the_status_of_a_program_that_fails(flambeau, script, end, status, said):
     done = flambeau("check", script(RACY + end + "\n"))
     assert done.returncode == status and done.stderr.rstrip().endswith(said)
     assert "1 pair of lines with races" in done.stdout
     assert flambeau("check", script(FIXED + end + "\n")).returncode == status
 
 
-def test_check_as_json_has_both_states_and_stdout_to_itself(script):
+def test_check_as_json_has_both_states_and_stdout_to_itself(flambeau, script):
     done = flambeau("check", "--json", "--gpus", "virtual:1", script(RACY + "raise SystemExit(3)\n"))
     found = json.loads(done.stdout)
     assert done.returncode == 3 and done.stderr == "done\n"
@@ -318,25 +317,23 @@ def test_check_as_json_has_both_states_and_stdout_to_itself(script):
     assert log["runs"][0]["results"][0]["ruleId"] == "race"
 
 
-def test_check_of_a_module_of_code_and_of_stdin(script, tmp_path):
+def test_check_of_a_module_of_code_and_of_stdin(flambeau, script, tmp_path):
     script(RACY, "inner.py")
     virtual = "--gpus", "virtual:2"
     assert flambeau("check", *virtual, "-m", "inner", cwd=tmp_path).returncode == 1
     done = flambeau("check", *virtual, "-c", RACY)
     assert done.returncode == 1 and "before <string>:6: side.wait_stream(" in done.stdout
     assert "at <string>:6    y = x * 2" in done.stdout
-    command = [sys.executable, "-m", "flambeau", "check", *virtual, "-", "a"]
-    environment = {**os.environ, "PYTHONPATH": SOURCES}
-    done = subprocess.run(command, input=RACY, capture_output=True, text=True, timeout=120, env=environment)
+    done = flambeau("check", *virtual, "-", "a", stdin=RACY)
     assert done.returncode == 1 and "before <stdin>:6: side.wait_stream(" in done.stdout
 
 
-def test_run_takes_code_with_arguments():
+def test_run_takes_code_with_arguments(flambeau):
     done = flambeau("run", "--gpus", "virtual:1", "-c", "import sys; print(__name__, sys.argv)", "a", "-b")
     assert (done.stdout, done.returncode) == ("__main__ ['-c', 'a', '-b']\n", 0)
 
 
-def test_check_takes_its_options(script, tmp_path):
+def test_check_takes_its_options(flambeau, script, tmp_path):
     allowed = tmp_path / "allowed"
     allowed.write_text("program.py:6\n")
     done = flambeau("check", "--suppress", allowed, script(RACY))
@@ -348,7 +345,7 @@ def test_check_takes_its_options(script, tmp_path):
     assert done.returncode == 1 and done.stdout == "" and "cannot be read" in done.stderr
 
 
-def test_check_is_refused_where_it_sees_nothing(script):
+def test_check_is_refused_where_it_sees_nothing(flambeau, script):
     for gpus in ("nvidia", "none"):
         done = flambeau("check", "--gpus", gpus, script(RACY))
         assert (done.returncode, done.stdout) == (1, "") and f"{gpus!r}" in done.stderr
@@ -357,7 +354,7 @@ def test_check_is_refused_where_it_sees_nothing(script):
     assert done.stderr.startswith("flambeau check: there is no file 'nowhere.py' in ")
 
 
-def test_poison_is_never_silent(script):
+def test_poison_is_never_silent(flambeau, script):
     path = script(RACY)
     done = flambeau("run", "--gpus", "virtual:1", path.name, cwd=path.parent)
     said = "1 unordered access became poison; the first: program.py:4 and program.py:6; run `flambeau check`\n"
@@ -367,7 +364,7 @@ def test_poison_is_never_silent(script):
 
 
 @pytest.mark.parametrize("command", ["run", "check"])
-def test_a_traceback_ends_at_the_programs_line(script, command):
+def test_a_traceback_ends_at_the_programs_line(flambeau, script, command):
     text = "import flambeau as torch\ndef f():\n    try:\n        torch.cuda.Stream('x')\n    except RuntimeError:\n"
     path = str(script(text + "        torch.ones(3) + torch.ones(4)\nf()\n"))
     done = flambeau(command, "--gpus", "virtual:1", path)
@@ -384,7 +381,7 @@ print(table.gather(0, index).tolist())
 """
 
 
-def test_an_error_that_poison_causes_says_so(script):
+def test_an_error_that_poison_causes_says_so(flambeau, script):
     path = script(POISONED_INDEX)
     done = flambeau("run", "--gpus", "virtual:1", path)
     assert done.returncode == 1

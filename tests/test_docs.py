@@ -3,11 +3,12 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from tests.forks import Wanted
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -48,12 +49,11 @@ def blocks() -> list[Block]:
 
 
 @pytest.mark.parametrize("block", blocks(), ids=lambda each: f"{each.page.name}:{each.line}")
-def test_a_block_runs_and_prints_what_the_page_says(block, tmp_path):
+def test_a_block_runs_and_prints_what_the_page_says(block, programs, tmp_path):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAMBEAU")}
     environment = {**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "error", "FLAMBEAU_PURE": "1"}
     (tmp_path / "train.py").write_text(block.program)
-    command = [sys.executable, "train.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=environment)
+    done = programs.run(Wanted(["train.py"], str(tmp_path), environment))
     assert done.returncode == 0, done.stderr
     if block.wrapped:
         assert done.stdout.replace(f"{tmp_path}/", "").split() == block.prints.split()

@@ -27,6 +27,7 @@ def begin(tmp_path):
     return run
 
 
+@pytest.mark.full
 def test_each_test_is_run_by_one_of_the_processes(begin):
     shares = [process.communicate(timeout=120)[0] for process in [begin(), begin(), begin()]]
     names = [re.findall(r"^(\S+) PASSED", text, re.MULTILINE) for text in shares]
@@ -42,6 +43,7 @@ def test_when_the_time_is_up_no_test_begins_and_the_last_line_says_how_many_did(
     assert re.search(r"^share: 0 of [1-9]\d+ tests$", text, re.MULTILINE) and "PASSED" not in text
 
 
+@pytest.mark.full
 def test_no_kernel_of_ours_is_left_out_with_those_of_libraries():
     (listed,) = re.findall(r"^libraries=\((.*)\)$", (ROOT / "scripts/sanitize").read_text(), re.MULTILINE)
     entries = [kernel.entry for kernel in gathered()]

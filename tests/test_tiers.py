@@ -47,9 +47,9 @@ def passed(tmp_path):
     [
         ((), {"slow", "short", "cases 4"}),
         (("-m", "full"), {"long", "slow", "short", "cases 30"}),
-        (("-m", "full and not slow"), {"long", "short", "cases 30"}),
-        (("-m", "gpu"), {"short", "cases 4"}),
-        (("-m", "not slow"), {"short", "cases 4"}),
+        pytest.param(("-m", "full and not slow"), {"long", "short", "cases 30"}, marks=pytest.mark.full),
+        pytest.param(("-m", "gpu"), {"short", "cases 4"}, marks=pytest.mark.full),
+        pytest.param(("-m", "not slow"), {"short", "cases 4"}, marks=pytest.mark.full),
     ],
 )
 def test_the_expression_chooses_the_tier(passed, options, expected):

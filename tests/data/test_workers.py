@@ -515,9 +515,13 @@ def test_a_forked_child_s_copy_of_an_iterator_leaves_the_workers_alone():
     batches = iter(DataLoader(Numbers(3), num_workers=1))
     child = os.fork()
     if not child:
-        batches.close()
-        os._exit(0)
-    os.waitpid(child, 0)
+        status = 1
+        try:
+            batches.close()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert values(batches) == [[0.0], [1.0], [2.0]]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.forks import Programs, Wanted
 from tests.rules import Runtime, runtime_of
 
 HERE = Path(__file__).parent
@@ -147,7 +148,7 @@ def spares(runtime: Runtime) -> Iterator[Spares]:
 
 
 @pytest.fixture
-def program(runtime: Runtime, wanted: int, spares: Spares) -> Callable[..., Any]:
+def program(runtime: Runtime, wanted: int, spares: Spares, programs: Programs) -> Callable[..., Any]:
     """Runs a program in a process of its own, with `torch`, `attempt` and `answer`; what it answered.
 
     `answer(value)` gives the test a value; `attempt(call)` is what a call returned, or the name of the builtin class of
@@ -157,13 +158,21 @@ def program(runtime: Runtime, wanted: int, spares: Spares) -> Callable[..., Any]
         _need(runtime.module(), wanted)
 
     def run(source: str, **environment: str | None) -> Any:
-        process = spares.take(_environment(runtime, wanted, environment), often=not environment)
-        try:
-            output, complaints = process.communicate(source, timeout=300)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-        assert process.returncode == 0, complaints
+        settings = _environment(runtime, wanted, environment)
+        if runtime.is_virtual:
+            code = PRELUDE.format(runtime.name)
+            wants = Wanted(["-c", code], os.getcwd(), settings, source)
+            anew = not READ_AT_IMPORT.isdisjoint(environment)
+            status, output, complaints = programs.run(wants, timeout=300, fresh=anew)
+        else:
+            process = spares.take(settings, often=not environment)
+            try:
+                output, complaints = process.communicate(source, timeout=300)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+            status = process.returncode
+        assert status == 0, complaints
         return [json.loads(line[1:]) for line in output.splitlines() if line.startswith("=")]
 
     return run
@@ -187,6 +196,11 @@ UNSET = (
     "TORCH_LINALG_PREFER_CUSOLVER",
     "USE_PYTORCH_KERNEL_CACHE",
 )
+READ_AT_IMPORT = {
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "TORCH_BLAS_PREFER_CUBLASLT",
+    "TORCH_LINALG_PREFER_CUSOLVER",
+}
 PRELUDE = """
 import builtins, json, os, sys
 import {} as torch

@@ -61,7 +61,10 @@ def test_needs_two(torch):
 """
 
 
-@pytest.fixture(scope="module", params=[(), ("-n", "2")], ids=["one process", "two processes"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param((), id="one process"), pytest.param(("-n", "2"), id="two processes", marks=pytest.mark.full)],
+)
 def report(tmp_path_factory, request):
     """The output of the suite's own machinery over SUITE, asked of TORCH."""
     if request.param:
@@ -73,7 +76,7 @@ def report(tmp_path_factory, request):
     (installed / "torch.py").write_text(TORCH)
     suite.mkdir(parents=True)
     shutil.copy(HERE / "conftest.py", suite)
-    for name in ("conftest.py", "assertions.py", "no_assertions.txt", "rules.py", "tiers.py"):
+    for name in ("conftest.py", "assertions.py", "forks.py", "no_assertions.txt", "rules.py", "tiers.py"):
         shutil.copy(ROOT / "tests" / name, suite.parent)
     shutil.copy(ROOT / "pyproject.toml", place)
     (suite / "test_few.py").write_text(SUITE)

@@ -118,10 +118,12 @@ def test_checked_tests_fail_with_the_report(run):
     assert "1 pair of lines with races" in text and "side.wait_stream(torch.cuda.default_stream())" in text
 
 
-@pytest.mark.parametrize("mark", ["gpus(1, colour=2)", "gpus(1, 2)", "gpus(0)", "gpus(1, races='maybe')"])
-def test_a_wrong_mark_is_an_error(run, mark):
-    found, text = run(f"@pytest.mark.{mark}\ndef test_it():\n    assert True\n")
-    assert found == {"test_it": "ERROR"} and "test_it.py::test_it: " in text
+def test_a_wrong_mark_is_an_error(run):
+    marks = "gpus(1, colour=2)", "gpus(1, 2)", "gpus(0)", "gpus(1, races='maybe')"
+    tests = [f"@pytest.mark.{mark}\ndef test_{at}():\n    assert True\n" for at, mark in enumerate(marks)]
+    found, text = run("\n".join(tests))
+    for at in range(len(marks)):
+        assert found[f"test_{at}"] == "ERROR" and f"test_it.py::test_{at}: " in text
 
 
 SCHEDULES = """
