@@ -2,13 +2,11 @@
 
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.forks import ROOT, SOURCES, Wanted
+
 FOLDER = ROOT / "tests" / "programs" / "ranks"
 # What PyTorch 2.13 prints in float64, with one rank or with several.
 PRINTED = {
@@ -33,11 +31,9 @@ PRINTED = {
 NUMBER = re.compile(r"-?\d+\.\d+")
 
 
-def printed(command, **changes):
-    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": paths, **changes}
-    command = [sys.executable, "-m", "flambeau", *command]
-    done = subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=300)
+def printed(programs, arguments, **changes):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCES), str(ROOT)]), **changes}
+    done = programs.run(Wanted(["-m", "flambeau", *arguments], str(FOLDER), environment), timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -49,8 +45,7 @@ def agrees(output, name):
     assert numbers[0] == pytest.approx(numbers[1], rel=1e-12, abs=1e-13)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["tutorial", "nano_gpt", "imagenet"])
-def test_one_rank(name):
+@pytest.mark.parametrize("name", ["tutorial", "nano_gpt", pytest.param("imagenet", marks=pytest.mark.full)])
+def test_one_rank(name, programs):
     environment = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
-    agrees(printed(["run", "--as-torch", "--gpus", "virtual:1", f"{name}.py"], **environment), name)
+    agrees(printed(programs, ["run", "--as-torch", "--gpus", "virtual:1", f"{name}.py"], **environment), name)
