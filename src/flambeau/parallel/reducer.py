@@ -203,7 +203,8 @@ class Reducer:
         self.used_anywhere: tuple[Any, Any] | None = None  # (Work, int32 per parameter): processes that use it
         self.has_warned = False
         first_caps = [math.inf] if self.may_rebuild else caps
-        self._assign(assigned(self.parameters, range(len(self.parameters)), first_caps)[::-1])
+        groups = assigned(self.parameters, range(len(self.parameters)), first_caps)
+        self._assign(sorted(groups, key=min)[::-1])  # gradients become ready in about the reverse order
         self._register()
 
     def _register(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.function import Function
+from ..autograd.function import Function, once_differentiable
 from ..dtypes import float32, float64
 from ..ops.join import cat, stack
 from ..tensor import factories
@@ -61,6 +61,7 @@ class SynchronizedBatchNorm(Function):
         return result.to(input.dtype)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Any) -> Any:
         input, weight, mean, scale, total = ctx.saved_tensors
         channels = input.shape[1]
