@@ -12,7 +12,7 @@ from flambeau.utils.data import DataLoader, TensorDataset
 from flambeau.utils.data.distributed import DistributedSampler
 
 
-def main():
+def main() -> list[float]:
     dist.init_process_group()
     local_rank = int(os.environ.get("LOCAL_RANK", 0))
     device = torch.device("cuda", local_rank) if torch.cuda.is_available() else torch.device("cpu")
@@ -20,11 +20,11 @@ def main():
     torch.manual_seed(0)
     x = torch.randn(256, 8)
     data = TensorDataset(x, x.sum(1, keepdim=True).sin())
-    sampler = DistributedSampler(data)
+    sampler: DistributedSampler[int] = DistributedSampler(data)
     loader = DataLoader(data, batch_size=64 // dist.get_world_size(), sampler=sampler)
 
-    net = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 1)).to(device)
-    net = nn.parallel.DistributedDataParallel(net)
+    layers = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 1)).to(device)
+    net = nn.parallel.DistributedDataParallel(layers)
     optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
     losses = []
     for epoch in range(3):
