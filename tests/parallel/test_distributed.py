@@ -12,7 +12,7 @@ import flambeau as torch
 from flambeau import distributed as dist
 from flambeau import nn, optim
 from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
-from flambeau.distributed.algorithms.join import Join
+from flambeau.distributed.algorithms.join import Join, Joinable, JoinHook
 from flambeau.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -22,6 +22,7 @@ from flambeau.errors import (
     RaceError,
     ShapeError,
 )
+from flambeau.parallel import process_group
 from flambeau.parallel.reducer import assigned
 from flambeau.testing import machine
 from flambeau.utils.checkpoint import checkpoint
@@ -598,6 +599,51 @@ def test_joins_without_need(monkeypatch):
 
     found, calls = ranks(train, monkeypatch)
     assert found == [False, False] and [name for name, _ in calls].count("all_reduce") == 1
+
+
+class Counter(Joinable):
+    """Counts the inputs of all ranks, the ones that have none left included."""
+
+    def __init__(self, group, device):
+        self.group, self.device, self.total = group, device, torch.zeros((), device=device)
+
+    def count(self, number=1.0):
+        if number:
+            Join.notify_join_context(self)
+        x = torch.full((), number, device=self.device)
+        process_group.all_reduce(x, group=self.group)
+        self.total += x
+
+    def join_hook(self, **kwargs):
+        assert kwargs == {"weight": 3}
+        return Shadow(self)
+
+    join_device = property(lambda self: self.device)
+    join_process_group = property(lambda self: self.group)
+
+
+class Shadow(JoinHook):
+    def __init__(self, counter):
+        self.counter = counter
+
+    def main_hook(self):
+        self.counter.count(0.0)
+
+    def post_hook(self, is_last_joiner):
+        self.counter.was_last = is_last_joiner
+
+
+def test_other_classes_may_join_with_the_wrapper(monkeypatch):
+    def train(rank, place):
+        net, counter = DDP(nn.Linear(1, 1).to(place)), Counter(dist.group.WORLD, place)
+        with Join([counter, net], weight=3):
+            for _ in range(3 - rank):
+                counter.count()
+                net(torch.ones(1, 1, device=place)).sum().backward()
+        return counter.total.item(), counter.was_last, net.module.bias.grad.item()
+
+    found, _ = ranks(train, monkeypatch)
+    assert found == [(5.0, True, 1.5), (5.0, False, 2.0)]  # (1 + 1 + 1) / 2: what is in `grad` is reduced too
 
 
 # order
