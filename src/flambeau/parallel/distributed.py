@@ -22,13 +22,12 @@ from ..dtypes import int64
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ModeError, NotSupportedError, ShapeError, shown
 from ..nn.module import Module
 from ..nn.parameter import is_lazy
-from ..ops.join import cat
 from ..runtime.device import cuda_index
 from ..tensor import factories
 from . import join as joins
 from . import process_group as collectives
 from .data_parallel import check_place, scatter_kwargs
-from .reducer import NAME, Reducer, assigned
+from .reducer import NAME, Reducer, assigned, copy_part, joined, parts_of
 
 MIB = 1 << 20
 CAP_MIB = 25  # bytes at which a bucket is closed; the first one is closed at 1 MiB, to start early
@@ -392,13 +391,11 @@ def broadcast(tensors: Sequence[Any], group: Any, source: int) -> None:
     is_source = collectives.get_rank(group) == source
     with GradMode(False):
         for indexes in assigned(tensors, range(len(tensors)), [STATE_BYTES]):
-            chosen = [tensors[index] for index in indexes]
-            flat = cat([each.detach().reshape(-1) for each in chosen], 0)
+            chosen = [tensors[index].detach() for index in indexes]
+            flat = joined([each if each._layout.compact else each.contiguous() for each in chosen])
             collectives.broadcast(flat, group=group, group_src=source)
-            start = 0
-            for each in () if is_source else chosen:
-                each.detach().copy_(flat.narrow(0, start, each.numel()).view(each.shape))
-                start += each.numel()
+            for part, each in () if is_source else zip(parts_of(flat, chosen), chosen):
+                copy_part(part, each)
 
 
 def check_same_parameters(named: dict[str, Any], group: Any) -> None:

@@ -59,6 +59,35 @@ def assigned(parameters: Sequence[Any], order: Iterable[int], caps: Sequence[flo
     return closed + list(still_open.values())
 
 
+def parts_of(flat: Any, likes: Sequence[Any]) -> list[Any]:
+    """Return the parts of a flat buffer that have the shapes, and the strides if they are compact, of other tensors.
+
+    Autograd does not know that they are parts.
+    """
+    parts, start = [], flat._offset
+    for each in likes:
+        strides = each._layout.strides if each._layout.compact else contiguous(each.shape)
+        parts.append(alias_of(flat, each.shape, strides, start))
+        start += each.numel()
+    return parts
+
+
+def joined(tensors: Sequence[Any], out: Any = None) -> Any:
+    """Return a flat buffer of compact tensors, as they lie in memory.  out: the buffer to write."""
+    flats: Any = [alias_of(each, (each.numel(),), (1,), each._offset) for each in tensors]
+    return cat(flats, 0) if out is None else cat(flats, 0, out=out)
+
+
+def copy_part(part: Any, target: Any) -> None:
+    """Copy a part of a buffer into a tensor.  Bytes that lie the same way are copied without a kernel."""
+    layout, size = target._layout, part.dtype.itemsize
+    if layout.strides != part._layout.strides or layout.dtype is not part.dtype:
+        target.detach().copy_(part)
+        return
+    copy_bytes(target._storage, target._offset * size, part._storage, part._offset * size, layout.nbytes, True)
+    target._storage.version += 1
+
+
 class Bucket:
     """Parameters whose gradients are reduced together.
 
@@ -79,13 +108,8 @@ class Bucket:
         self.work: Any = None
 
     def parts(self, flat: Any) -> list[Any]:
-        """Return the parts of a buffer like `flat`, one per parameter, unknown to autograd."""
-        parts, start = [], flat._offset
-        for each in self.parameters:
-            strides = each.stride() if each._layout.compact else contiguous(each.shape)
-            parts.append(alias_of(flat, each.shape, strides, start))
-            start += each.numel()
-        return parts
+        """Return the parts of a buffer like `flat`, one per parameter."""
+        return parts_of(flat, self.parameters)
 
     def pack(self) -> None:
         """Copy the gradients into the buffer; a parameter without one gets zeros."""
@@ -93,8 +117,7 @@ class Bucket:
         pairs = list(zip(grads, self.views))
         lie_alike = all(grad is not None and grad._layout.strides == view._layout.strides for grad, view in pairs)
         if lie_alike and not any(is_same(grad, view) for grad, view in pairs):
-            flats: Any = [alias_of(grad, (grad.numel(),), (1,), grad._offset) for grad in grads]
-            cat(flats, 0, out=self.flat)
+            joined(grads, self.flat)
             return
         for grad, view in pairs:
             if grad is None:
@@ -429,7 +452,7 @@ class Reducer:
                 laid_out: Any = alias_of(fresh, parameter.shape, part.stride(), 0)
                 parameter.grad = laid_out.copy_(part)
             else:
-                _copy(part, parameter.grad)
+                copy_part(part, parameter.grad)
 
     # passes of processes whose inputs have ended
 
@@ -446,16 +469,6 @@ class Reducer:
                 collectives.all_reduce(none, group=self.group)
         if self.may_rebuild:
             self.order = list(range(len(self.parameters)))  # rank 0's is taken
-
-
-def _copy(part: Any, grad: Any) -> None:
-    """Copy a part of a buffer into a gradient.  Bytes that lie the same way are copied without a kernel."""
-    layout, size = grad._layout, part.dtype.itemsize
-    if layout.strides != part._layout.strides or layout.dtype is not part.dtype:
-        grad.copy_(part)
-        return
-    copy_bytes(grad._storage, grad._offset * size, part._storage, part._offset * size, layout.nbytes, True)
-    grad._storage.version += 1
 
 
 def _checked(reduced: Any, flat: Any) -> Any:
