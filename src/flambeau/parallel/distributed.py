@@ -27,7 +27,7 @@ from ..tensor import factories
 from . import join as joins
 from . import process_group as collectives
 from .data_parallel import check_place, scatter_kwargs
-from .reducer import NAME, Reducer, assigned, copy_part, joined, parts_of
+from .reducer import NAME, Reducer, assigned, copy_all, joined, parts_of
 
 MIB = 1 << 20
 CAP_MIB = 25  # bytes at which a bucket is closed; the first one is closed at 1 MiB, to start early
@@ -394,8 +394,8 @@ def broadcast(tensors: Sequence[Any], group: Any, source: int) -> None:
             chosen = [tensors[index].detach() for index in indexes]
             flat = joined([each if each._layout.compact else each.contiguous() for each in chosen])
             collectives.broadcast(flat, group=group, group_src=source)
-            for part, each in () if is_source else zip(parts_of(flat, chosen), chosen):
-                copy_part(part, each)
+            if not is_source:
+                copy_all(parts_of(flat, chosen), chosen)
 
 
 def check_same_parameters(named: dict[str, Any], group: Any) -> None:

@@ -28,7 +28,7 @@ from ..core.tensor import TensorBase, alias_of, empty_tensor
 from ..dtypes import int32, int64
 from ..errors import ArgumentTypeError, AutogradError, ShapeError, shown
 from ..ops.join import cat
-from ..runtime.copy import copy_bytes
+from ..ops.multi_tensor import copy_many
 from ..runtime.stream import Stream
 from ..strides import contiguous
 from ..tensor import factories
@@ -72,20 +72,30 @@ def parts_of(flat: Any, likes: Sequence[Any]) -> list[Any]:
     return parts
 
 
-def joined(tensors: Sequence[Any], out: Any = None) -> Any:
-    """Return a flat buffer of compact tensors, as they lie in memory.  out: the buffer to write."""
-    flats: Any = [alias_of(each, (each.numel(),), (1,), each._offset) for each in tensors]
-    return cat(flats, 0) if out is None else cat(flats, 0, out=out)
+def joined(tensors: Sequence[Any]) -> Any:
+    """Return a flat buffer of compact tensors, as they lie in memory."""
+    return cat([_as_it_lies(each) for each in tensors], 0)
 
 
-def copy_part(part: Any, target: Any) -> None:
-    """Copy a part of a buffer into a tensor.  Bytes that lie the same way are copied without a kernel."""
-    layout, size = target._layout, part.dtype.itemsize
-    if layout.strides != part._layout.strides or layout.dtype is not part.dtype:
-        target.detach().copy_(part)
-        return
-    copy_bytes(target._storage, target._offset * size, part._storage, part._offset * size, layout.nbytes, True)
-    target._storage.version += 1
+def copy_all(sources: Sequence[Any], targets: Sequence[Any], factor: float = 1.0) -> None:
+    """Write tensors of one device, multiplied by a factor, to others of their types, with few launches if possible."""
+    alike: tuple[list[Any], list[Any]] = [], []
+    for source, target in zip(sources, targets):
+        layout = target._layout
+        if is_same(source, target) and factor == 1:
+            continue
+        if layout.is_floating and layout.strides == source._layout.strides and layout.dtype is source._layout.dtype:
+            alike[0].append(_as_it_lies(target))
+            alike[1].append(_as_it_lies(source))
+        else:
+            target.detach().copy_(source if factor == 1 else source * factor)
+    if alike[0]:
+        copy_many(*alike, factor)
+
+
+def _as_it_lies(tensor: Any) -> Any:
+    """Return the elements of a compact tensor in the order of memory."""
+    return alias_of(tensor, (tensor.numel(),), (1,), tensor._offset)
 
 
 class Bucket:
@@ -111,19 +121,13 @@ class Bucket:
         """Return the parts of a buffer like `flat`, one per parameter."""
         return parts_of(flat, self.parameters)
 
-    def pack(self) -> None:
-        """Copy the gradients into the buffer; a parameter without one gets zeros."""
-        grads = [each.grad for each in self.parameters]
-        pairs = list(zip(grads, self.views))
-        lie_alike = all(grad is not None and grad._layout.strides == view._layout.strides for grad, view in pairs)
-        if lie_alike and not any(is_same(grad, view) for grad, view in pairs):
-            joined(grads, self.flat)
-            return
-        for grad, view in pairs:
-            if grad is None:
+    def pack(self, factor: float) -> None:
+        """Write the gradients, multiplied by a factor, into the buffer; zeros for a parameter without one."""
+        found = [(each.grad, view) for each, view in zip(self.parameters, self.views) if each.grad is not None]
+        for parameter, view in zip(self.parameters, self.views):
+            if parameter.grad is None:
                 view.zero_()
-            elif not is_same(grad, view):
-                view.copy_(grad.detach())
+        copy_all([grad.detach() for grad, _ in found], [view for _, view in found], factor)
 
 
 def is_same(grad: Any, view: Any) -> bool:
@@ -370,10 +374,9 @@ class Reducer:
         for stream in bucket.streams.values():
             thread.current_stream(device).wait_stream(stream)
         with GradMode(False):
-            bucket.pack()
+            bucket.pack(self._factor())
             if self.as_views:
                 self._point(bucket)
-            self._divide(bucket.flat)
             bucket.work = self._start(place, bucket)
 
     def _start(self, place: int, bucket: Bucket) -> Any:
@@ -382,14 +385,13 @@ class Reducer:
         state, hook = self.hook
         return hook(state, GradBucket(place, bucket, place == len(self.buckets) - 1))
 
-    def _divide(self, flat: Any) -> None:
-        """Divide the sum's operand by the number of processes; a comm hook does so itself."""
+    def _factor(self) -> float:
+        """Return what gradients are multiplied by before they are summed; a comm hook divides itself."""
         if self.join_count is not None:
             (work, count), self.join_count = self.join_count, None
             work.wait()
             self.divisor = int(count.item())
-        if self.hook is None and self.divisor > 1:
-            flat.mul_(1 / self.divisor)
+        return 1.0 if self.hook is not None else 1 / self.divisor
 
     def _point(self, bucket: Bucket) -> None:
         """Make gradients parts of the buffer."""
@@ -442,17 +444,19 @@ class Reducer:
                 bucket.flat.copy_(reduced)
             elif not self.as_views:
                 parts = bucket.parts(reduced)
+        sources, targets = [], []
         for index, parameter, part in zip(bucket.indexes, bucket.parameters, parts):
-            if index in keep or is_same(parameter.grad, part):
+            if index in keep:
                 continue
             if self.as_views:
                 parameter.grad = part
-            elif parameter.grad is None:
+                continue
+            if parameter.grad is None:
                 fresh: Any = empty_tensor(parameter.shape, parameter.dtype, parameter.device_index, name=NAME)
-                laid_out: Any = alias_of(fresh, parameter.shape, part.stride(), 0)
-                parameter.grad = laid_out.copy_(part)
-            else:
-                copy_part(part, parameter.grad)
+                parameter.grad = alias_of(fresh, parameter.shape, part.stride(), 0)
+            sources.append(part)
+            targets.append(parameter.grad)
+        copy_all(sources, targets)
 
     # passes of processes whose inputs have ended
 
