@@ -124,6 +124,14 @@ def test_the_vision_transformer_learns(monkeypatch, capsys):
     assert float(capsys.readouterr().out.split()[-1]) > 0.6
 
 
+def test_one_rank_trains_as_the_cpu_does(capsys):
+    main = loaded("ddp").main
+    with machine(devices=1, races="error"):
+        losses = main()
+    assert losses == pytest.approx([0.5635, 0.4749, 0.4914], abs=1e-4)
+    assert capsys.readouterr().out.splitlines()[0] == "epoch 0: loss 0.5635"
+
+
 RACES = FOLDER / "races"
 # program: (pairs of lines, statements of the edits)
 FOUND = {

@@ -45,6 +45,7 @@ LAYERS = (
         "compiler",
         "distributed",
         "func",
+        "futures",
         "hub",
         "jit",
         "library",

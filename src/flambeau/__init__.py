@@ -140,6 +140,7 @@ _SUBMODULES = (
     "distributed",
     "distributions",
     "func",
+    "futures",
     "hub",
     "jit",
     "library",

@@ -19,6 +19,7 @@ from flambeau.optim.optimizer import with_gradients
 adam_step, sgd_step = REGISTRY["adam_step"], REGISTRY["sgd_step"]
 counted_adam_step = REGISTRY["counted_adam_step"]
 norm_of_many, limit_norm, clamp_many = REGISTRY["norm_of_many"], REGISTRY["limit_norm"], REGISTRY["clamp_many"]
+copy_many = REGISTRY["copy_many"]
 
 SIZES = (5, 0, 1, 3, 1023, 1024, 1025, 4, 20, 1)
 TOLERANCE = {"float64": 1e-12, "float32": 4e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -299,6 +300,19 @@ def test_clamping_many(gpus):
         clamp_many(given, -1.0, 0.5)
         for found, wanted in zip(given, own):
             np.testing.assert_array_equal(found.to("cpu", torch.float64).numpy(), np.clip(wanted, -1.0, 0.5))
+
+
+@pytest.mark.parametrize("skip", [0, 1])
+def test_copying_many(gpus, skip):
+    for kind in KINDS:
+        values = arrays(sizes(MANY + 3), seed=4, kind=kind)
+        sources, targets = tensors(values, kind, skip), tensors([each * 0 for each in values], kind)
+        assert launches(lambda: copy_many(targets, sources, 1.0)) == 2
+        assert all(target.equal(source) for target, source in zip(targets, sources))
+        copy_many(targets, targets, 0.25)
+        assert_near(targets, [each / 4 for each in values], kind)
+    with pytest.raises(DtypeError, match=r"copy_many: sources\[0\] is float16, expected float32"):
+        copy_many([torch.zeros(1)], [torch.zeros(1).half()], 1.0)
 
 
 def test_a_parameter_listed_twice_comes_once():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .. import callers
@@ -186,7 +186,11 @@ def _run(
             if isinstance(input, TensorBase):
                 keep_gradient(input)
     task = GraphTask(targets, create_graph if retain is None else retain, create_graph, accumulates)
-    return task.run(roots, started)
+    gradients = task.run(roots, started)
+    if task.notes is not None:
+        for callback in tuple(task.notes.get(queue_callback, {}).values()):
+            callback()
+    return gradients
 
 
 def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
@@ -316,3 +320,15 @@ def notes(owner: Any) -> Any:
     if task.notes is None:
         task.notes = {}
     return task.notes.setdefault(owner, {})
+
+
+def queue_callback(callback: Callable[[], None]) -> None:
+    """Call a function when the innermost backward pass of this thread ends without an error.
+
+    Order:  the caller's streams are current again, and wait for the gradients.
+    Raises: AutogradError outside a backward pass.
+    """
+    callbacks = notes(queue_callback)
+    if callbacks is None:
+        raise AutogradError("no backward pass runs", hint="call it in a hook", operator="queue_callback")
+    callbacks[len(callbacks)] = callback

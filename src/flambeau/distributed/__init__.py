@@ -47,13 +47,16 @@ from ..parallel.process_group import (
     send,
 )
 from ..parallel.process_group import GroupMember as group
+from ..parallel.reducer import GradBucket
 from ..runtime.absent import is_available as is_mpi_available
 from ..runtime.absent import is_available as is_ucc_available
 from ..runtime.absent import is_available as is_xccl_available
+from . import algorithms
 
 __all__ = [
-    "Backend", "GroupMember", "ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor",
-    "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single", "barrier", "broadcast",
+    "Backend", "GradBucket", "GroupMember", "ProcessGroup", "ReduceOp", "Work", "algorithms",
+    "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
+    "barrier", "broadcast",
     "broadcast_object_list", "default_pg_timeout", "destroy_process_group", "gather", "gather_object",
     "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks",
     "get_rank", "get_world_size", "group", "init_process_group", "irecv", "is_available", "is_backend_available",

@@ -121,16 +121,16 @@ class _BatchNorm(_ChannelNorm):
                 factor = 1.0 / float(self.num_batches_tracked)
         is_of_batch = self.training or (self.running_mean is None and self.running_var is None)
         is_tracked = not self.training or self.track_running_stats
-        return F.batch_norm(
+        return self._normalized(
             input,
             self.running_mean if is_tracked else None,
             self.running_var if is_tracked else None,
-            self.weight,
-            self.bias,
             is_of_batch,
             factor,
-            self.eps,
         )
+
+    def _normalized(self, input: Tensor, mean: Any, var: Any, is_of_batch: bool, momentum: float) -> Tensor:
+        return F.batch_norm(input, mean, var, self.weight, self.bias, is_of_batch, momentum, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -175,10 +175,12 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm of a process: there are no process groups, so the statistics are those of its own batch.
+    """Batch norm over the batches of all processes of a group, in training; otherwise as BatchNorm1d.
 
-    process_group: must be None.
+    Batches may differ in size, and be empty in some processes.  Without a group it is a batch norm of the process.
+    process_group: the default group unless given.
     Shapes: input [n, c, *]; the result as the input.
+    Host:   returns at once on GPUs.
     Example:
         >>> torch.nn.SyncBatchNorm(3)(torch.ones(2, 3, 4)).shape
         torch.Size([2, 3, 4])
@@ -197,12 +199,20 @@ class SyncBatchNorm(_BatchNorm):
         *,
         bias: bool = True,
     ) -> None:
-        if process_group is not None:
-            raise ArgumentError(
-                "there are no process groups", hint="leave process_group out", operator=self._get_name()
-            )
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
+
+    def _normalized(self, input: Tensor, mean: Any, var: Any, is_of_batch: bool, momentum: float) -> Tensor:
+        from ..parallel import process_group as collectives  # it loads what most networks do not need
+
+        if self.training and collectives.is_initialized() and collectives.get_world_size(self.process_group) > 1:
+            from ..parallel.sync_batch_norm import SynchronizedBatchNorm
+
+            found: Tensor = SynchronizedBatchNorm.apply(
+                input, self.weight, self.bias, mean, var, self.eps, momentum, self.process_group
+            )
+            return found
+        return super()._normalized(input, mean, var, is_of_batch, momentum)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

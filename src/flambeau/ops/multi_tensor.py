@@ -182,6 +182,46 @@ def float64_scalars(*names: str) -> list[Param]:
     return [Scalar(name, "float64") for name in names]
 
 
+# copies
+
+
+def _copy_samples() -> Iterator[Sample]:
+    targets, sources = list_samples(-1, -2)
+    yield Sample((targets, sources, 1.0))
+    yield Sample((targets, sources, 0.5))
+
+
+def _copy_errors() -> Iterator[ErrorSample]:
+    text = r"sources\[0\] has shape \[3\], targets\[0\] has \[2\]"
+    yield ErrorSample(([Array((2,))], [Array((3,))], 1.0), ShapeError, text)
+
+
+@operator(samples=_copy_samples, errors=_copy_errors, mutates=("targets",), **HIDDEN)
+def copy_many(call: Call, targets: Operands, sources: Operands, factor: Number) -> Any:
+    """Write tensors of one device, multiplied by a factor, to others of their shapes and types.  Returns the targets.
+
+    A target may be its own source.
+    Host:   returns at once.
+    Raises: ArgumentError, ShapeError or DtypeError if the lists do not match.
+    """
+    check_lists("copy_many", {"targets": targets, "sources": sources}, ("targets", "sources"))
+    update(call, _copy_kernel, [sources, targets], 1, factor)
+    return tuple(targets)
+
+
+@cache
+def _copy_kernel(dtype: dtype) -> Kernel:
+    wide, c = dtype.wide.numpy, dtype.wide.cuda
+
+    def reference(sources: Any, targets: Any, shift: int, factor: float) -> None:
+        for source, target in zip(sources, targets):
+            target[...] = source if factor == 1 else source.astype(wide) * wide.type(factor)
+
+    body = f"update<2, 1, {c}>(lists, (int)shift, [&]({c} (&of)[2]) {{ of[1] = of[0] * ({c})factor; }})"
+    lists = {"sources": "r", "targets": "w"}
+    return lists_kernel("copy_many", dtype, lists, body, [SHIFT, *float64_scalars("factor")], reference, 1.0)
+
+
 # clipping
 
 

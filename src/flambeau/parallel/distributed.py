@@ -1,30 +1,67 @@
-"""DistributedDataParallel of one process, which has nothing to exchange."""
+"""DistributedDataParallel: a module in each process of a group, with gradients averaged over the processes.
+
+- Rank 0's parameters and buffers are copied to the other processes when the wrapper is made.
+- Backward averages gradients over the processes while it runs (reducer.py); optimizers then take the same step in each.
+- Before a forward, rank 0's buffers are copied to the other processes, unless the last forward was not to be reduced.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import dataclasses
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
+from .. import callers
+from ..autograd.function import Function
+from ..autograd.gradients import queue_callback
+from ..autograd.mode import GradMode, is_grad_enabled
+from ..core.tensor import TensorBase
+from ..dtypes import int64
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ModeError, NotSupportedError, ShapeError, shown
 from ..nn.module import Module
+from ..nn.parameter import is_lazy
 from ..runtime.device import cuda_index
-from . import process_group
+from ..tensor import factories
+from . import join as joins
+from . import process_group as collectives
 from .data_parallel import check_place, scatter_kwargs
+from .reducer import NAME, Reducer, assigned, copy_all, joined, parts_of
+
+MIB = 1 << 20
+CAP_MIB = 25  # bytes at which a bucket is closed; the first one is closed at 1 MiB, to start early
+STATE_BYTES = 250 * MIB  # parameters and buffers that share one broadcast
 
 
-class DistributedDataParallel(Module):
-    """Call a module in a process group of one process; its gradients are those of the module.
+class DistributedDataParallel(Module, joins.Joinable):
+    """Call a module in each process of a group; backward averages the gradients over the processes.
 
-    device_ids: None, or the GPU that has the parameters; inputs are copied to it.  The options of the exchange have no
-    effect.
+    device_ids: None, or the GPU that has the parameters; inputs are copied to it.
+    process_group: the default group unless given.
+    init_sync: whether to compare the parameters of all processes, and to copy rank 0's parameters and buffers to them.
+    forward_sync_buffers: whether forward copies rank 0's buffers, such as the averages of a batch norm, to the others;
+        `broadcast_buffers` is its former name, which holds for `init_sync` too.
+    bucket_cap_mb: MiB of gradients that are reduced together, 25 unless given; the first ones are reduced at 1 MiB.
+        bucket_cap_mb_list gives one number per bucket.
+    find_unused_parameters: whether parameters on which the outputs do not depend get the other processes' gradients.
+        Each forward then searches the graph.  Without it, every parameter must get a gradient in every backward.
+    gradient_as_bucket_view: whether `grad` is a part of the buffer that is reduced, which saves a copy and its memory.
+    static_graph: whether all passes use the same parameters, equally often: parameters may then be unused, and
+        reentrant checkpoints may overlap.
+    Host:   forward and backward return at once on GPUs, but for the first rebuilding of buckets and for
+            find_unused_parameters where this process leaves some unused.
+    Order:  reductions run on the group's stream while backward goes on; the caller's streams wait for them at the end
+            of backward.
     Raises: GroupError (RuntimeError) before `init_process_group`; AutogradError (RuntimeError) if no parameter requires
-            a gradient; DeviceMismatchError if a parameter is on another device.
+            a gradient; in forward, if parameters got no gradient in the backward before.  DeviceMismatchError if a
+            parameter is on another device; ShapeError in every process if their parameters differ.
     Example:
-        >>> torch.distributed.init_process_group("gloo")
+        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
-        >>> net(torch.ones(4, 3)).shape, list(net.state_dict())
-        (torch.Size([4, 2]), ['module.weight', 'module.bias'])
+        >>> net(torch.ones(4, 3)).sum().backward()
+        >>> net.module.bias.grad, list(net.state_dict())
+        (tensor([4., 4.]), ['module.weight', 'module.bias'])
         >>> torch.distributed.destroy_process_group()
     """
 
@@ -34,7 +71,7 @@ class DistributedDataParallel(Module):
         device_ids: Any = None,
         output_device: Any = None,
         dim: int = 0,
-        broadcast_buffers: bool | None = True,
+        broadcast_buffers: bool | None = None,
         init_sync: bool = True,
         process_group: Any = None,
         bucket_cap_mb: float | None = None,
@@ -47,81 +84,440 @@ class DistributedDataParallel(Module):
         mixed_precision: Any = None,
         device_mesh: Any = None,
         skip_all_reduce_unused_params: bool = False,
-        **options: Any,
+        bucket_cap_mb_list: Sequence[float] | None = None,
+        batched_grad_copy: bool = False,
+        forward_sync_buffers: bool | None = None,
     ) -> None:
         super().__init__()
-        name = "DistributedDataParallel"
-        self.process_group = _group(name, process_group)
-        if not isinstance(module, Module):
-            raise ArgumentTypeError(
-                f"module must be a Module, got {shown(module)}", hint="derive from torch.nn.Module", operator=name
-            )
-        if not any(each.requires_grad for each in module.parameters()):
-            raise AutogradError(
-                f"DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
-                f"gradient: {type(module).__name__} has none",
-                hint="call the module itself",
-                operator=name,
-            )
+        _refuse(
+            delay_all_reduce_named_params=delay_all_reduce_named_params,
+            param_to_hook_all_reduce=param_to_hook_all_reduce,
+            mixed_precision=mixed_precision,
+            device_mesh=device_mesh,
+        )
+        self.process_group = _group(process_group)
+        self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        parameters = _check_module(module, self.parameters_to_ignore)
         self.module = module
-        self.device_ids = _device_ids(name, device_ids)
-        self.output_device = self.device_ids[0] if self.device_ids and output_device is None else output_device
         self.dim = dim
-        self.device = next(module.parameters()).device
-        self.broadcast_buffers = bool(broadcast_buffers)
+        self.device = parameters[0].device
+        self.device_ids = _device_ids(device_ids, output_device, parameters)
+        self.output_device = self.device_ids[0] if self.device_ids and output_device is None else output_device
+        if self.device_ids:
+            check_place(module, self.device_ids[0], NAME)
+        if broadcast_buffers is not None:
+            callers.warn(
+                "`broadcast_buffers` is deprecated: `forward_sync_buffers` takes its place, and leaves the copies of "
+                "`init_sync` as they are",
+                FutureWarning,
+            )
+        former = True if broadcast_buffers is None else broadcast_buffers
+        self.forward_sync_buffers = former if forward_sync_buffers is None else forward_sync_buffers
         self.find_unused_parameters = find_unused_parameters
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.static_graph = static_graph
         self.require_backward_grad_sync = True
-        if self.device_ids:
-            check_place(module, self.device_ids[0], name)
+        self.require_forward_param_sync = True
+        self._divide_by_initial_world_size = True
+        self._caps = _caps(bucket_cap_mb, bucket_cap_mb_list)
+        named = self._reduced_parameters()
+        if init_sync:
+            check_same_parameters(named, self.process_group)
+            self._sync_state(0, former or forward_sync_buffers is not None)
+        self._make_reducer()
+
+    def _reduced_parameters(self) -> dict[str, Any]:
+        """Return the parameters that need gradients, by name."""
+        return {
+            name: each
+            for name, each in self.module.named_parameters()
+            if each.requires_grad and name not in self.parameters_to_ignore
+        }
+
+    def _make_reducer(self) -> None:
+        named = self._reduced_parameters()
+        self.reducer = Reducer(
+            list(named.values()),
+            list(named),
+            self.process_group,
+            self._caps,
+            self.find_unused_parameters,
+            self.gradient_as_bucket_view,
+            self.static_graph,
+        )
+
+    @property
+    def broadcast_buffers(self) -> bool:
+        """The former name of `forward_sync_buffers`."""
+        return self.forward_sync_buffers
+
+    @broadcast_buffers.setter
+    def broadcast_buffers(self, value: bool) -> None:
+        self.forward_sync_buffers = value
+
+    # forward
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        self._before_forward()
         if self.device_ids:
             args, named = scatter_kwargs(inputs, kwargs, self.device_ids, self.dim)
             inputs, kwargs = (args[0], named[0]) if args else ((), {})
-        return self.module(*inputs, **kwargs)
+        return self._after_forward(self.module(*inputs, **kwargs))
+
+    def _before_forward(self) -> None:
+        reducer, is_joined = self.reducer, self._join_config.enable
+        if is_grad_enabled():
+            reducer.check_finished()
+        count = joins.notify(self)
+        reducer.join_count = None if self._divide_by_initial_world_size else count
+        if is_grad_enabled():
+            reducer.rebuild()
+        if self.will_sync_module_buffers():
+            self._sync_buffers(self._common_rank(True) if is_joined else 0)
+        if is_joined:
+            joins.counted(self.process_group, self.device, int(self.require_backward_grad_sync), async_op=True)
+
+    def _after_forward(self, output: Any) -> Any:
+        if not is_grad_enabled() or not self.require_backward_grad_sync:
+            self.require_forward_param_sync = False
+            return output
+        self.require_forward_param_sync = True
+        searches = self.find_unused_parameters and not self.static_graph
+        self.reducer.begin(_tensors(output) if searches else None)
+        if searches or self.static_graph and not self.reducer.knows_calls:
+            return _through_sink(output, self.reducer)
+        return output
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Leave out the exchange of gradients inside: of one process there is none."""
+        """Accumulate gradients without reducing them; the first backward after the block reduces the sums.
+
+        Forward must be inside too.
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
+            >>> with net.no_sync():
+            ...     net(torch.ones(1, 1)).sum().backward()
+            >>> net(torch.ones(1, 1)).sum().backward()
+            >>> net.module.bias.grad
+            tensor([2.])
+            >>> torch.distributed.destroy_process_group()
+        """
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
         finally:
             self.require_backward_grad_sync = before
 
-    @contextmanager
-    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, **options: Any) -> Iterator[None]:
-        """Let processes have different numbers of inputs: of one process, nothing is to be done."""
-        yield
-
     def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
-        """Accept a function that would exchange gradients.  It is not called: of one process there is no exchange."""
+        """Call hook(state, bucket) instead of reducing a bucket.  It returns a Future of the averaged gradients.
+
+        The hook divides by the number of processes.  torch.distributed.algorithms.ddp_comm_hooks has some.
+        Raises: ArgumentTypeError if the hook cannot be called; ModeError if there is one already.
+        """
         if not callable(hook):
             raise ArgumentTypeError(
                 f"the hook cannot be called: {shown(hook)}", hint="pass a function", operator="register_comm_hook"
             )
+        if self.reducer.hook is not None:
+            raise ModeError(
+                f"register_comm_hook can only be called once, and {self.reducer.hook[1]} is registered",
+                hint="call one hook in the other",
+                operator="register_comm_hook",
+            )
+        self.reducer.hook = state, hook
 
     def _set_static_graph(self) -> None:
-        self.static_graph = True
+        self.static_graph = self.reducer.is_static = True
+        self.reducer.finds_unused, self.reducer.may_rebuild = False, True
+
+    # buffers and state
+
+    def will_sync_module_buffers(self) -> bool:
+        """Return whether the next forward copies rank 0's buffers to the other processes."""
+        return bool(self.require_forward_param_sync and self.forward_sync_buffers and self._buffers_of_module())
+
+    def _buffers_of_module(self) -> list[Any]:
+        named = self.module.named_buffers()
+        return [each for name, each in named if name not in self.parameters_to_ignore]
+
+    def _sync_buffers(self, source: int) -> None:
+        buffers = self._buffers_of_module()
+        versions = [each._storage.version for each in buffers]  # a copy of the same values spoils no earlier graph
+        broadcast(buffers, self.process_group, source)
+        for each, version in zip(buffers, versions):
+            each._storage.version = version
+
+    def _sync_state(self, source: int, with_buffers: bool) -> None:
+        named = self.module.named_parameters()
+        state = [each for name, each in named if name not in self.parameters_to_ignore]
+        broadcast(state + (self._buffers_of_module() if with_buffers else []), self.process_group, source)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.process_group is not collectives.GroupMember.WORLD:
+            raise ModeError(
+                "DDP Pickling/Unpickling are only supported with the default process group, and this one has another",
+                hint="save its state_dict(), or the module",
+                operator=NAME,
+            )
+        return {name: each for name, each in self.__dict__.items() if name not in ("process_group", "reducer")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.process_group = _group(None)
+        self._make_reducer()
+
+    # uneven inputs
+
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> joins.Join:
+        """Return a block in which the processes may have different numbers of inputs.
+
+        A process whose inputs have ended makes the others' collective calls with gradients of zero.  At the end of the
+        block all have the parameters of a process that was among the last.
+        divide_by_initial_world_size: False divides gradients by the number of processes that still have inputs.
+        enable, throw_on_early_termination: see Join.
+        """
+        return joins.Join(
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+        )
+
+    def join_hook(self, **kwargs: Any) -> joins.JoinHook:
+        """Return the calls of a process whose inputs have ended."""
+        self._divide_by_initial_world_size = kwargs.get("divide_by_initial_world_size", True)
+        return _Shadow(self)
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the first parameter."""
+        return self.device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The process group that reduces the gradients."""
+        return self.process_group
+
+    def _common_rank(self, counts: bool) -> int:
+        """Return the highest rank of the processes that pass True."""
+        rank = collectives.get_rank(self.process_group) if counts else -1
+        highest = factories.tensor([rank], dtype=int64, device=self.device)
+        collectives.all_reduce(highest, op=collectives.ReduceOp.MAX, group=self.process_group)
+        return int(highest.item())
 
 
-def _group(name: str, group: Any) -> Any:
-    """Return a checked group.  The argument of __init__ hides the module's name there."""
-    process_group.get_rank(group)
-    return process_group.GroupMember.WORLD if group is None else group
+class _Shadow(joins.JoinHook):
+    """Calls of a process whose inputs have ended, for a DistributedDataParallel."""
+
+    def __init__(self, wrapper: DistributedDataParallel) -> None:
+        self.wrapper = wrapper
+
+    def main_hook(self) -> None:
+        wrapper = self.wrapper
+        wrapper.reducer.rebuild()
+        if wrapper.will_sync_module_buffers():
+            wrapper._sync_buffers(wrapper._common_rank(False))
+        syncs = joins.counted(wrapper.process_group, wrapper.device, 0)[1].item() != 0
+        wrapper.require_forward_param_sync = syncs
+        if syncs:
+            wrapper.reducer.shadow()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        wrapper = self.wrapper
+        wrapper._sync_state(wrapper._common_rank(is_last_joiner), wrapper.forward_sync_buffers)
+        wrapper._divide_by_initial_world_size = True
 
 
-def _device_ids(name: str, device_ids: Any) -> list[int]:
-    """Return the indexes of a list of at most one GPU."""
-    if device_ids is None:
+class _Sink(Function):
+    """Passes outputs on, so that backward visits what all of them depend on, with None for outputs without a gradient.
+
+    Parameters of an output that the loss leaves out become ready this way.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, reducer: weakref.ref[Reducer], *outputs: Any) -> Any:
+        ctx.set_materialize_grads(False)
+        ctx.reducer = reducer
+        return tuple(output.clone() for output in outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        reducer = ctx.reducer()
+        if reducer is not None and reducer.is_static:
+            queue_callback(reducer.end_first_static_pass)
+        return None, *grads
+
+
+def _through_sink(output: Any, reducer: Reducer) -> Any:
+    """Return the output with its tensors that are in a graph passed through a sink."""
+    found = [each for each in _tensors(output) if each.grad_fn is not None]
+    if not found:
+        return output
+    passed = _Sink.apply(weakref.ref(reducer), *found)
+    return _replaced(output, {id(old): new for old, new in zip(found, passed)})
+
+
+def _tensors(value: Any) -> list[Any]:
+    """Return the tensors of nested sequences, mappings and dataclasses."""
+    if isinstance(value, TensorBase):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = vars(value).values()
+    elif not isinstance(value, (list, tuple)):
         return []
-    given = list(device_ids)
+    return [tensor for each in value for tensor in _tensors(each)]
+
+
+def _replaced(value: Any, new: dict[int, Any]) -> Any:
+    """Return nested sequences and dictionaries with tensors replaced, by the tensors' ids."""
+    if isinstance(value, TensorBase):
+        return new.get(id(value), value)
+    if isinstance(value, dict):
+        make: Any = type(value)
+        return make((key, _replaced(each, new)) for key, each in value.items())
+    if not isinstance(value, (list, tuple)):
+        return value
+    parts = [_replaced(each, new) for each in value]
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+
+
+def broadcast(tensors: Sequence[Any], group: Any, source: int) -> None:
+    """Copy a rank's tensors to the same tensors of all processes, many in one call.  source: the rank in the group."""
+    is_source = collectives.get_rank(group) == source
+    with GradMode(False):
+        for indexes in assigned(tensors, range(len(tensors)), [STATE_BYTES]):
+            chosen = [tensors[index].detach() for index in indexes]
+            flat = joined([each if each._layout.compact else each.contiguous() for each in chosen])
+            collectives.broadcast(flat, group=group, group_src=source)
+            if not is_source:
+                copy_all(parts_of(flat, chosen), chosen)
+
+
+def check_same_parameters(named: dict[str, Any], group: Any) -> None:
+    """Raise ShapeError in every process of a group unless their parameters agree in number, shapes and strides.
+
+    Host: waits.
+    """
+    size = collectives.get_world_size(group)
+    if size == 1:
+        return
+    parameters = list(named.values())
+    device = parameters[0].device
+    counts = _gathered([len(parameters), sum(2 * each.ndim for each in parameters)], size, device, group)
+    if len({count for count, _ in counts}) > 1:
+        listed = ", ".join(f"rank {rank} has {count}" for rank, (count, _) in enumerate(counts))
+        raise ShapeError(f"the numbers of parameters differ: {listed}", hint=SAME, operator=NAME)
+    ranks = [each.ndim for each in parameters]
+    for place, found in enumerate(zip(*_gathered(ranks, size, device, group))):
+        _check_agree(named, place, "dimensions", found)
+    facts = [number for each in parameters for number in (*each.shape, *each.stride())]
+    rows = _gathered(facts, size, device, group) if facts else []
+    start = 0
+    for place, each in enumerate(parameters):
+        for what in ("shape", "strides"):
+            _check_agree(named, place, what, [row[start : start + each.ndim] for row in rows])
+            start += each.ndim
+
+
+SAME = "build the same module in every process"
+
+
+def _check_agree(named: dict[str, Any], place: int, what: str, found: Sequence[Any]) -> None:
+    if any(each != found[0] for each in found):
+        listed = ", ".join(f"{each} in rank {rank}" for rank, each in enumerate(found))
+        raise ShapeError(
+            f"parameter {place} ({list(named)[place]} here) differs in its {what}: {listed}", hint=SAME, operator=NAME
+        )
+
+
+def _gathered(numbers: Sequence[int], size: int, device: Any, group: Any) -> list[list[int]]:
+    """Return the numbers of every process, as many in each."""
+    own = factories.tensor(list(numbers), dtype=int64, device=device)
+    found = [factories.zeros(len(numbers), dtype=int64, device=device) for _ in range(size)]
+    collectives.all_gather(found, own, group=group)
+    return [each.tolist() for each in found]
+
+
+# arguments
+
+
+def _refuse(**options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise NotSupportedError(
+                f"{name}={shown(value)} is not supported", hint=f"leave {name} out", operator=NAME
+            )
+
+
+def _group(group: Any) -> Any:
+    """Return a checked group; None is the default one."""
+    if collectives.get_rank(group) < 0:
+        raise ArgumentError(
+            "this process is not in the process group", hint="make the wrapper in the group's processes", operator=NAME
+        )
+    return collectives.GroupMember.WORLD if group is None else group
+
+
+def _check_module(module: Any, ignored: set[str]) -> list[Any]:
+    """Return the parameters of a module that can be wrapped.  Raises an error for another one."""
+    if not isinstance(module, Module):
+        raise ArgumentTypeError(
+            f"module must be a Module, got {shown(module)}", hint="derive from torch.nn.Module", operator=NAME
+        )
+    parameters = [each for name, each in module.named_parameters() if name not in ignored]
+    if not any(each.requires_grad for each in parameters):
+        raise AutogradError(
+            f"DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
+            f"gradient: {type(module).__name__} has none",
+            hint="call the module itself",
+            operator=NAME,
+        )
+    kinds = sorted({each.device.type for each in parameters})
+    if len(kinds) > 1:
+        raise ArgumentError(
+            f"the module must be on devices of one type, and its parameters are on {kinds}",
+            hint="move it with module.to(device)",
+            operator=NAME,
+        )
+    if any(map(is_lazy, parameters)):
+        raise ModeError(
+            f"Modules with uninitialized parameters can't be used: {type(module).__name__} has some",
+            hint="run a forward first",
+            operator=NAME,
+        )
+    return parameters
+
+
+def _device_ids(device_ids: Any, output_device: Any, parameters: Sequence[Any]) -> list[int]:
+    """Return the indexes of a list of at most one GPU."""
+    given = [] if device_ids is None else list(device_ids)
     if len(given) > 1:
         raise ArgumentError(
             f"device_ids can only be None or contain a single element, got {shown(given)}",
             hint="torch.nn.DataParallel takes several GPUs",
-            operator=name,
+            operator=NAME,
+        )
+    devices = list(dict.fromkeys(str(each.device) for each in parameters))
+    if (given or output_device is not None) and (len(devices) > 1 or devices == ["cpu"]):
+        raise ArgumentError(
+            f"device_ids and output_device are for a module on one GPU, got device_ids={shown(given)}, "
+            f"output_device={shown(output_device)} and parameters on {', '.join(devices)}",
+            hint="leave them out",
+            operator=NAME,
         )
     return [cuda_index(each) for each in given]
+
+
+def _caps(cap: float | None, caps: Sequence[float] | None) -> list[int]:
+    """Return the bytes of the first, the second and further buckets."""
+    for each in caps or ([] if cap is None else [cap]):
+        if isinstance(each, bool) or not isinstance(each, (int, float)) or each < 0:
+            raise ArgumentTypeError(
+                f"bucket_cap_mb must be a number of MiB, got {shown(each)}", hint=f"{CAP_MIB} is usual", operator=NAME
+            )
+    return [int(each * MIB) for each in caps or ([1, CAP_MIB] if cap is None else [cap])]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from datetime import timedelta
 from enum import IntEnum
 from typing import Any
@@ -19,6 +18,7 @@ from ..autograd.mode import GradMode
 from ..core import thread
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, NotSupportedError, ShapeError, ValueRangeError, shown
+from .futures import Future, future_of
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl")
 TIMEOUT = timedelta(minutes=30)
@@ -124,6 +124,10 @@ class Work:
     def result(self) -> Any:
         """Return the collective's outputs."""
         return self.value
+
+    def get_future(self) -> Future:
+        """Return the future of the collective's outputs."""
+        return future_of(self, self.value)
 
 
 # the group
@@ -868,35 +872,6 @@ class FullyShardedDataParallel(Spread):
 
 class StorageOfSeveral(Spread):
     """What reads or writes files of several processes."""
-
-
-class JoinHook:
-    """Calls of a process after its inputs have ended; never made, since a group has one process."""
-
-    def main_hook(self) -> None:
-        """Take part in the others' collective calls."""
-
-    def post_hook(self, is_last_joiner: bool) -> None:
-        """Called when all processes have ended."""
-
-
-class Joinable:
-    """Base of classes that a Join takes."""
-
-
-class Join(nullcontext[None]):
-    """A block whose processes may have inputs of different lengths; a group of one process has nothing to wait for.
-
-    Example:
-        >>> with torch.distributed.algorithms.join.Join([]):
-        ...     print("one process")
-        one process
-    """
-
-    def __init__(
-        self, joinables: Sequence[Any], enable: bool = True, throw_on_early_termination: bool = False, **kwargs: Any
-    ) -> None:
-        super().__init__()
 
 
 class Policy(Spread):

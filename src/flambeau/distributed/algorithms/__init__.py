@@ -1,9 +1,9 @@
-"""torch.distributed.algorithms: names of work over several processes, of which there is one."""
+"""torch.distributed.algorithms: work over several processes."""
 
 from ...errors import no_attribute as _no_attribute
-from . import join
+from . import ddp_comm_hooks, join
 
-__all__ = ["join"]
+__all__ = ["ddp_comm_hooks", "join"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,7 @@
-"""torch.distributed.algorithms.join: uneven inputs of several processes, of which there is one."""
+"""torch.distributed.algorithms.join: uneven inputs of several processes."""
 
 from ...errors import no_attribute as _no_attribute
-from ...parallel.process_group import Join, Joinable, JoinHook
+from ...parallel.join import Join, Joinable, JoinHook
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 

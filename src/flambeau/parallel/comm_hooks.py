@@ -1,0 +1,72 @@
+"""Comm hooks of DistributedDataParallel: functions that start the reduction of a bucket and return a Future of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from ..dtypes import bfloat16, dtype, float16
+from . import process_group as collectives
+from .futures import Future
+from .reducer import GradBucket
+
+Hook = Callable[[Any, GradBucket], Future]
+
+
+def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
+    """Average a bucket over the processes, as DistributedDataParallel does without a hook.
+
+    process_group: None for the default group.
+    Example:
+        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+        >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+        >>> net.register_comm_hook(None, torch.distributed.algorithms.ddp_comm_hooks.default_hooks.allreduce_hook)
+        >>> net(torch.ones(4, 3)).sum().backward()
+        >>> net.module.bias.grad
+        tensor([4., 4.])
+        >>> torch.distributed.destroy_process_group()
+    """
+    return _averaged(process_group, bucket.buffer()).then(lambda done: done.value()[0])
+
+
+def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
+    """Average a bucket in float16: half the bytes are sent."""
+    return _compressed(float16, process_group, bucket)
+
+
+def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
+    """Average a bucket in bfloat16: half the bytes are sent, and the range is that of float32."""
+    return _compressed(bfloat16, process_group, bucket)
+
+
+def fp16_compress_wrapper(hook: Hook) -> Hook:
+    """Return a hook that calls another with the bucket in float16, and converts its result back."""
+    return _wrapper(float16, hook)
+
+
+def bf16_compress_wrapper(hook: Hook) -> Hook:
+    """Return a hook that calls another with the bucket in bfloat16, and converts its result back."""
+    return _wrapper(bfloat16, hook)
+
+
+def _averaged(group: Any, buffer: Any) -> Future:
+    buffer.div_(collectives.get_world_size(group))
+    work: Any = collectives.all_reduce(buffer, group=group, async_op=True)
+    future: Future = work.get_future()
+    return future
+
+
+def _compressed(kind: dtype, group: Any, bucket: GradBucket) -> Future:
+    buffer = bucket.buffer()
+    return _averaged(group, buffer.to(kind)).then(lambda done: buffer.copy_(done.value()[0]))
+
+
+def _wrapper(kind: dtype, hook: Hook) -> Hook:
+    @wraps(hook)
+    def compressing(state: Any, bucket: GradBucket) -> Future:
+        buffer = bucket.buffer()
+        bucket.set_buffer(buffer.to(kind))
+        return hook(state, bucket).then(lambda done: buffer.copy_(done.value()))
+
+    return compressing

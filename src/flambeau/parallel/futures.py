@@ -1,0 +1,208 @@
+"""Futures: values that are there later, and functions that are called with them.
+
+- A value of tensors on GPUs is there at once for the host.  Its events order it: `wait` makes the current streams
+  follow them, and `then` calls its function at once, on a stream of its own that follows them.
+- Any other value is there when `set_result` is called; that of a collective on the CPU, when the host has waited.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from ..core import thread
+from ..core.tensor import TensorBase
+from ..errors import ModeError
+from ..runtime.stream import Event, Stream, StreamGuard
+
+
+class Future:
+    """A value that is there later.
+
+    devices: accepted; the devices are those of the value's tensors.
+    Example:
+        >>> future = torch.futures.Future()
+        >>> length = future.then(lambda done: len(done.value()))
+        >>> future.set_result("text")
+        >>> length.wait(), future.done()
+        (4, True)
+    """
+
+    def __init__(self, *, devices: Any = None) -> None:
+        self._is_done = threading.Event()
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._events: list[Event] = []
+        self._callbacks: list[Callable[[Future], Any]] = []
+        self._start: Callable[[], None] | None = None  # makes the host wait for the value
+        self._changing = threading.Lock()
+
+    def done(self) -> bool:
+        """Return whether the value is there for the host, or an error."""
+        return self._is_done.is_set()
+
+    def wait(self) -> Any:
+        """Return the value, or raise its error.
+
+        Host:   waits for a value of the CPU; returns at once for tensors on GPUs.
+        Order:  the current streams follow the work that computes the tensors.
+        """
+        self._begin()
+        self._is_done.wait()
+        for event in self._events:
+            thread.current_stream(event.device_index).wait_event(event)
+        if self._error is not None:
+            raise self._error
+        for tensor in _on_gpus(self._value):
+            tensor.record_stream(thread.current_stream(tensor.device_index))
+        return self._value
+
+    def value(self) -> Any:
+        """Return the value of a future that is done, or raise its error; it orders nothing.
+
+        Raises: ModeError if the future is not done.
+        """
+        if not self.done():
+            raise ModeError("the future is not done", hint="call wait()", operator="Future.value")
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def set_result(self, result: Any) -> None:
+        """Set the value, once; work on GPUs up to now belongs to it."""
+        self._complete(result, None)
+
+    def set_exception(self, result: BaseException) -> None:
+        """Set an error, which `wait` and `value` raise."""
+        self._complete(None, result)
+
+    def _complete(self, value: Any, error: BaseException | None) -> None:
+        with self._changing:
+            if self.done():
+                raise ModeError(
+                    "Future can only be marked completed once", hint="make another one", operator="Future.set_result"
+                )
+            self._value, self._error = value, error
+            streams = {device: thread.current_stream(device) for device in _devices(value)}
+            self._events = [stream.record_event() for stream in streams.values()]
+            self._is_done.set()
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback(self)
+
+    def then(self, callback: Callable[[Future], Any]) -> Future:
+        """Return a future of `callback(self)`, which is called when this one is done.
+
+        Order: of tensors on GPUs, on a stream that follows the work that computes them.
+        """
+        result = Future()
+        if self._start is not None:
+            result._start = self._begin
+        self.add_done_callback(lambda done: _set(result, callback, done))
+        return result
+
+    def _begin(self) -> None:
+        """Make the host wait for a collective on the CPU, which completes this future."""
+        start, self._start = self._start, None
+        if start is not None:
+            start()
+
+    def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
+        """Call `callback(self)` when this future is done; at once if it is."""
+        with self._changing:
+            if not self.done():
+                self._callbacks.append(callback)
+                return
+        callback(self)
+
+
+def _set(result: Future, callback: Callable[[Future], Any], done: Future) -> None:
+    """Complete `result` with the callback's value."""
+    with ExitStack() as stack:
+        if done._error is None:
+            _enter_streams(stack, _devices(done._value))
+            done.wait()
+        try:
+            value = callback(done)
+        except Exception as error:  # noqa: BLE001  (it is raised by wait)
+            result.set_exception(error)
+        else:
+            result.set_result(value)
+
+
+def future_of(work: Any, outputs: Sequence[Any]) -> Future:
+    """Return the future of a collective: its outputs.  work: what waits for them."""
+    future = Future()
+    devices = _devices(outputs)
+    if not devices:
+
+        def start() -> None:
+            work.wait()
+            future.set_result(outputs)
+
+        if work.is_completed():
+            future.set_result(outputs)
+        else:
+            future._start = start
+        return future
+    with ExitStack() as stack:
+        _enter_streams(stack, devices)
+        work.wait()
+        future.set_result(outputs)
+    return future
+
+
+def _enter_streams(stack: ExitStack, devices: Sequence[int]) -> None:
+    """Make a side stream of each device current; the first device is the current one."""
+    for device in reversed(devices):
+        stack.enter_context(StreamGuard(Stream(device)))
+
+
+def wait_all(futures: Sequence[Future]) -> list[Any]:
+    """Return the values of futures, or raise the first error.
+
+    Example:
+        >>> future = torch.futures.Future()
+        >>> future.set_result(3)
+        >>> torch.futures.wait_all([future])
+        [3]
+    """
+    return [future.wait() for future in futures]
+
+
+def collect_all(futures: Sequence[Future]) -> Future:
+    """Return a future of a list of futures, which is done when all of them are.
+
+    Example:
+        >>> future = torch.futures.Future()
+        >>> all_of_them = torch.futures.collect_all([future])
+        >>> future.set_result(3)
+        >>> [each.value() for each in all_of_them.wait()]
+        [3]
+    """
+    result, missing = Future(), [len(futures)]
+
+    def one(done: Future) -> None:
+        missing[0] -= 1
+        if missing[0] == 0:
+            result.set_result(list(futures))
+
+    if not futures:
+        result.set_result([])
+    for future in futures:
+        future.add_done_callback(one)
+    return result
+
+
+def _on_gpus(value: Any) -> list[Any]:
+    """Return the CUDA tensors of a value: a tensor, or nested sequences and mappings."""
+    if isinstance(value, TensorBase):
+        return [value] if value.is_cuda else []
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [tensor for each in values for tensor in _on_gpus(each)]
+
+
+def _devices(value: Any) -> list[int]:
+    return list(dict.fromkeys(tensor.device_index for tensor in _on_gpus(value)))

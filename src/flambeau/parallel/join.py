@@ -1,0 +1,172 @@
+"""Join: a block in which the processes of a group may have different numbers of inputs.
+
+- Before its collectives of an iteration, the first Joinable of a process that has inputs adds a one to an all_reduce.
+- A process that leaves the block adds zeros.  While the sum is positive, it makes the calls of an iteration with
+  `JoinHook.main_hook`; when the sum is 0 all have left, and `JoinHook.post_hook` is called.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .. import callers
+from ..errors import ArgumentError, ModeError
+from ..tensor import factories
+from . import process_group as collectives
+
+SKEW = 1000  # iterations without inputs that cause a warning
+
+
+class JoinHook:
+    """Calls of a process whose inputs have ended."""
+
+    def main_hook(self) -> None:
+        """Make the collective calls of one iteration of the other processes."""
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """Called once all processes' inputs have ended.  is_last_joiner: whether this one's were among the last."""
+
+
+class JoinConfig(NamedTuple):
+    """What a Join tells its Joinables.  is_first: whether this one counts the processes that have inputs."""
+
+    enable: bool = False
+    throws: bool = False
+    is_first: bool = False
+
+
+class Joinable(ABC):
+    """Base of classes that make collective calls once per input, and can make them without one."""
+
+    _join_config = JoinConfig()
+
+    @abstractmethod
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """Return the calls of a process whose inputs have ended.  kwargs: those of the Join."""
+
+    @property
+    @abstractmethod
+    def join_device(self) -> Any:
+        """The device of the tensors by which processes are counted."""
+
+    @property
+    @abstractmethod
+    def join_process_group(self) -> Any:
+        """The process group of the collective calls."""
+
+
+class Join:
+    """A block whose processes may have inputs of different lengths.
+
+    joinables: such as a DistributedDataParallel, all of one process group.
+    throw_on_early_termination: whether all processes raise ModeError as soon as the inputs of one have ended.
+    enable: False if all processes surely have as many inputs.  Other arguments are passed to `join_hook`.
+    Host:   waits at the end of the block.
+    Raises: ArgumentError for no joinables, or for some of different groups.
+    Example:
+        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+        >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
+        >>> with torch.distributed.algorithms.join.Join([net]):
+        ...     for x in torch.ones(3, 1, 1):
+        ...         net(x).sum().backward()
+        >>> net.module.bias.grad
+        tensor([3.])
+        >>> torch.distributed.destroy_process_group()
+    """
+
+    def __init__(
+        self,
+        joinables: Sequence[Any],
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if not joinables:
+            raise ArgumentError(
+                f"The join context manager requires at least one joinable, got {joinables}",
+                hint="pass the DistributedDataParallel",
+                operator="Join",
+            )
+        groups = {id(each.join_process_group): each.join_process_group for each in joinables}
+        if len(groups) > 1:
+            raise ArgumentError(
+                f"Using join context manager with multiple process groups: {list(groups.values())}",
+                hint="use one Join per group",
+                operator="Join",
+            )
+        self._joinables = list(joinables)
+        self._hooks = [each.join_hook(**kwargs) for each in joinables]
+        self._enable = enable
+        self._throws = throw_on_early_termination
+        self._group = joinables[0].join_process_group
+        self._device = joinables[0].join_device
+        for place, each in enumerate(joinables):
+            each._join_config = JoinConfig(enable, throw_on_early_termination, place == 0)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        try:
+            if self._enable and kind is None:
+                self._join()
+        finally:
+            for each in self._joinables:
+                each._join_config = JoinConfig()
+
+    def _join(self) -> None:
+        iterations = 0
+        while self._count_of_others():
+            if self._throws:
+                self._count(1)
+                raise ModeError(
+                    f"Rank {collectives.get_rank(self._group)} exhausted all inputs", hint=EVEN, operator="Join"
+                )
+            for hook in self._hooks:
+                hook.main_hook()
+            iterations += 1
+            if iterations == SKEW:
+                callers.warn(
+                    f"Join: rank {collectives.get_rank(self._group)} has at least {SKEW} fewer inputs than others"
+                )
+        for hook in self._hooks:
+            hook.post_hook(iterations == 0)
+
+    def _count_of_others(self) -> int:
+        return self._count(0)
+
+    def _count(self, value: int) -> int:
+        return int(counted(self._group, self._device, value)[1].item())
+
+    @staticmethod
+    def notify_join_context(joinable: Joinable) -> Any:
+        """Tell the other processes that this one has an input; call it before the collective calls of an iteration.
+
+        It returns the Work of an all_reduce, or None outside a Join and for all joinables but the first.
+        Raises: ModeError with throw_on_early_termination, if the inputs of a process have ended.
+        """
+        found = notify(joinable)
+        return None if found is None else found[0]
+
+
+EVEN = "give all processes as many inputs, or leave out throw_on_early_termination"
+
+
+def notify(joinable: Joinable) -> tuple[Any, Any] | None:
+    """Return what `Join.notify_join_context` returns, with the tensor of the number of processes that have inputs."""
+    config = joinable._join_config
+    if not config.enable or not config.is_first:
+        return None
+    group, device = joinable.join_process_group, joinable.join_device
+    work, count = counted(group, device, 1, True)
+    if config.throws and counted(group, device, 0)[1].item():
+        raise ModeError("Detected at least one rank that exhausted inputs", hint=EVEN, operator="Join")
+    return work, count
+
+
+def counted(group: Any, device: Any, value: int, async_op: bool = False) -> tuple[Any, Any]:
+    """Sum a number over the processes; return the Work and the tensor."""
+    total = factories.full((1,), float(value), device=device)
+    return collectives.all_reduce(total, group=group, async_op=async_op), total
