@@ -96,6 +96,21 @@ def test_hooks_are_called_once_around_a_step_that_calls_its_base_s():
     assert (seen, a.item()) == (["before", "after"], 0.5)
 
 
+def test_a_wrapper_of_an_optimizer_that_makes_no_groups_of_its_own_steps():
+    class Wrapper(optim.Optimizer):
+        def __init__(self, inner):
+            self.inner = inner
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+
+    weight, seen = param(), []
+    inner = optim.SGD([weight], lr=0.5)
+    inner.register_step_post_hook(lambda *call: seen.append(call[0]))
+    Wrapper(inner).step()
+    assert weight.item() == 0.5 and seen == [inner]
+
+
 def test_hooks_are_called_around_saving_and_loading():
     seen, made = [], optim.SGD([param()], lr=0.5)
     made.register_state_dict_pre_hook(lambda owner: seen.append("saving"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, INTEGER_TYPES, dtype, float32, float64, int32, int64, promote_types
+from ..dtypes import FLOATING_TYPES, INTEGER_TYPES, bool_, dtype, float32, float64, int32, int64, promote_types
 from ..errors import (
     ArgumentError,
     DtypeError,
@@ -587,31 +587,32 @@ def _histc_samples() -> Iterator[Sample]:
 def _histc_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ValueRangeError, "bins must be greater than 0, got 0")
     yield ErrorSample((Array((3,)), 3, 2, 1), ValueRangeError, "max must be at least min, got 2 and 1")
-    yield ErrorSample((Array((3,), dtype="int64"),), DtypeError, "must be floating point, got int64")
+    yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "must be a number, got bool")
 
 
-def _check_bins(name: str, input: Any, bins: int) -> None:
-    if not input.dtype.is_floating_point:
-        raise DtypeError(
-            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator=name
-        )
+def _check_bins(name: str, bins: int) -> None:
+    """Raise ValueRangeError for a number of bins below 1."""
     if bins < 1:
         raise ValueRangeError(f"bins must be greater than 0, got {bins}", hint="100 is the default", operator=name)
 
 
-@composite(samples=_histc_samples, errors=_histc_errors, dtypes=FLOATING_TYPES, differentiable=False)
+@composite(
+    samples=_histc_samples, errors=_histc_errors, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), differentiable=False
+)
 def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere.
 
     If min and max are equal, they are the least and the greatest element.
     Shapes: a vector of `bins` elements, of the input's type.
     Host:   returns at once.
-    Raises: DtypeError for integers, ValueRangeError.
+    Raises: DtypeError for booleans, ValueRangeError.
     Example:
         >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
         tensor([0., 2., 1., 0.])
     """
-    _check_bins("histc", input, bins)
+    if input.dtype is bool_:
+        raise DtypeError("input must be a number, got bool", hint="convert with .int()", operator="histc")
+    _check_bins("histc", bins)
     if min > max or not (isfinite(min) and isfinite(max)):
         raise ValueRangeError(
             f"max must be at least min, got {min} and {max}", hint="pass finite bounds in order", operator="histc"
@@ -634,7 +635,7 @@ def _bounds(flat: Any, low: Any, high: Any, margin: float) -> tuple[Any, Any]:
 def _places_in(flat: Any, low: Any, high: Any, bins: int) -> Any:
     """The bin of each element, -1 outside."""
     inside = REGISTRY["ge"](flat, low) & REGISTRY["le"](flat, high)
-    wide = flat.dtype if flat.dtype in (float32, float64) else float32
+    wide = flat.dtype.wide if flat.dtype.is_floating_point else float64
     at = ((flat.to(wide) - low) * bins / (high - low)).masked_fill(REGISTRY["logical_not"](inside), -1)
     return at.floor().clamp(max=bins - 1).to(int64)
 
@@ -682,7 +683,11 @@ def histogram(
             hint="pass one weight for each element",
             operator="histogram",
         )
-    _check_bins("histogram", input, 1 if hasattr(bins, "strides") else bins)
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="histogram"
+        )
+    _check_bins("histogram", 1 if hasattr(bins, "strides") else bins)
     if hasattr(bins, "strides"):
         edges, count = bins, bins.shape[0] - 1
     else:

@@ -477,7 +477,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if self._is_in_hooks:
+        # a wrapper of another optimizer, which did not call Optimizer.__init__, has no hooks
+        if self._is_in_hooks or "_optimizer_step_pre_hooks" not in self.__dict__:
             return step(self, *args, **kwargs)
         args, kwargs = self._before_step(args, kwargs)
         self._is_in_hooks = True
