@@ -19,6 +19,7 @@ from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, N
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
 from ..tensor import checks, factories, like_factories
+from ..tensor.interop import adopted, is_foreign
 from ..tensor.tensor import Tensor
 
 Closure = Callable[[], Any]
@@ -363,7 +364,7 @@ class Optimizer:
                 hint="give what state_dict() gave",
                 operator="load_state_dict",
             )
-        groups = deepcopy(given)
+        groups = [{name: deepcopy(_ours(value)) for name, value in group.items()} for group in given]
         params = self._all_params()
         numbers = [number for group in groups for number in group["params"]]
         place = dict(zip(numbers, params))
@@ -579,15 +580,21 @@ def _check_same_sizes(groups: Any, own: list[dict[str, Any]]) -> None:
 
 def _copied(value: Any, param: Any) -> Any:
     """Copy a loaded value, with tensors on the parameter's device, floating-point ones of its dtype."""
+    value = _ours(value)
     if isinstance(value, Tensor):
         dtype = param.dtype if value.dtype.is_floating_point else value.dtype
         with GradMode(False):
             return value.to(param.device, dtype, copy=True)
     if isinstance(value, dict):
-        return {key: deepcopy(entry) if key == "step" else _copied(entry, param) for key, entry in value.items()}
+        return {key: deepcopy(_ours(entry)) if key == "step" else _copied(entry, param) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(_copied(entry, param) for entry in value)
     return deepcopy(value)
+
+
+def _ours(value: Any) -> Any:
+    """Take another library's tensor through DLPack; return anything else unchanged."""
+    return adopted(value) if is_foreign(value) else value
 
 
 def counter_beside(step: Any, param: Any) -> Any:
