@@ -51,8 +51,10 @@ def test_choices_of_an_implementation_are_taken_and_checked():
         assert made.param_groups[0]["foreach"] is options.get("foreach")
     with pytest.raises(ModeError, match="SGD: `fused` and `foreach` cannot be `True` together"):
         optim.SGD([param()], foreach=True, fused=True)
-    with pytest.raises(NotSupportedError, match="Adam: differentiable=True"):
-        optim.Adam([param()], differentiable=True)
+    with pytest.raises(ModeError, match="Adam: `fused` .* fused=True and differentiable=True"):
+        optim.Adam([param()], fused=True, differentiable=True)
+    with pytest.raises(NotSupportedError, match="Optimizer: differentiable=True"):
+        optim.Optimizer([param()], {"differentiable": True})
 
 
 def test_hooks_are_called_around_a_step():

@@ -188,7 +188,7 @@ def adopted(value: Any) -> Any:
     """
     try:
         return from_dlpack(value.detach() if hasattr(value, "detach") else value)
-    except Exception as error:  # noqa: BLE001  (the other library's own error classes)
+    except Exception as error:
         raise foreign.ExchangeError(
             f"a {type(value).__module__}.{type(value).__qualname__} cannot be taken through DLPack: "
             f"{str(error).partition(chr(10))[0]}",
