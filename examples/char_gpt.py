@@ -100,12 +100,10 @@ def main(argv: Sequence[str] | None = None) -> list[float]:
 
     def step() -> dict[str, torch.Tensor]:
         seen, next_ones = windows(tokens, options.context, options.batch_size)
-        logits = net(seen.to(options.device))
-        loss = F.cross_entropy(logits.flatten(0, 1), next_ones.to(options.device).flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
+        with training.autocast():
+            logits = net(seen.to(options.device))
+            loss = F.cross_entropy(logits.flatten(0, 1), next_ones.to(options.device).flatten())
+        training.update(loss, optimizer, clipped=net.parameters())
         scheduler.step()
         return {"loss": loss}
 

@@ -2,17 +2,19 @@
 
     python examples/digits.py                                   the GPUs there are, else the CPU
     flambeau run --gpus virtual:2 examples/digits.py            two virtual GPUs
+    python examples/digits.py --amp --save net.pt               in mixed precision; --resume net.pt goes on
 
 Batches come from a pinning DataLoader and are copied on a side stream while the batch before is being used; with more
 than one GPU each batch is split by DataParallel.  Progress goes to stderr; the last line of stdout is the accuracy.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from sklearn.datasets import load_digits
 from tqdm import tqdm
+from training import Training, add_options_of_training
 
 import flambeau as torch
 from flambeau import nn, optim
@@ -75,19 +77,19 @@ def batches(dataset: TensorDataset, size: int, device: torch.device, shuffle: bo
     return Prefetcher(loader, device) if on_gpu else loader
 
 
-def train(net: nn.Module, loader: Batches, epochs: int, rate: float) -> list[float]:
-    """Train, and return every step's loss; they are read once, at the end, so that no step waits for the GPU."""
-    optimizer = optim.Adam(net.parameters(), lr=rate)
-    losses: list[torch.Tensor] = []
-    for _ in tqdm(range(epochs), desc="training", unit="epoch"):
+def train(net: nn.Module, optimizer: optim.Optimizer, loader: Batches, training: Training) -> list[float]:
+    """Train, and return every step's loss; they are read once an epoch, so that no step waits for the GPU."""
+    epochs = training.options.epochs
+    for _ in tqdm(range(training.done, epochs), desc="training", unit="epoch"):
+        losses: list[Mapping[str, torch.Tensor]] = []
         for images, targets in loader:
-            optimizer.zero_grad()
-            loss = F.cross_entropy(net(images), targets)
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.detach())
-    values: list[float] = torch.stack(losses).tolist()
-    return values
+            with training.autocast():
+                loss = F.cross_entropy(net(images), targets)
+            training.update(loss, optimizer)
+            losses.append({"loss": loss.detach()})
+        training.read(losses)
+    training.finish(epochs)
+    return training.losses["loss"]
 
 
 def accuracy(net: nn.Module, loader: Batches) -> float:
@@ -104,20 +106,24 @@ def main(argv: Sequence[str] | None = None) -> tuple[float, list[float]]:
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--learning-rate", type=float, default=3e-3)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cuda:0" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--disable-cuda", action="store_true", help="use the CPU even where there is a GPU")
+    add_options_of_training(parser)
     options = parser.parse_args(argv)
-    use_cuda = not options.disable_cuda and torch.cuda.is_available()
-    device = torch.device("cuda:0" if use_cuda else "cpu")
+    device = torch.device("cpu" if options.disable_cuda else options.device)
+    options.device = device
 
     torch.manual_seed(options.seed)
     train_set, test_set = digits()
     net: nn.Module = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10)).to(device)
-    if use_cuda and torch.cuda.device_count() > 1:
+    if device.type == "cuda" and torch.cuda.device_count() > 1:
         net = nn.DataParallel(net)
 
-    losses = train(net, batches(train_set, options.batch_size, device, True), options.epochs, options.learning_rate)
+    optimizer = optim.Adam(net.parameters(), lr=options.learning_rate)
+    training = Training(options, {"net": net, "optimizer": optimizer})
+    losses = train(net, optimizer, batches(train_set, options.batch_size, device, True), training)
     found = accuracy(net, batches(test_set, options.batch_size, device, False))
-    if use_cuda:
+    if device.type == "cuda":
         print(torch.cuda.memory_summary(device, abbreviated=True))
     print(f"test accuracy {found:.3f}")
     return found, losses

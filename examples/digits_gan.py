@@ -45,18 +45,15 @@ def main(argv: Sequence[str] | None = None) -> list[float]:
 
     def step() -> dict[str, torch.Tensor]:
         real = images[torch.randint(len(images), (options.batch_size,))].to(options.device)
-        drawn = draw(noise(len(real)))
+        with training.autocast():
+            drawn = draw(noise(len(real)))
+            on_real, on_drawn = judge(real), judge(drawn.detach())
+            judge_loss = F.softplus(-on_real).mean() + F.softplus(on_drawn).mean()
+        training.update(judge_loss, judge_optimizer)
 
-        judge_optimizer.zero_grad()
-        on_real, on_drawn = judge(real), judge(drawn.detach())
-        judge_loss = F.softplus(-on_real).mean() + F.softplus(on_drawn).mean()
-        judge_loss.backward()
-        judge_optimizer.step()
-
-        draw_optimizer.zero_grad()
-        draw_loss = F.softplus(-judge(drawn)).mean()
-        draw_loss.backward()
-        draw_optimizer.step()
+        with training.autocast():
+            draw_loss = F.softplus(-judge(drawn)).mean()
+        training.update(draw_loss, draw_optimizer)
         return {"generator": draw_loss, "discriminator": judge_loss}
 
     training.run(step)

@@ -45,13 +45,12 @@ def main(argv: Sequence[str] | None = None) -> list[float]:
 
     def step() -> dict[str, torch.Tensor]:
         batch = images[torch.randint(len(images), (options.batch_size,))].to(options.device)
-        logits, mean, log_variance = net(batch)
-        reconstruction = F.binary_cross_entropy_with_logits(logits, batch, reduction="sum") / len(batch)
-        divergence = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum() / len(batch)
-        loss = reconstruction + divergence
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        with training.autocast():
+            logits, mean, log_variance = net(batch)
+            reconstruction = F.binary_cross_entropy_with_logits(logits, batch, reduction="sum") / len(batch)
+            divergence = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum() / len(batch)
+            loss = reconstruction + divergence
+        training.update(loss, optimizer)
         return {"loss": loss, "reconstruction": reconstruction, "divergence": divergence}
 
     training.run(step)

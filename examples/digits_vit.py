@@ -54,10 +54,9 @@ def main(argv: Sequence[str] | None = None) -> list[float]:
     def step() -> dict[str, torch.Tensor]:
         chosen = train[torch.randint(len(train), (options.batch_size,))]
         batch, labels = images[chosen].to(options.device), targets[chosen].to(options.device)
-        loss = F.cross_entropy(net(batch), labels, label_smoothing=0.1)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        with training.autocast():
+            loss = F.cross_entropy(net(batch), labels, label_smoothing=0.1)
+        training.update(loss, optimizer)
         scheduler.step()
         return {"loss": loss}
 

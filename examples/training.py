@@ -1,7 +1,7 @@
 """Code shared by the examples: options, data, and a training loop that can be saved, resumed and plotted."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pydoc_data.topics import topics
 from typing import Any, Protocol, cast
 
@@ -9,12 +9,13 @@ from sklearn.datasets import load_digits
 from tqdm import tqdm
 
 import flambeau as torch
+from flambeau import nn, optim
 
 SHOWN_EVERY = 20  # steps; to show a loss the host waits for the device
 
 
 class Stateful(Protocol):
-    """A module, an optimizer or a scheduler."""
+    """A module, an optimizer, a scheduler or a scaler of gradients."""
 
     def state_dict(self) -> Any: ...
 
@@ -28,10 +29,16 @@ def parser(description: str, steps: int, batch_size: int) -> argparse.ArgumentPa
     made.add_argument("--steps", type=int, default=steps, help="number of the last step")
     made.add_argument("--batch-size", type=int, default=batch_size)
     made.add_argument("--seed", type=int, default=0)
+    add_options_of_training(made)
+    return made
+
+
+def add_options_of_training(made: argparse.ArgumentParser) -> None:
+    """Add the options that `Training` reads."""
+    made.add_argument("--amp", action="store_true", help="mixed precision: float16 on a GPU, bfloat16 on the CPU")
     made.add_argument("--save", metavar="FILE", help="write the state of the training there at its end")
     made.add_argument("--resume", metavar="FILE", help="go on from a file that --save has written")
     made.add_argument("--plot", metavar="FILE", help="draw the losses there (.png, .svg, .pdf)")
-    return made
 
 
 class Training:
@@ -39,8 +46,10 @@ class Training:
 
     def __init__(self, options: argparse.Namespace, parts: Mapping[str, Stateful]) -> None:
         self.options = options
-        self.parts = parts
         self.device = torch.device(options.device)
+        # bfloat16 has the range of float32: its gradients need no scaling
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=options.amp and self.device.type == "cuda")
+        self.parts = {**parts, "scaler": self.scaler}
         self.losses: dict[str, list[float]] = {}
         self.done = 0
         if options.resume:
@@ -56,7 +65,27 @@ class Training:
                     self.read(pending)
                     last = [f"{name} {values[-1]:.3f}" for name, values in self.losses.items()]
                     bar.set_postfix_str(", ".join(last))
-        self.done = max(self.done, self.options.steps)
+        self.finish(self.options.steps)
+
+    def autocast(self) -> torch.autocast:
+        """The context of the forward pass and the loss, which has an effect with --amp."""
+        return torch.autocast(self.device.type, enabled=self.options.amp)
+
+    def update(
+        self, loss: torch.Tensor, optimizer: optim.Optimizer, clipped: Iterable[torch.Tensor] = (), norm: float = 1.0
+    ) -> None:
+        """One step of the optimizer; the norm of the gradients of the parameters `clipped` is at most `norm` then."""
+        optimizer.zero_grad()
+        self.scaler.scale(loss).backward()
+        if clipped:
+            self.scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(clipped, norm)
+        self.scaler.step(optimizer)
+        self.scaler.update()
+
+    def finish(self, done: int) -> None:
+        """Save and plot, once `done` steps or epochs are done."""
+        self.done = max(self.done, done)
         if self.options.save:
             self.save(self.options.save)
         if self.options.plot:

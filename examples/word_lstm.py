@@ -66,12 +66,10 @@ def main(argv: Sequence[str] | None = None) -> list[float]:
     def step() -> dict[str, torch.Tensor]:
         start = int(torch.randint(columns - options.length, ()))
         piece = rows[:, start : start + options.length + 1]
-        logits, _ = net(piece[:, :-1])
-        loss = F.cross_entropy(logits.flatten(0, 1), piece[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
+        with training.autocast():
+            logits, _ = net(piece[:, :-1])
+            loss = F.cross_entropy(logits.flatten(0, 1), piece[:, 1:].flatten())
+        training.update(loss, optimizer, clipped=net.parameters())
         return {"loss": loss}
 
     training.run(step)

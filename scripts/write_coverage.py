@@ -99,7 +99,11 @@ RULES = (  # reason, pattern of the whole name, and the modules that it is for, 
     ("internals", r"Tensor", ("fft",)),
     ("process groups and distributed training", r".*([dD]istributed|DDP|RPC|RRef|nccl).*", ()),
 )
-REFUSED = {"func": ("functionalize",), "linalg": ("eig", "eigvals")}  # names that always raise NotSupportedError
+# names that always raise NotSupportedError
+REFUSED = {
+    "func": ("functionalize",), "linalg": ("eig", "eigvals"), "torch": ("SymBool", "SymFloat", "SymInt"),
+}  # fmt: skip
+REFUSED_MODULES = ("fft",)
 NAMES_ONLY = "names of types and layouts that tensors cannot have"
 
 
@@ -174,7 +178,7 @@ def page() -> str:
         done: list[str] = []
         others: dict[str, list[str]] = {}
         for name in names:
-            if not hasattr(ours, name) or name in REFUSED.get(module, ()):
+            if not hasattr(ours, name) or module in REFUSED_MODULES or name in REFUSED.get(module, ()):
                 others.setdefault(reason_of(module, name), []).append(name)
             elif is_only_a_name(getattr(ours, name)):
                 others.setdefault(NAMES_ONLY, []).append(name)

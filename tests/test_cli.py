@@ -138,6 +138,9 @@ import torch.fx.node, torch.fx.proxy, torch.nn.attention.flex_attention
 import torch.hub, torch.jit.annotations, torch.library, torch.nn.parallel.distributed, torch.onnx.symbolic_helper
 import torch.onnx.symbolic_opset9, torch.testing, torch.utils.benchmark, torch.utils.cpp_extension, torch.utils.dlpack
 import torch.utils.data.distributed, torch.utils.model_zoo, torch.utils._pytree, torch.version
+import torch.__config__, torch._dynamo.eval_frame, torch.backends.cpu, torch.storage
+import torch.distributed.fsdp.fully_sharded_data_parallel
+from torch.fft import fft2, rfft
 import torch.distributed as dist
 from torch import torch as same
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -175,6 +178,20 @@ try:
 except TypeError as failure:
     print(failure)
 """
+
+
+METADATA = """
+from importlib import metadata
+print(metadata.version("torch"), metadata.metadata("Torch")["Name"], metadata.distribution("torch").requires)
+import torch
+print("torch" in {each.name for each in metadata.distributions()}, metadata.version("numpy").count("."))
+"""
+
+
+def test_importlib_metadata_finds_a_package_torch(flambeau, script):
+    done = flambeau("run", "--gpus", "none", "--as-torch", script(METADATA))
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["2.13.0+flambeau torch None", "True 2"]
 
 
 def test_the_version_is_that_of_pytorch_s_interface(flambeau, script):

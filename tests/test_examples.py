@@ -16,6 +16,9 @@ FOLDER = Path(__file__).parents[1] / "examples"
 
 
 def loaded(name):
+    """An example's module; what the examples share is imported as a program beside them does."""
+    if str(FOLDER) not in sys.path:
+        sys.path.insert(0, str(FOLDER))
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -81,13 +84,13 @@ SMALL = {
     "digits_vae": ["--latent", "2"],
     "digits_vit": ["--width", "8", "--layers", "1"],
     "digits_gan": [],
+    "digits_cnn": ["--width", "4"],
 }
 
 
 @pytest.fixture
-def example(request, monkeypatch):
+def example(request):
     """`example(*options)` trains a small network of the example for four steps, and returns its losses."""
-    monkeypatch.syspath_prepend(str(FOLDER))  # for what they share
     main = loaded(request.param).main
     return lambda *options: main(["--steps", "4", "--batch-size", "4", *SMALL[request.param], *map(str, options)])
 
@@ -115,10 +118,32 @@ def test_training_on_a_virtual_gpu_races_with_nothing(example, capsys):
     assert capsys.readouterr().out.strip()
 
 
+@pytest.mark.slow
+@examples
+def test_mixed_precision_trains_and_resumes_on_every_machine(example, tmp_path):
+    saved = tmp_path / "saved.pt"
+    for device in ("cpu", "cuda"):
+        with machine(devices=1, races="error"):
+            full, whole = example("--device", device, "--steps", "1"), example("--device", device, "--amp")
+            example("--device", device, "--amp", "--steps", "2", "--save", saved)
+            assert example("--device", device, "--amp", "--resume", saved) == whole
+        assert whole[0] == pytest.approx(full[0], rel=0.05) and whole[0] != full[0]
+
+
+@pytest.mark.slow
+def test_digits_resumes_after_an_epoch_in_mixed_precision(digits, tmp_path):
+    saved, plot = tmp_path / "saved.pt", tmp_path / "losses.svg"
+    arguments = ["--batch-size", "288", "--amp", "--epochs"]
+    with machine(devices=2):
+        whole = digits.main([*arguments, "2"])
+        digits.main([*arguments, "1", "--save", str(saved)])
+        assert digits.main([*arguments, "2", "--resume", str(saved), "--plot", str(plot)]) == whole
+    assert "</svg>" in plot.read_text()
+
+
 @pytest.mark.full
 @pytest.mark.slow
-def test_the_vision_transformer_learns(monkeypatch, capsys):
-    monkeypatch.syspath_prepend(str(FOLDER))
+def test_the_vision_transformer_learns(capsys):
     losses = loaded("digits_vit").main(["--device", "cpu", "--steps", "200"])
     assert losses[0] > 2.0 and losses[-1] < 1.6
     assert float(capsys.readouterr().out.split()[-1]) > 0.6

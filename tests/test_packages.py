@@ -42,6 +42,19 @@ print(images.shape == (4, 3, 32, 32), bool(net.conv1.weight.grad.abs().sum() > 0
 """
 TIMM = """
 import timm
+from timm.optim import create_optimizer_v2
+from timm.utils import ModelEmaV3
+net = timm.create_model("resnet10t", num_classes=3).cuda()
+average = ModelEmaV3(net)
+x, y = torch.randn(4, 3, 32, 32).cuda(), torch.tensor([0, 1, 2, 0]).cuda()
+for name in ("adamw", "lamb", "lion", "adan", "adopt", "madgrad", "muon"):
+    optimizer = create_optimizer_v2(net, name, lr=1e-3, weight_decay=0.01)
+    loss = torch.nn.functional.cross_entropy(net(x), y)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    average.update(net)
+    print(0 < loss.item() < 10)
 print(timm.create_model("vit_tiny_patch16_224", num_classes=3).eval()(torch.randn(1, 3, 224, 224)).shape == (1, 3))
 """
 TRANSFORMERS = """
@@ -78,14 +91,34 @@ KORNIA = """
 import kornia
 print(kornia.filters.gaussian_blur2d(torch.rand(1, 3, 16, 16), (3, 3), (1.0, 1.0)).shape == (1, 3, 16, 16))
 """
+PEFT = """
+from peft import LoraConfig, get_peft_model
+net = get_peft_model(torch.nn.Sequential(torch.nn.Linear(4, 4)), LoraConfig(target_modules=["0"], r=2))
+net(torch.ones(1, 4)).sum().backward()
+print(sum(param.grad is not None for param in net.parameters()) == 2)
+"""
+ACCELERATE = """
+from accelerate import Accelerator
+accelerator = Accelerator(mixed_precision="bf16")
+net = torch.nn.Linear(2, 2)
+optimizer = torch.optim.AdamW(net.parameters())
+batches = torch.utils.data.DataLoader([torch.randn(2) for _ in range(8)], batch_size=4)
+net, optimizer, batches = accelerator.prepare(net, optimizer, batches)
+for batch in batches:
+    accelerator.backward(net(batch).sum())
+    accelerator.clip_grad_norm_(net.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+print(batch.is_cuda, len(optimizer.state) == 2)
+"""
 TORCHINFO = """
 from torchinfo import summary
 print(summary(torch.nn.Linear(4, 8), (3, 4), verbose=0).total_params == 40)
 """
 PROGRAMS = {
-    "einops": EINOPS, "kornia": KORNIA, "safetensors": SAFETENSORS, "timm": TIMM, "torchinfo": TORCHINFO,
-    "torchmetrics": TORCHMETRICS, "torchvision": TORCHVISION, "transformers": TRANSFORMERS, "vit_pytorch": VIT,
-    "x_transformers": X_TRANSFORMERS,
+    "accelerate": ACCELERATE, "einops": EINOPS, "kornia": KORNIA, "peft": PEFT, "safetensors": SAFETENSORS,
+    "timm": TIMM, "torchinfo": TORCHINFO, "torchmetrics": TORCHMETRICS, "torchvision": TORCHVISION,
+    "transformers": TRANSFORMERS, "vit_pytorch": VIT, "x_transformers": X_TRANSFORMERS,
 }  # fmt: skip
 
 

@@ -128,8 +128,14 @@ _LATE = {  # the modules of names that few programs need
     ),
 }  # fmt: skip
 # names of PyTorch's compilers, and theirs in tools/eager.py
-_EAGER = {"_assert": "check_that", "_check": "check", "ops": "operators"}
-_NAMES_ONLY = ("_C", "_custom_ops", "_dynamo", "_inductor", "_subclasses", "ao", "export", "fx", "onnx")
+_EAGER = {
+    "_assert": "check_that", "_check": "check", "ops": "operators", "SymBool": "SymBool", "SymFloat": "SymFloat",
+    "SymInt": "SymInt",
+}  # fmt: skip
+_NAMES_ONLY = (
+    "_C", "__config__", "_custom_ops", "_dynamo", "_inductor", "_subclasses", "ao", "export", "fft", "fx", "onnx",
+    "storage",
+)  # fmt: skip
 _SUBMODULES = (
     "accelerator",
     "amp",
@@ -203,4 +209,8 @@ def __getattr__(name: str) -> object:
         return found
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
+    if name == "_sample_dirichlet":
+        return _importlib.import_module(f"{__name__}.distributions.sampling").sample_dirichlet
+    if name.startswith("_foreach_"):
+        return _importlib.import_module(f"{__name__}.tensor.foreach").function(name)
     raise errors.no_attribute(__name__, name)

@@ -51,6 +51,7 @@ from . import errors as errors
 from .tools.explain import explain as explain
 from .tensor.types import finfo as finfo
 from . import func as func
+from . import futures as futures
 from .autograd.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .autograd.autocast import get_autocast_dtype as get_autocast_dtype
 from .autograd.autocast import get_autocast_gpu_dtype as get_autocast_gpu_dtype
@@ -714,6 +715,8 @@ def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ...,
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
     """(hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
+def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """(hist, bin_edges): the number of points in each box of a grid, or the sums of their weights."""
 def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
@@ -818,6 +821,8 @@ def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the absolute value of the gamma function."""
 def linspace(start: _float, end: _float, steps: _int, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """`steps` numbers evenly spaced from start to end, both included."""
+def lobpcg(A: Tensor, k: _int | None = ..., B: Tensor | None = ..., X: Tensor | None = ..., n: _int | None = ..., iK: Tensor | None = ..., niter: _int | None = ..., tol: _float | None = ..., largest: _bool | None = ..., method: str | None = ..., tracker: Any = ..., ortho_iparams: Any = ..., ortho_fparams: Any = ..., ortho_bparams: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """(E, X): the k largest eigenvalues of A @ x = e * B @ x, and their vectors; A is symmetric, B positive definite."""
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Natural logarithm."""
 def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -14,10 +14,11 @@ from .autograd.transforms import (
 )
 from .errors import no_attribute as _no_attribute
 from .nn.functional_call import functional_call, replace_all_batch_norm_modules_, stack_module_state
+from .tensor.rearranging import rearrange
 
 __all__ = [
     "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+    "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
 

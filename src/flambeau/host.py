@@ -160,3 +160,8 @@ def is_process_alive(pid: int) -> bool:
     except PermissionError:  # it exists, and runs as another user
         return True
     return True
+
+
+def get_cpu_capability() -> str:
+    """Return "DEFAULT": NumPy selects instructions, and PyTorch's kernels for AVX2 and AVX512 do not exist here."""
+    return "DEFAULT"

@@ -40,12 +40,16 @@ from .ops.linalg import matmul
 from .ops.norms import linalg_matrix_norm as matrix_norm
 from .ops.norms import linalg_norm as norm
 from .ops.norms import linalg_vector_norm as vector_norm
+from .ops.symmetric import linalg_ldl_factor as ldl_factor
+from .ops.symmetric import linalg_ldl_factor_ex as ldl_factor_ex
+from .ops.symmetric import linalg_ldl_solve as ldl_solve
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul",
-    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
-    "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+    "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
+    "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
+    "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from .ops.results import (
     cummax,
     cummin,
     histogram,
+    histogramdd,
     kthvalue,
     median,
     mode,
@@ -16,5 +17,6 @@ from .ops.results import max_ as max
 from .ops.results import min_ as min
 
 __all__ = [
-    "aminmax", "cummax", "cummin", "histogram", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk",
+    "aminmax", "cummax", "cummin", "histogram", "histogramdd", "kthvalue", "max", "median", "min", "mode", "nanmedian",
+    "sort", "topk",
 ]  # fmt: skip

@@ -200,20 +200,47 @@ def test_statistics_of_the_first_version_have_no_counter():
     assert repr(nn.BatchNorm1d(2).load_state_dict(state)) == "<All keys matched successfully>"
 
 
+class Foreign:
+    """A tensor of another library, which is dense unless its layout has a name."""
+
+    def __init__(self, tensor, layout=""):
+        self.tensor, self.layout = tensor, layout
+
+    def __dlpack__(self, **options):
+        if self.layout:
+            raise BufferError(f"no {self.layout} tensors")
+        return self.tensor.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
 def test_tensors_of_other_libraries_are_taken_through_dlpack():
-    class Foreign:
-        def __init__(self, tensor):
-            self.tensor = tensor
-
-        def __dlpack__(self, **options):
-            return self.tensor.__dlpack__(**options)
-
-        def __dlpack_device__(self):
-            return self.tensor.__dlpack_device__()
-
     layer = nn.Linear(1, 1)
     layer.load_state_dict({"weight": Foreign(torch.full((1, 1), 3.0)), "bias": torch.zeros(1)})
     assert layer.weight.item() == 3.0
+    optimizer = torch.optim.Adam(layer.parameters())
+    entries = {name: Foreign(torch.ones(1, 1)) for name in ("exp_avg", "exp_avg_sq")}
+    state = optimizer.state_dict()
+    state["state"] = {0: {"step": Foreign(torch.tensor(4.0)), **entries}}
+    state["param_groups"][0]["lr"] = Foreign(torch.tensor(0.25))
+    optimizer.load_state_dict(state)
+    layer(torch.ones(1, 1)).sum().backward()
+    optimizer.step()
+    assert optimizer.state[layer.weight]["step"].item() == 5
+    assert optimizer.state[layer.weight]["exp_avg"].item() == 1 and optimizer.param_groups[0]["lr"].item() == 0.25
+
+
+def test_tensors_that_dlpack_cannot_describe_are_refused_by_name():
+    layer = nn.Linear(1, 1)
+    state = {"weight": Foreign(torch.ones(1, 1), "sparse"), "bias": torch.zeros(1)}
+    with pytest.raises(StateDictError, match='"weight": a .*Foreign cannot be taken through DLPack: no sparse tensors'):
+        layer.load_state_dict(state)
+    assert layer.bias.item() != 0
+    optimizer = torch.optim.Adam(layer.parameters())
+    saved = {**optimizer.state_dict(), "state": {0: {"exp_avg": Foreign(torch.ones(1), "sparse")}}}
+    with pytest.raises(BufferError, match="Foreign .*no sparse tensors"):
+        optimizer.load_state_dict(saved)
 
 
 @pytest.mark.devices(1)

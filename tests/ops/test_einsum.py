@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from flambeau.errors import ArgumentError, ArgumentTypeError, DtypeError, NotSupportedError, ShapeError
+from flambeau.nn.functional import grouped_mm
 from flambeau.ops.einsum import linalg_cross, linalg_multi_dot, linalg_vecdot, parsed
 from flambeau.testing import gradcheck, gradgradcheck
 
@@ -138,3 +139,32 @@ def test_sums_of_products_in_place():
     assert torch.ones(3, 2, 2).baddbmm_(ones, ones).tolist() == [[[3, 3], [3, 3]]] * 3
     with pytest.raises(ShapeError, match=r"addmv_: .*\[1\]"):
         torch.ones(1).addmv_(ones[0], ones[0, 0])
+
+
+OFFSETS = torch.tensor([1, 3], dtype=torch.int32)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_groups_in_every_form(gpus, device):
+    offsets = OFFSETS.to(device)
+    rows, columns = (torch.arange(8.0, device=device).reshape(shape) for shape in ((4, 2), (2, 4)))
+    batch = torch.arange(12.0, device=device).reshape(2, 2, 3)
+    made = grouped_mm(rows, batch, offs=offsets)
+    assert made.tolist() == [*(rows[:1] @ batch[0]).tolist(), *(rows[1:3] @ batch[1]).tolist(), [0.0] * 3]
+    made = grouped_mm(batch.mT, columns, offs=offsets)
+    parts = [batch[0].mT @ columns[:, :1], batch[1].mT @ columns[:, 1:3], torch.zeros(3, 1, device=device)]
+    assert made.tolist() == torch.cat(parts, 1).tolist()
+    made = grouped_mm(columns, rows, offs=offsets)
+    assert made.tolist() == torch.stack([columns[:, :1] @ rows[:1], columns[:, 1:3] @ rows[1:3]]).tolist()
+    assert grouped_mm(batch.mT, batch).tolist() == (batch.mT @ batch).tolist()
+
+
+def test_gradients_of_groups():
+    rows, experts = torch.ones(3, 2, requires_grad=True), torch.ones(2, 2, 2, requires_grad=True)
+    grouped_mm(rows, experts, offs=OFFSETS).sum().backward()
+    assert rows.grad.tolist() == [[2.0, 2.0]] * 3 and experts.grad[:, 0, 0].tolist() == [1.0, 2.0]
+
+
+def test_options_of_groups_that_are_not_there():
+    with pytest.raises(NotSupportedError, match="grouped_mm: bias .*torch.float64"):
+        grouped_mm(torch.ones(3, 2), torch.ones(2, 2, 2), offs=OFFSETS, out_dtype=torch.float64)

@@ -169,7 +169,7 @@ NOT_DERIVED = {
     # its gradient is that before a log_softmax; test_ctc.py checks it
     "ctc_paths",
     # they read one triangle, or have results that are not unique; test_factorizations.py checks their derivatives
-    "linalg_cholesky", "linalg_eigh", "linalg_svd", "svd",
+    "linalg_cholesky", "linalg_eigh", "linalg_svd", "lobpcg", "svd",
     # its samples select nothing; a test below checks its derivative
     "masked_select",
 }  # fmt: skip

@@ -51,8 +51,10 @@ def test_choices_of_an_implementation_are_taken_and_checked():
         assert made.param_groups[0]["foreach"] is options.get("foreach")
     with pytest.raises(ModeError, match="SGD: `fused` and `foreach` cannot be `True` together"):
         optim.SGD([param()], foreach=True, fused=True)
-    with pytest.raises(NotSupportedError, match="Adam: differentiable=True"):
-        optim.Adam([param()], differentiable=True)
+    with pytest.raises(ModeError, match="Adam: `fused` .* fused=True and differentiable=True"):
+        optim.Adam([param()], fused=True, differentiable=True)
+    with pytest.raises(NotSupportedError, match="Optimizer: differentiable=True"):
+        optim.Optimizer([param()], {"differentiable": True})
 
 
 def test_hooks_are_called_around_a_step():
@@ -94,6 +96,21 @@ def test_hooks_are_called_once_around_a_step_that_calls_its_base_s():
     made.register_step_post_hook(lambda *_: seen.append("after"))
     made.step()
     assert (seen, a.item()) == (["before", "after"], 0.5)
+
+
+def test_a_wrapper_of_an_optimizer_that_makes_no_groups_of_its_own_steps():
+    class Wrapper(optim.Optimizer):
+        def __init__(self, inner):
+            self.inner = inner
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+
+    weight, seen = param(), []
+    inner = optim.SGD([weight], lr=0.5)
+    inner.register_step_post_hook(lambda *call: seen.append(call[0]))
+    Wrapper(inner).step()
+    assert weight.item() == 0.5 and seen == [inner]
 
 
 def test_hooks_are_called_around_saving_and_loading():

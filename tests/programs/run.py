@@ -33,13 +33,13 @@ def names():
     return sorted(name for name in found if not name.startswith("test_"))
 
 
-def report(name, dtype, device):
+def report(name, dtype, device, *more):
     """Run one program as `__main__` and return its report."""
     output, error = io.StringIO(), None
     random.seed(0)
     torch.set_default_device(None)
     torch.set_default_dtype(getattr(torch, dtype))
-    sys.argv = [name, "--device", device]
+    sys.argv = [name, "--device", device, *more]
     started = time.perf_counter()
     with contextlib.redirect_stdout(output):
         try:
@@ -66,6 +66,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--noise", type=int, metavar="SEED", help="change parameters a little before each step")
+    parser.add_argument("--amp", action="store_true", help="pass --amp on to the programs")
     parser.add_argument("programs", nargs="*", default=names())
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -75,7 +76,8 @@ def main():
 
         generator = torch.Generator().manual_seed(options.noise)
         register_optimizer_step_pre_hook(lambda *call: make_noise(call[0], generator))
-    json.dump({name: report(name, options.dtype, options.device) for name in options.programs}, sys.stdout)
+    more = ["--amp"] if options.amp else []
+    json.dump({name: report(name, options.dtype, options.device, *more) for name in options.programs}, sys.stdout)
 
 
 if __name__ == "__main__":

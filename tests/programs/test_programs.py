@@ -30,12 +30,12 @@ RUNNING = list(LOSSES)
 CHAOTIC = {"neural_style"}  # its line search magnifies the roundings of each processor's products
 
 
-def reports(names, device, dtype, gpus):
+def reports(names, device, dtype, gpus, *more):
     """Run programs with flambeau in a new process and return their reports."""
     command = [sys.executable, "-m", "flambeau", "run", "--gpus", gpus, "--as-torch", "-m", "tests.programs.run"]
     paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [*command, "--device", device, "--dtype", dtype, *names],
+        [*command, "--device", device, "--dtype", dtype, *more, *names],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
@@ -112,3 +112,13 @@ def test_losses_on_virtual_gpus_are_those_of_pytorch_and_nothing_races(sample):
 @pytest.mark.slow
 def test_losses_of_all_programs_on_virtual_gpus_are_those_of_pytorch():
     assert differences(RUNNING, "cuda", "float64") == {}
+
+
+@pytest.mark.full
+@pytest.mark.slow
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_losses_in_mixed_precision_are_near_those_of_pytorch_in_float32(device):
+    losses = reports(["unet"], device, "float32", "virtual:1,races=error", "--amp")["unet"]["losses"]
+    expected = LOSSES["unet"]["cpu float32"]["losses"]
+    assert losses[:10] == pytest.approx(expected[:10], rel=0.03)
+    assert losses == pytest.approx(expected, rel=0.2) and losses[0] != expected[0]

@@ -1,4 +1,4 @@
-"""Segment discs in noise with a UNet, by cross entropy and the Dice coefficient."""
+"""Segment discs in noise with a UNet, by cross entropy and the Dice coefficient; --amp for mixed precision."""
 
 import argparse
 
@@ -123,6 +123,7 @@ def evaluate(net, dataloader, device):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--amp", action="store_true", default=False)
     args = parser.parse_args()
     torch.manual_seed(0)
     device = torch.device(args.device)
@@ -135,6 +136,7 @@ if __name__ == "__main__":
     model.to(device=device)
     optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3, weight_decay=1e-8, momentum=0.9, foreach=True)
     scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, "max", patience=1)
+    grad_scaler = torch.amp.GradScaler("cuda", enabled=args.amp and device.type == "cuda")
     criterion = nn.CrossEntropyLoss()
     for epoch in range(1, 3):
         model.train()
@@ -142,14 +144,17 @@ if __name__ == "__main__":
             images, true_masks = batch["image"], batch["mask"]
             images = images.to(device=device, dtype=torch.get_default_dtype(), memory_format=torch.channels_last)
             true_masks = true_masks.to(device=device, dtype=torch.long)
-            masks_pred = model(images)
-            loss = criterion(masks_pred, true_masks)
-            one_hot = F.one_hot(true_masks, model.n_classes).permute(0, 3, 1, 2).to(masks_pred.dtype)
-            loss += dice_loss(F.softmax(masks_pred, dim=1), one_hot)
+            with torch.autocast(device.type if device.type != "mps" else "cpu", enabled=args.amp):
+                masks_pred = model(images)
+                loss = criterion(masks_pred, true_masks)
+                one_hot = F.one_hot(true_masks, model.n_classes).permute(0, 3, 1, 2).to(masks_pred.dtype)
+                loss += dice_loss(F.softmax(masks_pred, dim=1), one_hot)
             optimizer.zero_grad(set_to_none=True)
-            loss.backward()
+            grad_scaler.scale(loss).backward()
+            grad_scaler.unscale_(optimizer)
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
+            grad_scaler.step(optimizer)
+            grad_scaler.update()
             print("epoch", epoch, "loss", loss.item())
         val_score = evaluate(model, val_loader, device)
         scheduler.step(val_score)

@@ -160,6 +160,35 @@ def test_custom_operators_run_and_have_derivatives():
     assert x.grad.tolist() == [3.0, 3.0]
 
 
+def test_the_derivative_of_a_custom_operator_gets_all_arguments_with_their_defaults():
+    seen = []
+
+    @torch.library.custom_op("eager_test::blended", mutates_args=())
+    def blended(x: torch.Tensor, y: torch.Tensor, weight: float = 0.5, *, scale: float = 1.0) -> torch.Tensor:
+        return (x * weight + y * (1 - weight)) * scale
+
+    def setup(ctx, inputs, keyword_only_inputs, output):
+        ctx.weight, ctx.scale = inputs[2], keyword_only_inputs["scale"]
+        seen.append((len(inputs), output.tolist(), ctx.needs_input_grad))
+
+    def backward(ctx, grad):
+        return grad * ctx.weight * ctx.scale, grad * (1 - ctx.weight) * ctx.scale, None
+
+    blended.register_autograd(backward, setup_context=setup)
+    x, y = torch.ones(1, requires_grad=True), torch.zeros(1)
+    blended(x, y=y, scale=4.0).backward()
+    assert x.grad.tolist() == [2.0] and y.grad is None
+    assert seen == [(3, [2.0], (True, False, False))]
+
+
+def test_functions_of_complex_numbers_say_that_there_are_none():
+    with pytest.raises(NotImplementedError, match=r"fft\.rfft: complex arithmetic .*\nhint: numpy\.fft"):
+        torch.fft.rfft(torch.ones(3))
+    assert torch.storage.UntypedStorage is torch.UntypedStorage
+    assert torch.__config__.show().startswith("flambeau: ") and not isinstance(3, torch.SymInt)
+    assert torch.backends.cpu.get_cpu_capability() == "DEFAULT"
+
+
 def test_libraries_define_functions():
     library = torch.library.Library("eager_test2", "DEF")
     library.define("double(Tensor x) -> Tensor")

@@ -8,6 +8,7 @@ from .gradcheck import gradcheck, gradgradcheck
 from .gradients import backward, grad
 from .mode import (
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     is_grad_enabled,
     is_multithreading_enabled,
@@ -21,6 +22,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "function",
     "functional",
     "grad",

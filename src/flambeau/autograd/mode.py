@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from functools import wraps
 from inspect import isgeneratorfunction
-from typing import Any
+from typing import Any, Self
 
 from ..core import thread
 from ..core.native import whole
@@ -204,33 +204,50 @@ class inference_mode(_ContextDecorator):  # noqa: N801
         return inference_mode(self.mode)
 
 
-class set_multithreading_enabled(_ContextDecorator):  # noqa: N801
+class _Stored(_ContextDecorator):
+    """A setting that is kept and has no effect.  As a context manager or a decorator, it restores the former one."""
+
+    enabled = True
+
+    def __init__(self, mode: bool) -> None:
+        _check_bool(type(self).__name__, mode)
+        self.mode = mode
+        self._first = type(self).enabled
+        type(self).enabled = mode
+
+    def __enter__(self) -> None:
+        type(self).enabled = self.mode
+
+    @whole
+    def __exit__(self, *error: object) -> None:
+        type(self).enabled = self._first
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        type(self).enabled = self._first
+        return super().__call__(function)
+
+    def again(self) -> Self:
+        return type(self)(self.mode)
+
+
+class set_multithreading_enabled(_Stored):  # noqa: N801
     """Store PyTorch's setting.  It has no effect: backward always runs in the calling thread.
 
     As a context manager or a decorator, it restores the former setting at the end.
     """
 
-    enabled = True
 
-    def __init__(self, mode: bool) -> None:
-        _check_bool("set_multithreading_enabled", mode)
-        self.mode = mode
-        self._first = set_multithreading_enabled.enabled
-        set_multithreading_enabled.enabled = mode
+class enforce_grad_layout_policy(_Stored):  # noqa: N801
+    """Store PyTorch's setting.  It has no effect on how gradients lie in memory.
 
-    def __enter__(self) -> None:
-        set_multithreading_enabled.enabled = self.mode
+    As a context manager or a decorator, it restores the former setting at the end.
+    Example:
+        >>> with torch.autograd.enforce_grad_layout_policy(False):
+        ...     torch.ones(2, requires_grad=True).sum().backward()
+    """
 
-    @whole
-    def __exit__(self, *error: object) -> None:
-        set_multithreading_enabled.enabled = self._first
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        set_multithreading_enabled.enabled = self._first
-        return super().__call__(function)
-
-    def again(self) -> set_multithreading_enabled:
-        return set_multithreading_enabled(self.mode)
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
 
 
 def _check_bool(name: str, value: object) -> None:

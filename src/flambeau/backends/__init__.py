@@ -3,7 +3,7 @@
 import sys as _sys
 
 from ..numerics import BackendsModule as _Module
-from . import cuda, cudnn, mkl, mkldnn, mps, openmp
+from . import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp
 
 _sys.modules[__name__].__class__ = _Module
-__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]

@@ -9,13 +9,15 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 NAME, OURS = "torch", "flambeau"
 VERSION = "2.13.0+flambeau"  # the version of PyTorch whose names and meanings are met
@@ -81,6 +83,18 @@ def _names_only() -> frozenset[str]:
     return frozenset(path.stem for path in (Path(__file__).parents[1] / "names_only").iterdir())
 
 
+class TorchDistribution(Distribution):
+    """The installed package `torch`, for programs that ask importlib.metadata for its version."""
+
+    TEXTS = {"METADATA": f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {VERSION}\n", "top_level.txt": NAME}
+
+    def read_text(self, filename: str) -> str | None:
+        return self.TEXTS.get(str(filename))
+
+    def locate_file(self, path: Any) -> Path:
+        return Path(ALIAS, path)
+
+
 class Finder(MetaPathFinder):
     """Meta path finder that maps `torch` and its submodules to flambeau's; absent ones are not found."""
 
@@ -98,6 +112,13 @@ class Finder(MetaPathFinder):
         return ModuleSpec(
             fullname, Alias(ours), origin=found.origin, is_package=found.submodule_search_locations is not None
         )
+
+    def find_distributions(
+        self, context: DistributionFinder.Context = DistributionFinder.Context()
+    ) -> Iterator[Distribution]:
+        """Yield the package `torch` if its name is sought, or all packages are."""
+        if context.name is None or context.name.lower() == NAME:
+            yield TorchDistribution()
 
 
 def install() -> None:

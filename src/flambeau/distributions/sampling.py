@@ -60,3 +60,9 @@ def _slope(concentration: Any, sample: Any) -> Any:
         density = np.exp(special.xlogy(a - 1, x) - x - special.gammaln(a))
         slope = np.nan_to_num(-change / density)
     return torch.from_numpy(slope).to(sample.device, sample.dtype)
+
+
+def sample_dirichlet(concentration: Any) -> Any:
+    """Draw proportions, whose sum over the last dimension is 1, by normalized gamma variables."""
+    drawn = standard_gamma(concentration)
+    return drawn / drawn.sum(-1, keepdim=True)

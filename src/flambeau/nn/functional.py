@@ -71,6 +71,7 @@ local_response_norm = REGISTRY["local_response_norm"]
 pad = REGISTRY["pad"]
 interpolate = REGISTRY["interpolate"]
 bilinear = REGISTRY["bilinear"]
+grouped_mm = REGISTRY["grouped_mm"]
 gelu = REGISTRY["gelu"]
 tanh = REGISTRY["tanh"]
 sigmoid = REGISTRY["sigmoid"]
@@ -861,7 +862,7 @@ __all__ = [
     "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
     "feature_alpha_dropout", "fold", "fractional_max_pool2d", "fractional_max_pool2d_with_indices",
     "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "gaussian_nll_loss", "gelu", "glu", "grid_sample",
-    "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
+    "group_norm", "grouped_mm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
     "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm",
     "leaky_relu", "leaky_relu_", "linear", "linear_cross_entropy", "local_response_norm", "log_softmax", "logsigmoid",
     "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",

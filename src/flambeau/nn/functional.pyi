@@ -118,6 +118,8 @@ def grid_sample(input: Tensor, grid: Any, mode: str = ..., padding_mode: str = .
     """Values of images at the points of a grid."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
+def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
+    """One product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts."""
 def gumbel_softmax(logits: Any, tau: _float = ..., hard: _bool = ..., eps: _float = ..., dim: _int = ...) -> Tensor:
     """A random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:

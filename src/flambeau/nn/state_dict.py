@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, FlambeauError, ModeError, shown
-from ..host import np
-from ..tensor.interop import from_dlpack
+from ..tensor.interop import adopted, is_foreign
 from .parameter import is_lazy
 
 EXTRA_STATE = "_extra_state"  # the last part of the name of a module's extra state
@@ -131,8 +130,12 @@ class Part:
             self.unexpected += [key for key in state if key != extra and _is_unknown(module, own, key, prefix)]
 
     def _match(self, module: Any, name: str, tensor: Any, key: str, value: Any) -> None:
-        if not isinstance(value, TensorBase) and hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
-            value = from_dlpack(value.detach() if hasattr(value, "detach") else value)  # another library's tensor
+        if is_foreign(value):
+            try:
+                value = adopted(value)
+            except FlambeauError as error:
+                self.problems.append(f'"{key}": {error.what}.')
+                return
         if not isinstance(value, TensorBase):
             self.problems.append(f'"{key}" must be a Tensor, not {type(value).__name__}: {shown(value)}.')
         elif is_lazy(value) and is_lazy(tensor):  # there is nothing to copy yet

@@ -36,5 +36,6 @@ from . import (  # noqa: F401
     softmax,
     sorting,
     special,
+    symmetric,
     views,
 )

@@ -1,4 +1,4 @@
-"""Contractions of tensors: einsum, tensordot and their relatives, and chains of matrix products.
+"""Contractions of tensors: einsum, tensordot and their relatives, chains and groups of matrix products.
 
 - einsum contracts its operands two at a time: by a batched product where labels are summed over both, by a
   multiplication where none are.  The order is that of opt_einsum where it is installed, else from left to right.
@@ -14,8 +14,16 @@ from typing import Any
 from .. import dtypes, host
 from .. import strides as st
 from ..dtypes import promote_types
-from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, shown
-from .join import roll
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DtypeError,
+    NotSupportedError,
+    ShapeError,
+    ValueRangeError,
+    shown,
+)
+from .join import cat, roll, stack
 from .linalg import PRODUCT_TYPES, check_types, matmul, mm
 from .operator import Array, ErrorSample, Operand, Operands, Sample, composite
 from .slicing import diagonal
@@ -568,3 +576,87 @@ def _multiplied(matrices: Sequence[Any], splits: dict[tuple[int, int], int], fir
         return matrices[first]
     at = splits[first, last]
     return mm(_multiplied(matrices, splits, first, at), _multiplied(matrices, splits, at + 1, last))
+
+
+def _groups() -> Iterator[Sample]:
+    offsets = Array((2,), low=2, high=2, dtype="int32", grad=False)
+    yield Sample((Array((2, 3, 4)), Array((2, 4, 2), seed=1)))
+    yield Sample((Array((2, 4)), Array((2, 4, 3), seed=1)), {"offs": offsets})
+    yield Sample((Array((3, 2)), Array((2, 4), seed=1)), {"offs": offsets})
+    yield Sample((Array((2, 3, 4)), Array((4, 2), seed=1)), {"offs": offsets})
+
+
+def _bad_groups() -> Iterator[ErrorSample]:
+    a, b = Array((4, 3)), Array((2, 3, 5))
+    offsets = Array((2,), low=2, high=2, dtype="int32")
+    yield ErrorSample((a, b), ArgumentError, r"offsets .* \[4, 3\] and \[2, 3, 5\]")
+    yield ErrorSample((a, Array((2, 4, 5))), ShapeError, r"contraction .* 3 and 4", {"offs": offsets})
+    yield ErrorSample((a, Array((3, 3, 5))), ShapeError, r"3 matrices and 2 offsets", {"offs": offsets})
+    long = Array((2,), low=5, high=5, dtype="int32")
+    yield ErrorSample((a, b), ValueRangeError, r"\[5, 5\] .* 4", {"offs": long})
+
+
+@composite(samples=_groups, errors=_bad_groups, host="waits", method=False, function=False)
+def grouped_mm(
+    mat_a: Operand, mat_b: Operand, *, offs: Operand | None = None, bias: Operand | None = None, out_dtype: Any = None
+) -> Any:
+    """One product per group: of a batch of matrices, or of parts of a matrix, as in a mixture of experts.
+
+    offs: int32, where each group ends in the dimension that a matrix shares among groups: rows of mat_a with a batch
+        mat_b; columns of mat_b with a batch mat_a; for two matrices the dimension that is summed.
+    Shapes: [m, k] and [g, k, n] give [m, n]; [g, m, k] and [k, n] give [m, n]; [m, k] and [k, n], and [g, m, k] and
+            [g, k, n] give [g, m, n].  What comes after the last group is 0.
+    Host:   waits for offs, if it is on a GPU.
+    Raises: ShapeError, ArgumentError, ValueRangeError for offsets that decrease or are too large; NotSupportedError
+            for a bias and another type of the result.
+    Example:
+        >>> x, experts = torch.ones(3, 2), torch.stack([torch.eye(2), 10 * torch.eye(2)])
+        >>> torch.nn.functional.grouped_mm(x, experts, offs=torch.tensor([1, 3], dtype=torch.int32))
+        tensor([[ 1.,  1.],
+                [10., 10.],
+                [10., 10.]])
+    """
+    a: Any = mat_a
+    b: Any = mat_b
+    shapes = f"{list(a.shape)} and {list(b.shape)}"
+    if not (len(a.shape) in (2, 3) and len(b.shape) in (2, 3)):
+        raise ShapeError(f"operands must have 2 or 3 dimensions, got {shapes}", hint="use unsqueeze(0)")
+    if bias is not None or out_dtype not in (None, a.dtype):
+        raise NotSupportedError(
+            f"bias must be None and out_dtype that of mat_a, got {shown(bias)} and {out_dtype}",
+            hint="add the bias to the result, and convert it",
+        )
+    is_batched = len(a.shape) == len(b.shape) == 3
+    if is_batched != (offs is None):
+        raise ArgumentError(
+            f"expected offsets if there is a matrix, and none for two batches, got offs={shown(offs)} for {shapes}",
+            hint="a batch has one matrix per group",
+        )
+    if a.shape[-1] != b.shape[-2]:
+        raise ShapeError(
+            f"the contraction dimensions must match, got {a.shape[-1]} and {b.shape[-2]} of {shapes}",
+            hint="mat_b is [..., k, n]",
+        )
+    if offs is None:
+        return matmul(a, b)
+    ends: Any = offs
+    ends = ends.tolist()
+    batch = a if len(a.shape) == 3 else b if len(b.shape) == 3 else None
+    if batch is not None and batch.shape[0] != len(ends):
+        raise ShapeError(
+            f"expected one offset per matrix, got {batch.shape[0]} matrices and {len(ends)} offsets",
+            hint="each offset ends a group",
+        )
+    size = a.shape[0] if len(b.shape) == 3 else b.shape[-1] if len(a.shape) == 3 else a.shape[-1]
+    starts = [0, *ends[:-1]]
+    if any(start > end for start, end in zip(starts, ends)) or ends and ends[-1] > size:
+        raise ValueRangeError(f"offsets {ends} must not decrease, and end at most at {size}", hint="use cumsum")
+    pieces = [slice(start, end) for start, end in zip(starts, ends)]
+    if batch is None:
+        return stack([matmul(a[:, piece], b[piece]) for piece in pieces])
+    if len(b.shape) == 3:
+        parts = [matmul(a[piece], b[at]) for at, piece in enumerate(pieces)]
+        rest = a.new_zeros((size - (ends[-1] if ends else 0), b.shape[-1]))
+        return cat([*parts, rest], 0)
+    parts = [matmul(a[at], b[:, piece]) for at, piece in enumerate(pieces)]
+    return cat([*parts, a.new_zeros((a.shape[-2], size - (ends[-1] if ends else 0)))], -1)

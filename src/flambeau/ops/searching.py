@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, INTEGER_TYPES, dtype, float32, float64, int32, int64, promote_types
+from ..dtypes import FLOATING_TYPES, INTEGER_TYPES, bool_, dtype, float32, float64, int32, int64, promote_types
 from ..errors import (
     ArgumentError,
     DtypeError,
@@ -587,31 +587,32 @@ def _histc_samples() -> Iterator[Sample]:
 def _histc_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ValueRangeError, "bins must be greater than 0, got 0")
     yield ErrorSample((Array((3,)), 3, 2, 1), ValueRangeError, "max must be at least min, got 2 and 1")
-    yield ErrorSample((Array((3,), dtype="int64"),), DtypeError, "must be floating point, got int64")
+    yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "must be a number, got bool")
 
 
-def _check_bins(name: str, input: Any, bins: int) -> None:
-    if not input.dtype.is_floating_point:
-        raise DtypeError(
-            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator=name
-        )
+def _check_bins(name: str, bins: int) -> None:
+    """Raise ValueRangeError for a number of bins below 1."""
     if bins < 1:
         raise ValueRangeError(f"bins must be greater than 0, got {bins}", hint="100 is the default", operator=name)
 
 
-@composite(samples=_histc_samples, errors=_histc_errors, dtypes=FLOATING_TYPES, differentiable=False)
+@composite(
+    samples=_histc_samples, errors=_histc_errors, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), differentiable=False
+)
 def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere.
 
     If min and max are equal, they are the least and the greatest element.
     Shapes: a vector of `bins` elements, of the input's type.
     Host:   returns at once.
-    Raises: DtypeError for integers, ValueRangeError.
+    Raises: DtypeError for booleans, ValueRangeError.
     Example:
         >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
         tensor([0., 2., 1., 0.])
     """
-    _check_bins("histc", input, bins)
+    if input.dtype is bool_:
+        raise DtypeError("input must be a number, got bool", hint="convert with .int()", operator="histc")
+    _check_bins("histc", bins)
     if min > max or not (isfinite(min) and isfinite(max)):
         raise ValueRangeError(
             f"max must be at least min, got {min} and {max}", hint="pass finite bounds in order", operator="histc"
@@ -634,13 +635,25 @@ def _bounds(flat: Any, low: Any, high: Any, margin: float) -> tuple[Any, Any]:
 def _places_in(flat: Any, low: Any, high: Any, bins: int) -> Any:
     """The bin of each element, -1 outside."""
     inside = REGISTRY["ge"](flat, low) & REGISTRY["le"](flat, high)
-    wide = flat.dtype if flat.dtype in (float32, float64) else float32
+    wide = flat.dtype.wide if flat.dtype.is_floating_point else float64
     at = ((flat.to(wide) - low) * bins / (high - low)).masked_fill(REGISTRY["logical_not"](inside), -1)
     return at.floor().clamp(max=bins - 1).to(int64)
 
 
-def _edges(flat: Any, low: Any, high: Any, bins: int) -> Any:
-    """The edges of bins of equal width, from both ends, as those of `linspace`."""
+def _places_between(edges: Any, flat: Any) -> Any:
+    """The bin of each element among those between edges, -1 outside; the last bin has its right edge, too."""
+    count = edges.shape[0] - 1
+    places = search_rows(edges, flat, None, True) - 1
+    last = edges.narrow(0, count, 1)
+    places = REGISTRY["where"](REGISTRY["eq"](flat, last), count - 1, places)
+    outside = REGISTRY["isnan"](flat) | REGISTRY["gt"](flat, last)
+    return places.masked_fill(outside, -1)
+
+
+def _edges_of(flat: Any, bounds: Any, bins: int) -> Any:
+    """The edges of bins of equal width, from both ends, as those of `linspace`; equal bounds are the elements'."""
+    low, high = bounds
+    low, high = _bounds(flat, low, high, 0.5)
     low, high = (each if hasattr(each, "strides") else flat.new_full((), each) for each in (low, high))
     step = ((high - low) / bins).to(float64)
     places = REGISTRY["arange"](flat.new_empty((bins + 1,), dtype=float64))
@@ -682,24 +695,110 @@ def histogram(
             hint="pass one weight for each element",
             operator="histogram",
         )
-    _check_bins("histogram", input, 1 if hasattr(bins, "strides") else bins)
-    if hasattr(bins, "strides"):
-        edges, count = bins, bins.shape[0] - 1
-    else:
-        low, high = range or (0, 0)
-        low, high = _bounds(flat, low, high, 0.5)
-        count = bins
-        edges = _edges(flat, low, high, count)
-    places = search_rows(edges, flat, None, True) - 1
-    last = edges.narrow(0, count, 1)
-    places = REGISTRY["where"](REGISTRY["eq"](flat, last), count - 1, places)
-    outside = REGISTRY["isnan"](flat) | REGISTRY["gt"](flat, last)
-    places = places.masked_fill(outside, -1)
-    if weight is None:
-        found = tally(places, count).to(input.dtype)
-    else:
-        spare = places.masked_fill(places < 0, count)
-        found = flat.new_zeros((count + 1,)).index_add(0, spare, reshape(weight, (-1,))).narrow(0, 0, count)
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="histogram"
+        )
+    _check_bins("histogram", 1 if hasattr(bins, "strides") else bins)
+    edges = bins if hasattr(bins, "strides") else _edges_of(flat, range or (0, 0), bins)
+    count = edges.shape[0] - 1
+    places = _places_between(edges, flat)
+    found = _counted(flat, places, count, weight)
     if density:
         found = found / (found.sum() * REGISTRY["diff"](edges))
     return results.histogram(found, edges)
+
+
+def _histogramdd_samples() -> Iterator[Sample]:
+    yield Sample((Array((6, 2)), [3, 2]))
+    yield Sample((Array((2, 3, 2)), 2), {"range": [-1.0, 1.0, -0.5, 0.5], "density": True})
+    yield Sample((Array((5, 1)), [4]), {"weight": Array((5,), seed=1)})
+
+
+def _histogramdd_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), 2), ShapeError, r"at least 2 dimensions, got shape \[3\]")
+    yield ErrorSample((Array((3, 2)), [2]), ArgumentError, "1 .* 2 dimensions")
+    yield ErrorSample((Array((3, 2), dtype="int64"), 2), DtypeError, "must be floating point, got int64")
+    yield ErrorSample((Array((3, 2)), 2), ShapeError, r"weight of shape \[2\] .* \[3\]", {"weight": Array((2,))})
+    yield ErrorSample((Array((3, 2)), 2), ArgumentError, "range .* 4 numbers, got 2", {"range": [0.0, 1.0]})
+
+
+@composite(
+    samples=_histogramdd_samples,
+    errors=_histogramdd_errors,
+    dtypes=(float32, float64),
+    differentiable=False,
+    method=False,
+)
+def histogramdd(
+    input: Operand, bins: Any, range: Any = None, weight: Operand | None = None, density: bool = False
+) -> Any:
+    """(hist, bin_edges): the number of points in each box of a grid, or the sums of their weights.
+
+    bins: the number of bins of equal width of each dimension, one number for all of them, or a vector of edges of each.
+    range: (least, greatest) edge of each dimension, in a row; by default those of its elements.
+    density: divide by the total and the volumes.
+    Shapes: [*, n] is points of n dimensions; hist has a dimension for each of them, bin_edges is n vectors.
+    Host:   returns at once.
+    Raises: ShapeError, ArgumentError, DtypeError for integers, ValueRangeError.
+    Example:
+        >>> points = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
+        >>> torch.histogramdd(points, bins=[2, 2]).hist
+        tensor([[0., 1.],
+                [2., 1.]])
+    """
+    name = "histogramdd"
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator=name
+        )
+    if len(input.shape) < 2:
+        raise ShapeError(
+            f"input must have at least 2 dimensions, got shape {list(input.shape)}",
+            hint="the last one holds the coordinates of a point",
+            operator=name,
+        )
+    if weight is not None and tuple(weight.shape) != tuple(input.shape[:-1]):
+        raise ShapeError(
+            f"weight of shape {list(weight.shape)} does not match the points, {list(input.shape[:-1])}",
+            hint="pass one weight for each point",
+            operator=name,
+        )
+    dims = input.shape[-1]
+    points: Any = reshape(input, (prod(input.shape[:-1]), dims))
+    given = list(bins) if isinstance(bins, (list, tuple)) else [bins] * dims
+    if len(given) != dims:
+        raise ArgumentError(
+            f"bins has {len(given)} entries for points of {dims} dimensions", hint="pass one for each", operator=name
+        )
+    if range is not None and len(range) != 2 * dims:
+        raise ArgumentError(
+            f"range must be {2 * dims} numbers, got {len(range)}", hint="two for each dimension", operator=name
+        )
+    edges, place = [], None
+    for at, wanted in enumerate(given):
+        _check_bins(name, 1 if hasattr(wanted, "strides") else wanted)
+        column = points.select(1, at).contiguous()
+        bounds = (0, 0) if range is None else range[2 * at : 2 * at + 2]
+        edges.append(wanted if hasattr(wanted, "strides") else _edges_of(column, bounds, wanted))
+        here = _places_between(edges[at], column)
+        if place is None:
+            place = here
+        else:
+            is_outside = REGISTRY["lt"](place, 0) | REGISTRY["lt"](here, 0)
+            place = (place * (edges[at].shape[0] - 1) + here).masked_fill(is_outside, -1)
+    shape = [edge.shape[0] - 1 for edge in edges]
+    found = _counted(points, place, prod(shape), weight).reshape(shape)
+    if density:
+        found = found / found.sum()
+        for at, edge in enumerate(edges):
+            found = found / REGISTRY["diff"](edge).reshape([-1 if dim == at else 1 for dim, _ in enumerate(edges)])
+    return results.histogramdd(found, tuple(edges))
+
+
+def _counted(values: Any, places: Any, bins: int, weight: Any) -> Any:
+    """The number of elements in each bin, or the sum of their weights, in the type of the values."""
+    if weight is None:
+        return tally(places, bins).to(values.dtype)
+    spare = places.masked_fill(places < 0, bins)
+    return values.new_zeros((bins + 1,)).index_add(0, spare, reshape(weight, (-1,))).narrow(0, 0, bins)

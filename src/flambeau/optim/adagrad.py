@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
 from ..tensor import factories, like_factories
+from . import formulas
 from .optimizer import Optimizer, check_number, check_pair, number, numbers, options
 
 EPSILONS = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
@@ -34,6 +35,7 @@ class Adagrad(Optimizer):
     """
 
     _not_negative = "lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"
+    formula = formulas.adagrad
 
     def __init__(
         self,
@@ -93,6 +95,7 @@ class Adadelta(Optimizer):
     counts_on_device = True
     _not_negative = "lr", "rho", "eps", "weight_decay"
     _zeros = "square_avg", "acc_delta"
+    formula = formulas.adadelta
 
     def __init__(
         self,
@@ -144,6 +147,7 @@ class RMSprop(Optimizer):
 
     counts_on_device = True
     _not_negative = "lr", "eps", "momentum", "weight_decay", "alpha"
+    formula = formulas.rmsprop
 
     def __init__(
         self,

@@ -11,6 +11,8 @@ from ..ops.operator import REGISTRY
 from ..ops.optimizer_steps import corrected
 from ..tensor import factories, like_factories
 from ..tensor.tensor import Tensor
+from . import formulas
+from .formulas import LEAST_LENGTH, MOMENTUM_BASE
 from .optimizer import (
     Optimizer,
     check_betas,
@@ -22,9 +24,6 @@ from .optimizer import (
     rate_for,
     with_gradients,
 )
-
-MOMENTUM_BASE = 0.96  # of NAdam's momentum schedule: T. Dozat, "Incorporating Nesterov Momentum into Adam", 2016
-LEAST_LENGTH = 5.0  # RAdam: the shortest average of squares whose variance is considered known
 
 
 class _AdamLike(Optimizer):
@@ -69,6 +68,7 @@ class Adam(_AdamLike):
 
     counts_on_device = True
     _zeros = "exp_avg", "exp_avg_sq"
+    formula = formulas.adam
 
     def __init__(
         self,
@@ -186,8 +186,9 @@ class Adamax(_AdamLike):
     betas: decay rates of the running mean and of the largest size, in [0, 1).
     eps: added to the gradient's size.
     weight_decay: added to the gradient, times the parameter.
-    capturable, foreach: accepted for compatibility.  Steps are counted on the host: a capture raises
-        AcceleratorError.
+    capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
+        updated on its own, by about 20 launches.
+    foreach: accepted for compatibility; a launch always updates many parameters.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
@@ -198,7 +199,9 @@ class Adamax(_AdamLike):
         tensor([0.5000, 2.5000])
     """
 
+    counts_on_device = _captures_formula = True
     _zeros = "exp_avg", "exp_inf"
+    formula = formulas.adamax
 
     def __init__(
         self,
@@ -233,8 +236,9 @@ class NAdam(_AdamLike):
     weight_decay: added to the gradient, times the parameter; with decoupled_weight_decay the parameter is multiplied by
         1 - lr * weight_decay instead.
     momentum_decay: rate at which the momentum approaches betas[0].
-    capturable, foreach: accepted for compatibility.  Steps are counted on the host: a capture raises
-        AcceleratorError.
+    capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
+        updated on its own, by about 45 launches.
+    foreach: accepted for compatibility; a launch always updates many parameters.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
@@ -247,7 +251,10 @@ class NAdam(_AdamLike):
     """
 
     _not_negative = *_AdamLike._not_negative, "momentum_decay"
+    counts_on_device = _captures_formula = True
+    _counters = frozenset({"step", "mu_product"})
     _zeros = "exp_avg", "exp_avg_sq"
+    formula = formulas.nadam
 
     def __init__(
         self,
@@ -295,8 +302,9 @@ class RAdam(_AdamLike):
     eps: added to the divisor.
     weight_decay: added to the gradient, times the parameter; with decoupled_weight_decay the parameter is multiplied by
         1 - lr * weight_decay instead.
-    capturable, foreach: accepted for compatibility.  Steps are counted on the host: a capture raises
-        AcceleratorError.
+    capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
+        updated on its own, by about 40 launches.
+    foreach: accepted for compatibility; a launch always updates many parameters.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
@@ -308,7 +316,9 @@ class RAdam(_AdamLike):
         tensor([0.5000], requires_grad=True)
     """
 
+    counts_on_device = _captures_formula = True
     _zeros = "exp_avg", "exp_avg_sq"
+    formula = formulas.radam
 
     def __init__(
         self,

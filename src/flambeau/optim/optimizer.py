@@ -14,11 +14,12 @@ from ..autograd.mode import GradMode
 from ..autograd.node_hooks import RemovableHandle
 from ..core.native import whole
 from ..core.tensor import TensorBase
-from ..dtypes import float32
+from ..dtypes import float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, NotSupportedError, naming, shown
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
 from ..tensor import checks, factories, like_factories
+from ..tensor.interop import adopted, is_foreign
 from ..tensor.tensor import Tensor
 
 Closure = Callable[[], Any]
@@ -34,11 +35,11 @@ def _get_value(x: Any) -> Any:
 
 
 def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a `step` to record no gradients."""
+    """Wrap a `step` to record gradients if the optimizer is differentiable, and none otherwise."""
 
     @wraps(func)
     def plain(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with GradMode(False):
+        with GradMode(bool(self.defaults.get("differentiable"))):
             return func(self, *args, **kwargs)
 
     return plain
@@ -95,10 +96,14 @@ class Optimizer:
 
     has_stepped = False  # whether `step` was ever called; read by schedulers
     counts_on_device = False  # whether `step` counts in device memory with capturable, so that it can be captured
+    formula: Any = None  # the step as an expression, a function of `optim.formulas`, for differentiable=True
+    _captures_formula = False  # whether capturable=True uses the formula, too
     grad_scale: Any = None  # GradScaler sets these two during a step: see amp/grad_scaler.py
     found_inf: Any = None  # a tensor of one number; a step for which it is not 0 is skipped
     _is_in_hooks = False  # whether a subclass's own `step` is running, between its hooks
     _not_negative: tuple[str, ...] = ()  # options that `check` requires to be numbers of 0 or more
+    # entries of a parameter's state that are one number, and lie on its device with capturable; none in SGD
+    _counters: frozenset[str] = frozenset({"step"})
     _zeros: tuple[str, ...] = ()  # entries of a parameter's state that `begin` makes as zeros of its shape
 
     def __init_subclass__(cls) -> None:
@@ -142,7 +147,7 @@ class Optimizer:
                 hint='as in {"params": [...], "lr": 0.1}',
                 operator="add_param_group",
             )
-        params, names = _tensors(param_group["params"])
+        params, names = _tensors(param_group["params"], bool(self.defaults.get("differentiable")))
         group: dict[str, Any] = {"params": params}
         group |= {key: value for key, value in param_group.items() if key != "params"}
         if names:
@@ -165,7 +170,7 @@ class Optimizer:
                 operator="add_param_group",
             )
         with naming("add_param_group"):
-            _check_modes(group)
+            self._check_modes(group)
             self.check(group)
         self.param_groups.append(group)
 
@@ -186,6 +191,27 @@ class Optimizer:
     def check(self, group: dict[str, Any]) -> None:
         """Raise ArgumentError or ArgumentTypeError for an option that is out of range."""
         check_not_negative(group, self._not_negative)
+
+    def _check_modes(self, group: dict[str, Any]) -> None:
+        """Raise ModeError for foreach with fused, NotSupportedError for a step without a formula."""
+        if group.get("foreach") and group.get("fused"):
+            raise ModeError(
+                "`fused` and `foreach` cannot be `True` together, got fused=True and foreach=True",
+                hint="leave both out: a launch always updates many parameters",
+                operator="check",
+            )
+        if group.get("differentiable") and group.get("fused"):
+            raise ModeError(
+                "`fused` does not support `differentiable`, got fused=True and differentiable=True",
+                hint="leave one of them out",
+                operator="check",
+            )
+        if group.get("differentiable") and self.formula is None:
+            raise NotSupportedError(
+                "differentiable=True: no gradient goes through a step",
+                hint="leave it out, or write the step by hand",
+                operator="check",
+            )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop every parameter's gradient, or set it to zero."""
@@ -219,7 +245,10 @@ class Optimizer:
     @whole
     def _update_all(self) -> None:
         for group in self.param_groups:
-            self.update(group)
+            if group.get("differentiable") or self._captures_formula and group["capturable"]:
+                self._update_by_formula(group)
+            else:
+                self.update(group)
         self.has_stepped = True
 
     def _before_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -278,6 +307,36 @@ class Optimizer:
         states = [self.state[param] for param in params]
         found = [[state[name] for state in states if name in state] for name in names]
         return [params, [param.grad for param in params], *found]
+
+    def _update_by_formula(self, group: dict[str, Any]) -> None:
+        """Update one group by the formula: with gradients, or from counters in device memory."""
+        formula = type(self).formula  # `_check_modes` has refused differentiable groups without one
+        is_recorded, on_device = bool(group["differentiable"]), bool(group.get("capturable"))
+        for param in with_gradients(group):
+            state, lr = self.state[param], group["lr"]
+            if not state and self._counters:
+                self._refuse_capture("every replay would reset the state of a parameter", "call step() once before")
+                state.update({"step": factories.tensor(0.0)} | self.begin(param, group))
+            if on_device:
+                for name in self._counters:
+                    state[name] = counter_beside(state[name], param)
+                step = state["step"].add_(1).to(float64)
+            elif self._counters:
+                step = float(self.cell(param, "step")) + 1
+                self.cell(param, "step")[...] = step
+            else:
+                step = None
+            with GradMode(is_recorded):
+                if isinstance(lr, Tensor):
+                    lr = lr.reshape(()) if is_recorded or lr.device == param.device else lr.item()
+                grad = -param.grad if group["maximize"] else param.grad
+                new, entries = formula(param.clone() if is_recorded else param, grad, state, group, step, lr)
+                param.copy_(new)
+            for name, value in entries.items():
+                if is_recorded or name not in state:
+                    state[name] = value if isinstance(value, Tensor) else factories.tensor(value, dtype=float32)
+                else:
+                    state[name].copy_(value)
 
     def alike(self, params: list[Any], *names: str) -> list[tuple[tuple[Any, ...], list[Any]]]:
         """Group parameters by the values of numbers in their states: [(NumPy scalars, parameters)]."""
@@ -363,7 +422,7 @@ class Optimizer:
                 hint="give what state_dict() gave",
                 operator="load_state_dict",
             )
-        groups = deepcopy(given)
+        groups = [{name: deepcopy(_ours(value)) for name, value in group.items()} for group in given]
         params = self._all_params()
         numbers = [number for group in groups for number in group["params"]]
         place = dict(zip(numbers, params))
@@ -477,7 +536,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if self._is_in_hooks:
+        # a wrapper of another optimizer, which did not call Optimizer.__init__, has no hooks
+        if self._is_in_hooks or "_optimizer_step_pre_hooks" not in self.__dict__:
             return step(self, *args, **kwargs)
         args, kwargs = self._before_step(args, kwargs)
         self._is_in_hooks = True
@@ -501,7 +561,7 @@ def _register(called: str, hooks: Hooks, hook: Callable[..., Any], prepend: bool
     return handle
 
 
-def _tensors(params: Any) -> tuple[list[Any], list[str]]:
+def _tensors(params: Any, is_differentiable: bool) -> tuple[list[Any], list[str]]:
     """The tensors of a group, checked, and their names; no names if they have none."""
     if isinstance(params, (set, frozenset)):
         raise ArgumentTypeError(
@@ -527,7 +587,7 @@ def _tensors(params: Any) -> tuple[list[Any], list[str]]:
                 hint="give module.parameters(), or dicts with 'params'",
                 operator="add_param_group",
             )
-        if each._grad_fn is not None:
+        if each._grad_fn is not None and not (is_differentiable or each.retains_grad):
             raise ArgumentError(
                 f"can't optimize a non-leaf Tensor, params[{place}] is {each.describe()} of {each._grad_fn}",
                 hint="optimize the leaf it comes from, or its detach()",
@@ -578,15 +638,21 @@ def _check_same_sizes(groups: Any, own: list[dict[str, Any]]) -> None:
 
 def _copied(value: Any, param: Any) -> Any:
     """Copy a loaded value, with tensors on the parameter's device, floating-point ones of its dtype."""
+    value = _ours(value)
     if isinstance(value, Tensor):
         dtype = param.dtype if value.dtype.is_floating_point else value.dtype
         with GradMode(False):
             return value.to(param.device, dtype, copy=True)
     if isinstance(value, dict):
-        return {key: deepcopy(entry) if key == "step" else _copied(entry, param) for key, entry in value.items()}
+        return {key: deepcopy(_ours(entry)) if key == "step" else _copied(entry, param) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(_copied(entry, param) for entry in value)
     return deepcopy(value)
+
+
+def _ours(value: Any) -> Any:
+    """Take another library's tensor through DLPack; return anything else unchanged."""
+    return adopted(value) if is_foreign(value) else value
 
 
 def counter_beside(step: Any, param: Any) -> Any:
@@ -679,19 +745,3 @@ def check_betas(group: dict[str, Any]) -> None:
                 hint="it is at least 0 and less than 1",
                 operator="check",
             )
-
-
-def _check_modes(group: dict[str, Any]) -> None:
-    """Raise ModeError for foreach with fused, NotSupportedError for differentiable."""
-    if group.get("foreach") and group.get("fused"):
-        raise ModeError(
-            "`fused` and `foreach` cannot be `True` together, got fused=True and foreach=True",
-            hint="leave both out: a launch always updates many parameters",
-            operator="check",
-        )
-    if group.get("differentiable"):
-        raise NotSupportedError(
-            "differentiable=True: no gradient goes through a step",
-            hint="leave it out, or write the step by hand",
-            operator="check",
-        )

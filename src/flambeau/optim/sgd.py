@@ -11,6 +11,7 @@ from ..host import np
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
 from ..tensor import factories, like_factories
+from . import formulas
 from .optimizer import (
     Optimizer,
     check_number,
@@ -36,8 +37,18 @@ class SGD(Optimizer):
     nesterov: look ahead by one step (I. Sutskever et al., 2013); needs a momentum and no dampening.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
         GradScaler does not wait.
+    differentiable: record `step`, for gradients by the learning rate, the gradients and the parameters before it.  The
+        parameters are results of operators, and each is updated by several launches of its own.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
     Example:
+        >>> rate = torch.tensor(0.5, requires_grad=True)
+        >>> weight = torch.tensor([1.0, 2.0], requires_grad=True).clone()
+        >>> weight.grad = torch.tensor([4.0, -0.25])
+        >>> torch.optim.SGD([weight], lr=rate, differentiable=True).step()
+        >>> weight.sum().backward()
+        >>> rate.grad
+        tensor(-3.7500)
+
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.SGD([weight], lr=0.5)
         >>> weight.grad = torch.tensor([4.0, -0.25])
@@ -48,6 +59,8 @@ class SGD(Optimizer):
     """
 
     _not_negative = "lr", "momentum", "weight_decay"
+    formula = formulas.sgd
+    _counters = frozenset()
 
     def __init__(
         self,
@@ -124,8 +137,9 @@ class ASGD(Optimizer):
     lambd, alpha: the step's rate is lr / (1 + lambd * lr * step)**alpha; the parameter decays by lambd times it.
     t0: number of steps before averaging begins.
     weight_decay: added to the gradient, times the parameter.
-    capturable, foreach: accepted for compatibility.  Steps are counted on the host: a capture raises
-        AcceleratorError.
+    capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
+        updated on its own, by about 25 launches.
+    foreach: accepted for compatibility; a launch always updates many parameters.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
@@ -137,7 +151,10 @@ class ASGD(Optimizer):
         tensor([-1.0000,  2.1250], requires_grad=True)
     """
 
+    counts_on_device = _captures_formula = True
+    _counters = frozenset({"step", "eta", "mu"})
     _not_negative = "lr", "weight_decay"
+    formula = formulas.asgd
 
     def __init__(
         self,
@@ -199,6 +216,7 @@ class Rprop(Optimizer):
 
     counts_on_device = True
     _not_negative = ("lr",)
+    formula = formulas.rprop
 
     def __init__(
         self,

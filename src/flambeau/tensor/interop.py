@@ -176,6 +176,26 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     return result.to(f"cuda:{where}") if where >= 0 else result.cpu()
 
 
+def is_foreign(value: Any) -> bool:
+    """Whether a value is a tensor of another library, which `adopted` takes; NumPy's arrays are none."""
+    return not isinstance(value, (TensorBase, np.ndarray)) and hasattr(value, "__dlpack__")
+
+
+def adopted(value: Any) -> Any:
+    """Return a tensor over the memory of another library's tensor.
+
+    Raises: ExchangeError (BufferError) that names its class, for any reason for which it cannot be taken.
+    """
+    try:
+        return from_dlpack(value.detach() if hasattr(value, "detach") else value)
+    except Exception as error:
+        raise foreign.ExchangeError(
+            f"a {type(value).__module__}.{type(value).__qualname__} cannot be taken through DLPack: "
+            f"{str(error).partition(chr(10))[0]}",
+            hint="convert it to a dense array of a type that flambeau has, on this machine",
+        ) from error
+
+
 def _shared(source: Any, where: int | None, copy: bool | None) -> Any:
     """Make a tensor over the memory of an object with `__dlpack__` or a capsule."""
     if isinstance(source, TensorBase):

@@ -28,6 +28,12 @@ def compiled_modules() -> list[str]:
     return sorted(".".join((*path.parent.parts, path.name.partition(".")[0])) for path in found)
 
 
+def configuration() -> str:
+    """Return what is compiled, as the text of `torch.__config__.show()`."""
+    modules = compiled_modules()
+    return f"flambeau: {len(modules)} compiled modules{': ' if modules else ''}{', '.join(modules)}\n"
+
+
 def c_compiler() -> str | None:
     """The path of the C compiler that a build would call; None if there is none."""
     import shutil

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import os
 import typing
@@ -396,10 +397,30 @@ class Interpreter(NoGraph):
     """What runs a traced program node by node."""
 
 
+class SymBool(NoGraph):
+    """The class of symbolic booleans, of which there are none."""
+
+
+class SymFloat(NoGraph):
+    """The class of symbolic numbers, of which there are none."""
+
+
+class SymInt(NoGraph):
+    """The class of symbolic sizes, of which there are none."""
+
+
 symbolic_trace = _lacking(
     "fx.symbolic_trace", "programs are not traced: there are no graphs of them", "call the module itself"
 )
 export_program = _lacking("export.export", "programs are not exported", "save net.state_dict() with torch.save")
+# functions of torch.fft, by name; their results are complex, or come from complex numbers
+transforms = {
+    name: _lacking(f"fft.{name}", "complex arithmetic is not there yet", "numpy.fft takes x.cpu().numpy()")
+    for name in (
+        "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
+        "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+    )
+}  # fmt: skip
 
 
 class Operators:
@@ -456,7 +477,9 @@ class CustomOperator:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.derivative is None:
             return self.function(*args, **kwargs)
-        return _Differentiable.apply(self, kwargs, *args)
+        call = inspect.signature(self.function).bind(*args, **kwargs)
+        call.apply_defaults()
+        return _Differentiable.apply(self, call.kwargs, *call.args)
 
     def register_fake(self, function: Any = None) -> Any:
         """Accept a function that computes shapes for a compiler."""
@@ -470,7 +493,10 @@ class CustomOperator:
         return function
 
     def register_autograd(self, backward: Any, *, setup_context: Any = None) -> None:
-        """Set the derivative: `backward(ctx, *gradients)`, after `setup_context(ctx, inputs, output)`."""
+        """Set the derivative: `backward(ctx, *gradients)`, after `setup_context(ctx, inputs, output)`.
+
+        inputs: all arguments that may be passed by position; others are its `keyword_only_inputs`, a dict.
+        """
         self.derivative, self.setup = backward, setup_context
 
 
@@ -480,8 +506,9 @@ class _Differentiable(Function):
     @staticmethod
     def forward(ctx: Any, operator: CustomOperator, kwargs: dict[str, Any], *args: Any) -> Any:
         output = operator.function(*args, **kwargs)
+        ctx.needs_input_grad = ctx.needs_input_grad[2:]
         if operator.setup is not None:
-            operator.setup(ctx, args, output)
+            operator.setup(ctx, args, output=output, **({"keyword_only_inputs": kwargs} if kwargs else {}))
         ctx.derivative = operator.derivative
         return output
 

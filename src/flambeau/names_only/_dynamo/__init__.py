@@ -17,12 +17,13 @@ from ...tools.eager import same as assume_constant_result
 from ...tools.eager import same as disallow_in_graph
 from ...tools.eager import same as run
 from ...tools.eager import substitute as substitute_in_graph
-from . import config
+from . import config, eval_frame
+from .eval_frame import OptimizedModule
 
 __all__ = [
-    "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "graph_break",
-    "is_compiling", "is_dynamo_supported", "list_backends", "mark_dynamic", "mark_static", "mark_static_address",
-    "maybe_mark_dynamic", "optimize", "reset", "run", "set_stance", "substitute_in_graph",
+    "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph",
+    "eval_frame", "graph_break", "is_compiling", "is_dynamo_supported", "list_backends", "mark_dynamic", "mark_static",
+    "mark_static_address", "maybe_mark_dynamic", "optimize", "reset", "run", "set_stance", "substitute_in_graph",
 ]  # fmt: skip
 
 

@@ -1,0 +1,224 @@
+"""Symmetric matrices that need not be positive definite: LDL factorizations, and a few extreme eigenvalues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .. import host
+from ..dtypes import int32
+from ..errors import ArgumentError, ShapeError, ValueRangeError, shown
+from ..host import np
+from .factorizations import (
+    TYPES,
+    back,
+    check_info,
+    check_square,
+    linalg_cholesky,
+    linalg_eigh,
+    linalg_solve_triangular,
+    mt,
+    on_host,
+    public,
+    routine,
+    run,
+    systems,
+    to_host,
+)
+from .operator import Array, ErrorSample, Operand, Sample, composite
+
+SINGULAR = "the diagonal element {at} of D is zero: the matrix is singular"
+METHODS = (None, "basic", "ortho")
+
+
+class LDLResult(NamedTuple):
+    LD: Any
+    pivots: Any
+
+
+class LDLExResult(NamedTuple):
+    LD: Any
+    pivots: Any
+    info: Any
+
+
+@routine
+def ldl_of(a: Any) -> Any:
+    (sytrf,) = host.scipy_linalg().lapack.get_lapack_funcs(("sytrf",), (a,))
+    factors, pivots, codes = np.zeros_like(a), np.zeros(a.shape[:-1], "int32"), np.zeros(a.shape[:-2], "int32")
+    for index in np.ndindex(*a.shape[:-2]):
+        if a.shape[-1]:
+            found, pivots[index], codes[index] = sytrf(a[index], lower=1)
+            factors[index] = np.tril(found)
+    return factors, pivots, codes
+
+
+@routine
+def ldl_solution_of(factors: Any, pivots: Any, b: Any) -> Any:
+    (sytrs,) = host.scipy_linalg().lapack.get_lapack_funcs(("sytrs",), (factors, b))
+    out = np.array(b)
+    for index in np.ndindex(*b.shape[:-2]):
+        if b[index].size:
+            out[index] = sytrs(factors[index], pivots[index], b[index], lower=1)[0]
+    return out
+
+
+@on_host()
+def host_ldl(call: Any, A: Operand) -> Any:
+    """(factors in one matrix, pivots, code of the failure) of symmetric matrices, whose lower triangles are read."""
+    return run(call, "ldl_of", [(A.shape, A.dtype), (A.shape[:-1], int32), (A.shape[:-2], int32)], A)
+
+
+@on_host()
+def host_ldl_solve(call: Any, LD: Operand, pivots: Operand, B: Operand) -> Any:
+    """Solution X of A @ X = B, given the factors of A."""
+    return run(call, "ldl_solution_of", [(B.shape, B.dtype)], LD, pivots, B)
+
+
+def _symmetric() -> Iterator[Sample]:
+    yield Sample((Array((3, 3), low=-2, high=2, grad=False),))
+    yield Sample((Array((2, 2, 2), layout="transposed", grad=False),))
+    yield Sample((Array((0, 0), grad=False),))
+
+
+def _not_square() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)),), ShapeError, r"square matrices, got shape \[2, 3\]")
+
+
+@public(samples=_symmetric, errors=_not_square, called="linalg.ldl_factor_ex", differentiable=False)
+def linalg_ldl_factor_ex(A: Operand, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+    """(LD, pivots, info): as `linalg.ldl_factor`; info is 0, or the number of the first zero on the diagonal of D.
+
+    Host:   waits, if the operand is on a GPU.
+    Raises: LinAlgError for such a zero, if check_errors; ShapeError, DtypeError.
+    Example:
+        >>> torch.linalg.ldl_factor_ex(torch.zeros(1, 1)).info
+        tensor(1, dtype=torch.int32)
+    """
+    check_square("linalg.ldl_factor_ex", "A", A)
+    result = host_ldl(to_host("linalg.ldl_factor_ex", A))
+    if check_errors:
+        check_info("linalg.ldl_factor_ex", result[2], SINGULAR, "linalg.lstsq takes singular matrices")
+    return back(LDLExResult(*result), A)
+
+
+@public(samples=_symmetric, errors=_not_square, called="linalg.ldl_factor", differentiable=False)
+def linalg_ldl_factor(A: Operand, *, hermitian: bool = False) -> Any:
+    """(LD, pivots): L and D of A = L @ D @ L^T in one matrix, in the format of LAPACK's sytrf, for `linalg.ldl_solve`.
+
+    The lower triangle of A is read.  L is 1 on its diagonal, and D has blocks of one or two rows.
+    hermitian: has no effect on real matrices.
+    Shapes: [*, k, k] gives the same, and [*, k], int32.
+    Host:   waits, if the operand is on a GPU.
+    Raises: LinAlgError for a zero on the diagonal of D, ShapeError, DtypeError.
+    Example:
+        >>> torch.linalg.ldl_factor(torch.tensor([[4.0, 2.0], [2.0, 3.0]])).LD
+        tensor([[4.0000, 0.0000],
+                [0.5000, 2.0000]])
+    """
+    check_square("linalg.ldl_factor", "A", A)
+    factors, pivots, info = host_ldl(to_host("linalg.ldl_factor", A))
+    check_info("linalg.ldl_factor", info, SINGULAR, "linalg.lstsq takes singular matrices")
+    return back(LDLResult(factors, pivots), A)
+
+
+def _factored() -> Iterator[Sample]:
+    pivots = Array((2,), low=1, high=1, dtype="int32", grad=False)
+    yield Sample((Array((2, 2), 0.5, 3.0, grad=False), pivots, Array((2, 3), seed=1, grad=False)))
+
+
+def _bad_factored() -> Iterator[ErrorSample]:
+    pivots = Array((2,), low=1, high=1, dtype="int32")
+    yield ErrorSample((Array((2, 3)), pivots, Array((2, 2))), ShapeError, r"square matrices, got shape \[2, 3\]")
+    yield ErrorSample((Array((2, 2)), pivots, Array((3, 2))), ShapeError, r"incompatible shapes .* \(2x2 and 3x2\)")
+
+
+@public(samples=_factored, errors=_bad_factored, called="linalg.ldl_solve", differentiable=False)
+def linalg_ldl_solve(LD: Operand, pivots: Operand, B: Operand, *, hermitian: bool = False) -> Any:
+    """Solution X of A @ X = B, given the results of `linalg.ldl_factor` of A.
+
+    hermitian: has no effect on real matrices.
+    Shapes: [*, k, k], [*, k] and [*, k, n] give [*, k, n].
+    Host:   waits, if the operands are on a GPU.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
+    Example:
+        >>> A = torch.tensor([[0.0, 2.0], [2.0, 0.0]])
+        >>> torch.linalg.ldl_solve(*torch.linalg.ldl_factor(A), torch.tensor([[4.0], [6.0]]))
+        tensor([[3.],
+                [2.]])
+    """
+    name, given = "linalg.ldl_solve", pivots
+    check_square(name, "LD", LD)
+    factors, right = systems(name, LD, B, True)
+    numbers: Any = given
+    numbers = numbers.to("cpu").expand(factors.shape[:-1])
+    return back(host_ldl_solve(factors, numbers, right), B)
+
+
+def _few() -> Iterator[Sample]:
+    yield Sample((Array((6, 6), grad=False), 2), {"B": None})
+
+
+def _bad_few() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)),), ShapeError, r"square matrices, got shape \[2, 3\]")
+    yield ErrorSample((Array((4, 4)), 2), ValueRangeError, "4, must be at least 3 times .* 2")
+    yield ErrorSample((Array((4, 4)),), ArgumentError, "method .*'other'", {"method": "other"})
+
+
+@composite(samples=_few, errors=_bad_few, dtypes=TYPES, host="waits", method=False)
+def lobpcg(
+    A: Operand,
+    k: int | None = None,
+    B: Operand | None = None,
+    X: Operand | None = None,
+    n: int | None = None,
+    iK: Operand | None = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,
+    method: str | None = None,
+    tracker: Any = None,
+    ortho_iparams: Any = None,
+    ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> Any:
+    """(E, X): the k largest eigenvalues of A @ x = e * B @ x, and their vectors; A is symmetric, B positive definite.
+
+    They are computed from the whole decomposition, without iterations: niter, tol, iK, the values of X and the
+    parameters of the orthogonalization have no effect.
+    k: 1, or the columns of X.  n: the columns of X that begin the iteration.  largest: False for the smallest ones.
+    Shapes: [*, m, m] gives [*, k] and [*, m, k]; m is at least 3 * k.
+    Host:   waits, if the operands are on a GPU.
+    Raises: ShapeError, DtypeError, ValueRangeError, ArgumentError for a method or a tracker that does not exist.
+    Example:
+        >>> torch.lobpcg(torch.diag(torch.tensor([1.0, 5.0, 3.0])))[0]
+        tensor([5.])
+    """
+    check_square("lobpcg", "A", A)
+    if method not in METHODS or tracker is not None:
+        raise ArgumentError(
+            f"method must be 'basic' or 'ortho' and tracker None, got {shown(method)} and {shown(tracker)}",
+            hint="there are no iterations to track",
+            operator="lobpcg",
+        )
+    count = k if k is not None else X.shape[-1] if X is not None else 1
+    rows = A.shape[-1]
+    if count < 1 or rows < 3 * count:
+        raise ValueRangeError(
+            f"the rows of A, {rows}, must be at least 3 times the number of eigenvalues, {count}",
+            hint="linalg.eigh computes all of them",
+            operator="lobpcg",
+        )
+    matrix: Any = A
+    lower: Any = None
+    if B is not None:
+        check_square("lobpcg", "B", B)
+        lower = linalg_cholesky(B)
+        half = linalg_solve_triangular(lower, matrix, upper=False)
+        matrix = linalg_solve_triangular(lower, mt(half), upper=False)
+    values, vectors = linalg_eigh(matrix)
+    if lower is not None:
+        vectors = linalg_solve_triangular(mt(lower), vectors, upper=True)
+    if largest is None or largest:
+        values, vectors = values.flip(-1), vectors.flip(-1)
+    return values[..., :count], vectors[..., :count]
