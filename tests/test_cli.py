@@ -445,3 +445,34 @@ def test_check_proves_or_shows_a_schedule(flambeau):
 def test_wrong_limits_and_schedules_are_named(flambeau, option, text):
     done = flambeau("check", *option, "-c", "pass")
     assert done.returncode == 2 and text in done.stderr
+
+
+RANKS = """import os, sys
+import flambeau as torch
+import flambeau.distributed as dist
+dist.init_process_group()
+x = torch.full((2,), float(dist.get_rank()), device=f"cuda:{os.environ['LOCAL_RANK']}")
+dist.all_reduce(x)
+print(dist.get_rank(), os.environ["LOCAL_WORLD_SIZE"], x.tolist())
+if sys.argv[1:] == ["fail"] and dist.get_rank() == 1:
+    os._exit(7)
+if sys.argv[1:] == ["fail"]:
+    dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+def test_ranks_meet_and_the_status_is_that_of_the_first_that_fails(flambeau):
+    done = flambeau("run", "--gpus", "virtual:2", "--nproc", "2", "-c", RANKS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == ["0 2 [1.0, 1.0]", "1 2 [1.0, 1.0]"]
+    done = flambeau("run", "--gpus", "virtual:2", "--nproc", "2", "-c", RANKS, "fail")
+    assert done.returncode == 7
+    assert "flambeau run: rank 1 exited with 7; the other ranks are ended" in done.stderr
+    assert "barrier: the process of rank 1 has ended" in done.stderr
+    assert "rank 1: its process has ended; its last call: all_reduce(float32[2], SUM) at <string>:6" in done.stderr
+
+
+def test_a_number_of_processes_is_at_least_one(flambeau):
+    done = flambeau("run", "--nproc", "0", "-c", "pass")
+    assert done.returncode == 2 and "0 is not in the range 1<=x<=1024" in done.stderr

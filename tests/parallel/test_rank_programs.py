@@ -49,3 +49,11 @@ def agrees(output, name):
 def test_one_rank(name, programs):
     environment = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
     agrees(printed(programs, ["run", "--as-torch", "--gpus", "virtual:1", f"{name}.py"], **environment), name)
+
+
+LONG = [pytest.param(name, marks=pytest.mark.full) for name in ("tutorial", "imagenet")]
+
+
+@pytest.mark.parametrize("name", ["nano_gpt", *LONG])
+def test_two_ranks(name, programs):
+    agrees(printed(programs, ["run", "--as-torch", "--gpus", "virtual:2", "--nproc", "2", f"{name}.py"]), name)

@@ -21,6 +21,7 @@ from ..errors import LACKING, ArgumentError, ConfigError, InternalError
 from . import as_torch, doctor
 
 FALLBACK = "virtual:2"
+MAX_RANKS = 1024
 
 
 class Program(NamedTuple):
@@ -111,6 +112,16 @@ def _from_program(traceback: TracebackType | None) -> TracebackType | None:
             return rest
         rest = rest.tb_next
     return None if is_inside else traceback
+
+
+def launch_ranks(count: int, chosen: Program, gpus: str, wants_torch: bool) -> None:
+    """Run a program as the ranks of a job, and exit with its status."""
+    from .launch import launch  # `run` of one process does without it
+
+    _check(chosen)
+    options = ["--gpus", gpus, *["--as-torch"] * wants_torch, *["-m"] * chosen.is_module]
+    what = [chosen.name] if chosen.code is None else ["-c", chosen.code]
+    sys.exit(launch(count, [*options, *what, *chosen.arguments]))
 
 
 def check(
@@ -299,6 +310,12 @@ def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: 
     "Without it: what FLAMBEAU_GPUS says, else the NVIDIA GPUs there are, else virtual:2.",
 )
 @click.option("--schedule", callback=checked_schedule, metavar="NAME", help=SCHEDULE_HELP)
+@click.option(
+    "--nproc",
+    type=click.IntRange(1, MAX_RANKS),
+    metavar="N",
+    help="Run N processes, the ranks of a job, with the environment variables of torchrun.",
+)
 @click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
 @click.option("-c", "--code", is_flag=True, help=CODE_HELP)
@@ -307,6 +324,7 @@ def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: 
 def run_command(
     gpus: str | None,
     schedule: str | None,
+    nproc: int | None,
     as_torch: bool,
     module: bool,
     code: bool,
@@ -322,8 +340,11 @@ def run_command(
       flambeau run train.py --epochs 3
       flambeau run --gpus virtual:4,races=error train.py
       flambeau run --gpus virtual:2 --as-torch -m package.train
+      flambeau run --gpus virtual:4 --nproc 4 train.py
     """
     chosen, wanted = chosen_program(script, args, module, code), with_schedule(gpus, schedule)
+    if nproc is not None:
+        return lambda: launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch)
     return lambda: program(chosen, wanted, as_torch)
 
 

@@ -1,13 +1,12 @@
-"""torch.distributed: the answers of one process.  A group of several processes is refused with a hint."""
+"""torch.distributed: process groups, collectives, stores."""
 
 from ..errors import no_attribute as _no_attribute
-from ..parallel.process_group import TIMEOUT as default_pg_timeout
+from ..parallel.exchange import CollectiveError, StoreTimeoutError
+from ..parallel.group import TIMEOUT as default_pg_timeout
+from ..parallel.group import Backend, GroupMember, ProcessGroup, ReduceOp, Work
+from ..parallel.group import GroupMember as group
 from ..parallel.process_group import (
-    Backend,
-    GroupMember,
-    ProcessGroup,
-    ReduceOp,
-    Work,
+    P2POp,
     all_gather,
     all_gather_into_tensor,
     all_gather_object,
@@ -15,6 +14,7 @@ from ..parallel.process_group import (
     all_to_all,
     all_to_all_single,
     barrier,
+    batch_isend_irecv,
     broadcast,
     broadcast_object_list,
     destroy_process_group,
@@ -46,17 +46,18 @@ from ..parallel.process_group import (
     scatter_object_list,
     send,
 )
-from ..parallel.process_group import GroupMember as group
 from ..parallel.reducer import GradBucket
+from ..parallel.store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from ..runtime.absent import is_available as is_mpi_available
 from ..runtime.absent import is_available as is_ucc_available
 from ..runtime.absent import is_available as is_xccl_available
 from . import algorithms
 
 __all__ = [
-    "Backend", "GradBucket", "GroupMember", "ProcessGroup", "ReduceOp", "Work", "algorithms",
+    "Backend", "CollectiveError", "FileStore", "GradBucket", "GroupMember", "HashStore", "P2POp", "PrefixStore",
+    "ProcessGroup", "ReduceOp", "Store", "StoreTimeoutError", "TCPStore", "Work", "algorithms",
     "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
-    "barrier", "broadcast",
+    "barrier", "batch_isend_irecv", "broadcast",
     "broadcast_object_list", "default_pg_timeout", "destroy_process_group", "gather", "gather_object",
     "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks",
     "get_rank", "get_world_size", "group", "init_process_group", "irecv", "is_available", "is_backend_available",

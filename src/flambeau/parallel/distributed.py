@@ -27,6 +27,7 @@ from ..tensor import factories
 from . import join as joins
 from . import process_group as collectives
 from .data_parallel import check_place, scatter_kwargs
+from .group import GroupMember, ReduceOp
 from .reducer import NAME, Reducer, assigned, copy_all, joined, parts_of
 
 MIB = 1 << 20
@@ -254,7 +255,7 @@ class DistributedDataParallel(Module, joins.Joinable):
         broadcast(state + (self._buffers_of_module() if with_buffers else []), self.process_group, source)
 
     def __getstate__(self) -> dict[str, Any]:
-        if self.process_group is not collectives.GroupMember.WORLD:
+        if self.process_group is not GroupMember.WORLD:
             raise ModeError(
                 "DDP Pickling/Unpickling are only supported with the default process group, and this one has another",
                 hint="save its state_dict(), or the module",
@@ -305,7 +306,7 @@ class DistributedDataParallel(Module, joins.Joinable):
         """Return the highest rank of the processes that pass True."""
         rank = collectives.get_rank(self.process_group) if counts else -1
         highest = factories.tensor([rank], dtype=int64, device=self.device)
-        collectives.all_reduce(highest, op=collectives.ReduceOp.MAX, group=self.process_group)
+        collectives.all_reduce(highest, op=ReduceOp.MAX, group=self.process_group)
         return int(highest.item())
 
 
@@ -460,7 +461,7 @@ def _group(group: Any) -> Any:
         raise ArgumentError(
             "this process is not in the process group", hint="make the wrapper in the group's processes", operator=NAME
         )
-    return collectives.GroupMember.WORLD if group is None else group
+    return GroupMember.WORLD if group is None else group
 
 
 def _check_module(module: Any, ignored: set[str]) -> list[Any]:

@@ -1,7 +1,8 @@
-"""torch.distributed with one process: groups, and collectives that return at once with the process's own values.
+"""torch.distributed: process groups, and their collectives.
 
-- A group has this process alone: rank 0 of 1.  More than one process is refused by `init_process_group`.
-- A collective copies its inputs to its outputs on the current streams; reductions of one value are that value.
+- The processes of a group meet at a hub in the process of rank 0, or in that of `flambeau run --nproc` (hub.py).
+- In a group of one process, a collective copies its inputs to its outputs on the current streams.  Those of several
+  processes are in several.py.
 - A function that needs a group raises an error before `init_process_group`, as in PyTorch.
 """
 
@@ -9,126 +10,27 @@ from __future__ import annotations
 
 import copy
 import os
+import pickle
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from enum import IntEnum
 from typing import Any
 
 from ..autograd.mode import GradMode
 from ..core import thread
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, ArgumentTypeError, ModeError, NotSupportedError, ShapeError, ValueRangeError, shown
-from .futures import Future, future_of
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
+from . import several
+from .exchange import Client
+from .group import TIMEOUT, GroupError, GroupMember, ProcessGroup, ReduceOp, Work
+from .hub import Hub
+from .store import Meeting, listening, meeting_of
 
-BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl")
-TIMEOUT = timedelta(minutes=30)
+BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl", "cuda:gloo")
 ALONE = "call init_process_group(); a program that runs alone needs none: check torch.distributed.is_initialized()"
 ONE = "start one process: torch.nn.DataParallel uses several GPUs of one process"
+LARGE = 1 << 27  # bytes of an object
 
-
-class ReduceOp(IntEnum):
-    """The reductions of collectives.
-
-    Example:
-        >>> torch.distributed.ReduceOp.SUM.name
-        'SUM'
-    """
-
-    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
-
-
-class Backend(str):
-    """A backend's name.
-
-    Example:
-        >>> torch.distributed.Backend.NCCL, torch.distributed.Backend("GLOO")
-        ('nccl', 'gloo')
-    """
-
-    UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl"
-
-    def __new__(cls, name: str) -> Backend:
-        return str.__new__(cls, name.lower())
-
-
-class GroupError(ModeError, ValueError):
-    """The default process group does not exist, or exists already."""
-
-
-class ProcessGroup:
-    """A group of one process.
-
-    Example:
-        >>> torch.distributed.init_process_group("gloo")
-        >>> group = torch.distributed.new_group([0])
-        >>> group.rank(), group.size()
-        (0, 1)
-        >>> torch.distributed.destroy_process_group()
-    """
-
-    def __init__(self, backend: str = "gloo", name: str = "0") -> None:
-        self.backend = backend
-        self.group_name = name
-
-    def rank(self) -> int:
-        """Return 0, this process's number."""
-        return 0
-
-    def size(self) -> int:
-        """Return 1, the number of processes."""
-        return 1
-
-    def name(self) -> str:
-        """Return the backend's name."""
-        return self.backend
-
-
-class Groups:
-    """The process's groups.  WORLD: the default group, None before `init_process_group`."""
-
-    def __init__(self) -> None:
-        self.WORLD: ProcessGroup | None = None
-        self.others: list[ProcessGroup] = []
-        self.NON_GROUP_MEMBER = object()  # what `new_group` returns to processes outside of the group
-
-
-GroupMember = Groups()
-
-
-class Work:
-    """A collective that is done, for async_op=True.
-
-    Example:
-        >>> torch.distributed.init_process_group("gloo")
-        >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
-        >>> work.wait(), work.is_completed()
-        (True, True)
-        >>> torch.distributed.destroy_process_group()
-    """
-
-    def __init__(self, value: Any = None) -> None:
-        self.value = value
-
-    def wait(self, timeout: Any = None) -> bool:
-        """Return True: it is done."""
-        return True
-
-    def is_completed(self) -> bool:
-        """Return True: it is done."""
-        return True
-
-    def is_success(self) -> bool:
-        """Return True: it is done."""
-        return True
-
-    def result(self) -> Any:
-        """Return the collective's outputs."""
-        return self.value
-
-    def get_future(self) -> Future:
-        """Return the future of the collective's outputs."""
-        return future_of(self, self.value)
-
+_hub: Hub | None = None  # where this process is the one of rank 0
 
 # the group
 
@@ -204,12 +106,15 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Make the default group, of this process alone.
+    """Make the default group, of all processes of the job.  Host: waits until all have called.
 
-    world_size, rank: 1 and 0; -1 takes the environment's WORLD_SIZE and RANK, and without these 1 and 0.
-    The other arguments are accepted: nothing is connected.
-    Raises: NotSupportedError for more than one process; ValueRangeError for a rank that is not below the size;
-            ArgumentError for an unknown backend; GroupError (RuntimeError, ValueError) if the group exists.
+    init_method: env:// (the default: MASTER_ADDR and MASTER_PORT), tcp://HOST:PORT or file:///PATH of a new file.
+    world_size, rank: -1 takes the environment's WORLD_SIZE and RANK, and without these 1 and 0.
+    store: a TCPStore, in place of `init_method`.  timeout: of collectives, 30 minutes by default.
+    backend: "gloo" for tensors anywhere, which pass through the host; "nccl" for virtual GPUs; None for both.
+    Raises: ValueRangeError for a rank that is not below the size; ArgumentError for an unknown backend or address;
+            NotSupportedError for "nccl" of several processes on NVIDIA GPUs; GroupError (RuntimeError, ValueError) if
+            the group exists; StoreTimeoutError if the others do not come; CollectiveError if two have one rank.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> torch.distributed.get_rank(), torch.distributed.get_world_size()
@@ -225,13 +130,44 @@ def init_process_group(
         )
     size = _number("world_size", world_size, "WORLD_SIZE", 1)
     number = _number("rank", rank, "RANK", 0)
-    if size > 1:
-        raise NotSupportedError(f"world_size is {size}: a group has one process here", hint=ONE, operator=name)
-    if size != 1 or number != 0:
+    if size < 1 or not 0 <= number < size:
         raise ValueRangeError(
             f"rank {number} is not in a world of {size} processes", hint="ranks count from 0", operator=name
         )
-    GroupMember.WORLD = ProcessGroup(_backend(name, backend))
+    chosen, limit = _backend(name, backend), TIMEOUT if timeout is None else timeout
+    if size == 1:
+        GroupMember.WORLD = ProcessGroup(chosen, timeout=limit)
+        return
+    if chosen == "nccl" and thread.machine().choice.kind == "nvidia":
+        raise NotSupportedError(
+            "several processes on NVIDIA GPUs do not use NCCL here", hint="pass backend='gloo'", operator=name
+        )
+    client = _meet(meeting_of(init_method, store, number, size, limit.total_seconds()), number, size, limit)
+    group = ProcessGroup(chosen, "0", tuple(range(size)), number, client, limit)
+    several.barrier(group, name)
+    GroupMember.WORLD = group
+
+
+def _meet(meeting: Meeting, rank: int, size: int, limit: timedelta) -> Client:
+    """Connect to the hub.  The process of rank 0 begins it, where no other does."""
+    global _hub
+    seconds = limit.total_seconds()
+    if meeting.begins_hub:
+        _hub = listening(meeting.host, meeting.port, size, meeting.secret)
+        meeting.tell(_hub.address)
+    try:
+        host, port = meeting.find()
+        return Client(host, port, meeting.secret, seconds, rank, size)
+    except BaseException:
+        _stop_hub()
+        raise
+
+
+def _stop_hub() -> None:
+    global _hub
+    if _hub is not None:
+        _hub.stop()
+        _hub = None
 
 
 def _number(name: str, given: Any, variable: str, default: int) -> int:
@@ -258,9 +194,7 @@ def _backend(name: str, backend: Any) -> str:
         return "nccl" if is_nccl_available() else "gloo"
     known = [part.strip() for part in str(backend).lower().split(",")]
     if not isinstance(backend, str) or any(part not in BACKENDS for part in known):
-        raise ArgumentError(
-            f"Unknown backend: {shown(backend)}", hint="'gloo' and 'nccl' are usual", operator=name
-        )
+        raise ArgumentError(f"Unknown backend: {shown(backend)}", hint="'gloo' and 'nccl' are usual", operator=name)
     return backend.lower()
 
 
@@ -278,6 +212,9 @@ def destroy_process_group(group: Any = None) -> None:
     if found is GroupMember.WORLD:
         GroupMember.WORLD = None
         GroupMember.others.clear()
+        if found.client is not None:
+            found.client.leave()
+        _stop_hub()
     elif found in GroupMember.others:
         GroupMember.others.remove(found)
 
@@ -306,10 +243,11 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """A further group, of this process.
+    """A further group, of some of the job's processes.  All processes of the job call it, in the same order.
 
-    ranks: None or [0].  Without rank 0 the result is GroupMember.NON_GROUP_MEMBER.
-    Raises: ValueRangeError for a rank that does not exist.
+    ranks: its members, None for all; sorted unless `sort_ranks` is False.  timeout: that of the default group if None.
+    Returns: the group, or GroupMember.NON_GROUP_MEMBER in a process that is no member.
+    Raises: ValueRangeError for a rank that does not exist or that is there twice.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_world_size(torch.distributed.new_group([0]))
@@ -317,21 +255,27 @@ def new_group(
         >>> torch.distributed.destroy_process_group()
     """
     world = _member("new_group", None)
-    wanted = [0] if ranks is None else list(ranks)
-    if any(rank != 0 for rank in wanted):
+    wanted = list(world.ranks) if ranks is None else list(ranks)
+    if sort_ranks:
+        wanted.sort()
+    if any(rank not in world.ranks for rank in wanted) or len(set(wanted)) < len(wanted):
         raise ValueRangeError(
-            f"ranks are {wanted}, and the only process has rank 0", hint="pass [0] or None", operator="new_group"
+            f"ranks are {wanted}, of a job with {world.size()} processes",
+            hint=f"pass each rank from 0 to {world.size() - 1} at most once",
+            operator="new_group",
         )
-    if not wanted:
+    name = world.next_key("group").replace(":", "/")
+    if world.rank() not in wanted:
         return GroupMember.NON_GROUP_MEMBER
     chosen = world.backend if backend is None else _backend("new_group", backend)
-    group = ProcessGroup(chosen, str(len(GroupMember.others) + 1))
+    limit = world.timeout if timeout is None else timeout
+    group = ProcessGroup(chosen, name, tuple(wanted), wanted.index(world.rank()), world.client, limit)
     GroupMember.others.append(group)
     return group
 
 
 def get_rank(group: Any = None) -> int:
-    """Return this process's number, 0; -1 outside of the group.
+    """Return this process's number in a group; -1 outside of it.
 
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
     Example:
@@ -344,7 +288,7 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """Return the number of processes, 1; -1 outside of the group.
+    """Return the number of a group's processes; -1 outside of it.
 
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
     Example:
@@ -369,7 +313,7 @@ def get_backend(group: Any = None) -> str:
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:
-    """Return the numbers of a group's processes.
+    """Return the numbers of a group's processes among all.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -377,7 +321,7 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
         [0]
         >>> torch.distributed.destroy_process_group()
     """
-    return list(range(_member("get_process_group_ranks", group).size()))
+    return list(_member("get_process_group_ranks", group).ranks)
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:
@@ -389,7 +333,14 @@ def get_global_rank(group: Any, group_rank: int) -> int:
         (0, 0)
         >>> torch.distributed.destroy_process_group()
     """
-    return _rank("get_global_rank", "group_rank", group_rank, group)
+    found = _member("get_global_rank", group)
+    if isinstance(group_rank, bool) or not isinstance(group_rank, int) or not 0 <= group_rank < found.size():
+        raise ValueRangeError(
+            f"group_rank is {shown(group_rank)}, of a group with {found.size()} processes",
+            hint=f"pass 0 to {found.size() - 1}",
+            operator="get_global_rank",
+        )
+    return found.ranks[group_rank]
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
@@ -420,14 +371,22 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     return int(text) if text is not None else int(fallback_rank or 0)
 
 
-def _rank(name: str, what: str, rank: Any, group: Any) -> int:
-    """Check the number of a process, which can only be 0; None is 0."""
-    _member(name, group)
-    if rank not in (None, 0) or isinstance(rank, bool):
+def _rank(name: str, what: str, rank: Any, group: Any, group_rank: Any = None) -> int:
+    """Return the number of a process in a group, from its number among all or from the one in the group; 0 for None."""
+    found = _member(name, group)
+    if group_rank is not None:
+        what, rank, known = f"group_{what}", group_rank, tuple(range(found.size()))
+    else:
+        known = found.ranks
+    if rank is None:
+        return 0
+    if isinstance(rank, bool) or rank not in known:
         raise ValueRangeError(
-            f"{what} is {shown(rank)}, and the only process has rank 0", hint="pass 0", operator=name
+            f"{what} is {shown(rank)}, and the group has the ranks {', '.join(map(str, known))}",
+            hint="pass one of them",
+            operator=name,
         )
-    return 0
+    return known.index(rank)
 
 
 # collectives
@@ -445,15 +404,46 @@ def _tensor(name: str, what: str, value: Any) -> Any:
     return value
 
 
-def _one(name: str, what: str, values: Any) -> Any:
-    """Return the entry of a list with one entry per process."""
-    if not isinstance(values, (list, tuple)) or len(values) != 1:
+def _each(name: str, what: str, values: Any, group: ProcessGroup) -> list[Any]:
+    """Check a list with one entry per process."""
+    if not isinstance(values, (list, tuple)) or len(values) != group.size():
+        one = "one entry, as the group has one process"
+        count = one if group.size() == 1 else f"{group.size()} entries, one per process"
         raise ArgumentError(
-            f"{what} must be a list with one entry, as the group has one process, got {shown(values)}",
+            f"{what} must be a list with {count}, got {shown(values)}",
             hint="its length is get_world_size()",
             operator=name,
         )
-    return values[0]
+    return list(values)
+
+
+def _one(name: str, what: str, values: Any) -> Any:
+    """Return the entry of a list with one entry per process, of one process."""
+    return _each(name, what, values, ProcessGroup())[0]
+
+
+def _tensors(name: str, what: str, values: Any, group: ProcessGroup) -> list[Any]:
+    """Check a list with one tensor per process."""
+    return [_tensor(name, f"an entry of {what}", each) for each in _each(name, what, values, group)]
+
+
+def _parts(name: str, whole: Any, part: Any, group: ProcessGroup) -> list[Any]:
+    """Check that a tensor has room for one part per process; return views of the parts."""
+    _tensor(name, "the larger tensor", whole)
+    _tensor(name, "the smaller tensor", part)
+    if whole.numel() != part.numel() * group.size() or whole.dtype is not part.dtype:
+        raise ShapeError(
+            f"{whole.describe()} has not {group.size()} parts of {part.describe()}",
+            hint="the larger tensor has get_world_size() times the elements of the smaller one",
+            operator=name,
+        )
+    if not whole.is_contiguous():
+        raise ArgumentError(
+            f"Tensors must be contiguous, got strides {tuple(whole.strides)}",
+            hint="call contiguous() first",
+            operator=name,
+        )
+    return [each.reshape(part.shape) for each in whole.detach().reshape(-1).chunk(group.size())]
 
 
 def _copy(name: str, target: Any, source: Any) -> Any:
@@ -479,9 +469,10 @@ def _reduction(name: str, op: Any) -> None:
 
 
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Reduce a tensor over all processes, in place: of one process it keeps its values.
+    """Reduce a tensor over all processes, in place.
 
-    Host: returns at once.
+    Host: waits for the other processes; returns at once if there are none.
+    Raises: CollectiveError if calls differ or a process has ended, as every collective.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> x = torch.ones(2)
@@ -490,9 +481,11 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    _member("all_reduce", group)
+    found = _member("all_reduce", group)
     _tensor("all_reduce", "tensor", tensor)
     _reduction("all_reduce", op)
+    if found.size() > 1:
+        return several.ended(several.all_reduce(found, tensor, op), async_op)
     return _done([tensor], async_op)
 
 
@@ -504,31 +497,35 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Reduce a tensor to one process, in place: of one process it keeps its values.
+    """Reduce a tensor to one process, in place.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.reduce(torch.ones(2), dst=0)
         >>> torch.distributed.destroy_process_group()
     """
-    _rank("reduce", "dst", dst if group_dst is None else group_dst, group)
+    found, target = _member("reduce", group), _rank("reduce", "dst", dst, group, group_dst)
     _tensor("reduce", "tensor", tensor)
     _reduction("reduce", op)
+    if found.size() > 1:
+        return several.ended(several.reduce(found, tensor, target, op), async_op)
     return _done([tensor], async_op)
 
 
 def broadcast(
     tensor: Any, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """Send a tensor to all processes: of one process it keeps its values.
+    """Send a tensor of one process to all processes.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.broadcast(torch.ones(2), src=0)
         >>> torch.distributed.destroy_process_group()
     """
-    _rank("broadcast", "src", src if group_src is None else group_src, group)
+    found, source = _member("broadcast", group), _rank("broadcast", "src", src, group, group_src)
     _tensor("broadcast", "tensor", tensor)
+    if found.size() > 1:
+        return several.ended(several.broadcast(found, tensor, source), async_op)
     return _done([tensor], async_op)
 
 
@@ -544,7 +541,10 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
-    _member("all_gather", group)
+    found = _member("all_gather", group)
+    if found.size() > 1:
+        outputs = _tensors("all_gather", "tensor_list", tensor_list, found)
+        return several.ended(several.all_gather(found, "all_gather", outputs, tensor), async_op)
     _copy("all_gather", _one("all_gather", "tensor_list", tensor_list), tensor)
     return _done(tensor_list, async_op)
 
@@ -562,7 +562,10 @@ def all_gather_into_tensor(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    _member("all_gather_into_tensor", group)
+    found = _member("all_gather_into_tensor", group)
+    if found.size() > 1:
+        outputs = _parts("all_gather_into_tensor", output_tensor, input_tensor, found)
+        return several.ended(several.all_gather(found, "all_gather_into_tensor", outputs, input_tensor), async_op)
     return _done([_copy("all_gather_into_tensor", output_tensor, input_tensor)], async_op)
 
 
@@ -584,7 +587,11 @@ def gather(
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
-    _rank("gather", "dst", dst if group_dst is None else group_dst, group)
+    found, target = _member("gather", group), _rank("gather", "dst", dst, group, group_dst)
+    if found.size() > 1:
+        is_target = found.rank() == target
+        outputs = _tensors("gather", "gather_list", gather_list, found) if is_target else []
+        return several.ended(several.gather(found, tensor, outputs, target), async_op)
     _copy("gather", _one("gather", "gather_list", gather_list), tensor)
     return _done(gather_list, async_op)
 
@@ -607,7 +614,11 @@ def scatter(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    _rank("scatter", "src", src if group_src is None else group_src, group)
+    found, source = _member("scatter", group), _rank("scatter", "src", src, group, group_src)
+    if found.size() > 1:
+        is_source = found.rank() == source
+        inputs = _tensors("scatter", "scatter_list", scatter_list, found) if is_source else []
+        return several.ended(several.scatter(found, tensor, inputs, source), async_op)
     _copy("scatter", tensor, _one("scatter", "scatter_list", scatter_list))
     return _done([tensor], async_op)
 
@@ -625,8 +636,11 @@ def reduce_scatter(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    _member("reduce_scatter", group)
+    found = _member("reduce_scatter", group)
     _reduction("reduce_scatter", op)
+    if found.size() > 1:
+        inputs = _tensors("reduce_scatter", "input_list", input_list, found)
+        return several.ended(several.reduce_scatter(found, "reduce_scatter", output, inputs, op), async_op)
     return _done([_copy("reduce_scatter", output, _one("reduce_scatter", "input_list", input_list))], async_op)
 
 
@@ -643,8 +657,11 @@ def reduce_scatter_tensor(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    _member("reduce_scatter_tensor", group)
+    found = _member("reduce_scatter_tensor", group)
     _reduction("reduce_scatter_tensor", op)
+    if found.size() > 1:
+        _parts("reduce_scatter_tensor", input, output, found)
+        return several.ended(several.reduce_scatter(found, "reduce_scatter_tensor", output, [input], op), async_op)
     return _done([_copy("reduce_scatter_tensor", output, input)], async_op)
 
 
@@ -662,7 +679,11 @@ def all_to_all(
         >>> torch.distributed.destroy_process_group()
     """
     name = "all_to_all"
-    _member(name, group)
+    found = _member(name, group)
+    if found.size() > 1:
+        outputs = _tensors(name, "output_tensor_list", output_tensor_list, found)
+        inputs = _tensors(name, "input_tensor_list", input_tensor_list, found)
+        return several.ended(several.all_to_all(found, name, outputs, inputs), async_op)
     source = _one(name, "input_tensor_list", input_tensor_list)
     _copy(name, _one(name, "output_tensor_list", output_tensor_list), source)
     return _done(output_tensor_list, async_op)
@@ -686,37 +707,73 @@ def all_to_all_single(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    _member("all_to_all_single", group)
+    found = _member("all_to_all_single", group)
+    if found.size() > 1:
+        outputs = _split("all_to_all_single", "output", output, output_split_sizes, found)
+        inputs = _split("all_to_all_single", "input", input, input_split_sizes, found)
+        return several.ended(several.all_to_all(found, "all_to_all_single", outputs, inputs), async_op)
     return _done([_copy("all_to_all_single", output, input)], async_op)
+
+
+def _split(name: str, what: str, tensor: Any, sizes: Any, group: ProcessGroup) -> list[Any]:
+    """Views of a tensor's rows, some per process: `sizes`, or equally many."""
+    rows = _tensor(name, what, tensor).shape[0] if tensor.ndim else 0
+    if not sizes:
+        sizes = [rows // group.size()] * group.size()
+    if len(sizes) != group.size() or sum(sizes) != rows:
+        raise ShapeError(
+            f"{what} is {tensor.describe()}, and its parts have {list(sizes)} rows",
+            hint=f"the sizes of {group.size()} parts add up to the rows",
+            operator=name,
+        )
+    return list(tensor.detach().split(list(sizes)))
 
 
 def barrier(
     group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
 ) -> Work | None:
-    """Wait for all processes: of one process, return at once.
+    """Wait for all processes.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.barrier()
         >>> torch.distributed.destroy_process_group()
     """
-    _member("barrier", group)
+    found = _member("barrier", group)
+    if found.size() > 1:
+        return several.ended(several.barrier(found), async_op)
     return _done(None, async_op)
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """Wait for all processes: of one process, return at once.
+    """Wait for all processes.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.monitored_barrier()
         >>> torch.distributed.destroy_process_group()
     """
-    _member("monitored_barrier", group)
+    found = _member("monitored_barrier", group)
+    if found.size() > 1:
+        several.barrier(found.within(timeout), "monitored_barrier")
+
+
+def _objects(group: ProcessGroup, name: str, obj: Any) -> list[Any]:
+    """Every rank's object.  They are pickled: the processes of a job trust each other."""
+    data = pickle.dumps(obj)
+    if len(data) > LARGE:
+        raise ArgumentError(
+            f"an object of {len(data)} bytes; at most {LARGE} are sent",
+            hint="send tensors by all_gather",
+            operator=name,
+        )
+    return [pickle.loads(each) for each in several.exchange(group, name, data)]
 
 
 def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
     """Put a copy of every process's object into a list.
+
+    Objects are pickled, and unpickling runs code: every process of the job must be trusted.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -726,9 +783,12 @@ def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
         [{'loss': 1.5}]
         >>> torch.distributed.destroy_process_group()
     """
-    _member("all_gather_object", group)
-    _one("all_gather_object", "object_list", object_list)
-    object_list[0] = copy.deepcopy(obj)
+    found = _member("all_gather_object", group)
+    _each("all_gather_object", "object_list", object_list, found)
+    if found.size() > 1:
+        object_list[:] = _objects(found, "all_gather_object", obj)
+    else:
+        object_list[0] = copy.deepcopy(obj)
 
 
 def gather_object(
@@ -738,7 +798,7 @@ def gather_object(
     group: Any = None,
     group_dst: int | None = None,
 ) -> None:
-    """Put a copy of every process's object into a list of one process.
+    """Put a copy of every process's object into a list of one process.  Objects are pickled: see all_gather_object.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -748,22 +808,38 @@ def gather_object(
         ['text']
         >>> torch.distributed.destroy_process_group()
     """
-    _rank("gather_object", "dst", dst if group_dst is None else group_dst, group)
-    _one("gather_object", "object_gather_list", object_gather_list)
-    object_gather_list[0] = copy.deepcopy(obj)
+    found, target = _member("gather_object", group), _rank("gather_object", "dst", dst, group, group_dst)
+    if found.rank() == target:
+        _each("gather_object", "object_gather_list", object_gather_list, found)
+    if found.size() > 1:
+        objects = _objects(found, "gather_object", obj)
+        if found.rank() == target:
+            object_gather_list[:] = objects
+    else:
+        object_gather_list[0] = copy.deepcopy(obj)
 
 
 def broadcast_object_list(
     object_list: Any, src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """Send a list of objects to all processes: of one process it stays as it is.
+    """Send a list of objects of one process to all.  Objects are pickled: see all_gather_object.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.broadcast_object_list(["text"], src=0)
         >>> torch.distributed.destroy_process_group()
     """
-    _rank("broadcast_object_list", "src", src if group_src is None else group_src, group)
+    name = "broadcast_object_list"
+    found, source = _member(name, group), _rank(name, "src", src, group, group_src)
+    if found.size() > 1:
+        sent = _objects(found, name, object_list if found.rank() == source else None)[source]
+        if len(sent) != len(object_list):
+            raise ArgumentError(
+                f"rank {source} sends {len(sent)} objects, and the list has {len(object_list)}",
+                hint="pass a list of that length",
+                operator=name,
+            )
+        object_list[:] = sent
 
 
 def scatter_object_list(
@@ -773,7 +849,7 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Put one object of a process's list into each process's list.
+    """Put one object of a process's list into each process's list.  Objects are pickled: see all_gather_object.
 
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -784,37 +860,152 @@ def scatter_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "scatter_object_list"
-    _rank(name, "src", src if group_src is None else group_src, group)
+    found, source = _member(name, group), _rank(name, "src", src, group, group_src)
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ArgumentError(
             f"scatter_object_output_list must have an entry, got {shown(scatter_object_output_list)}",
             hint="pass [None]",
             operator=name,
         )
-    scatter_object_output_list[0] = copy.deepcopy(_one(name, "scatter_object_input_list", scatter_object_input_list))
+    if found.rank() == source:
+        _each(name, "scatter_object_input_list", scatter_object_input_list, found)
+    if found.size() > 1:
+        sent = _objects(found, name, scatter_object_input_list if found.rank() == source else None)[source]
+        scatter_object_output_list[0] = sent[found.rank()]
+    else:
+        scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
 
 
-def _between_two(name: str) -> Callable[..., Any]:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        _member(name, None)
+def _message(
+    name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool
+) -> several.Message:
+    found = _member(name, group)
+    _tensor(name, "tensor", tensor)
+    if found.size() == 1:
         raise NotSupportedError("the group has one process, which has nothing to send to", hint=ONE, operator=name)
+    what = "dst" if is_sent else "src"
+    if peer is None and group_peer is None:
+        raise ArgumentError(f"{what} is missing", hint=f"name the other process: {what}=1", operator=name)
+    other, own = _rank(name, what, peer, group, group_peer), found.rank()
+    return several.message(found, name, tensor, *((own, other) if is_sent else (other, own)), int(tag))
 
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"""Raise NotSupportedError: the group has one process.
 
+def isend(
+    tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
+) -> Work | None:
+    """Send a tensor to one process.  Host: waits for the values of the tensor, and not for the other process.
+
+    Raises: NotSupportedError in a group of one process.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> try:
-        ...     torch.distributed.{name}(torch.ones(1), 0)
+        ...     torch.distributed.isend(torch.ones(1), 0)
         ... except NotImplementedError as error:
-        ...     print("refused")
-        refused
+        ...     print("nobody else is there")
+        nobody else is there
         >>> torch.distributed.destroy_process_group()
     """
-    return refuse
+    return _message("isend", tensor, dst, group, group_dst, tag, is_sent=True)
 
 
-send, recv, isend, irecv = [_between_two(name) for name in ("send", "recv", "isend", "irecv")]
+def irecv(
+    tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
+) -> Work | None:
+    """Receive a tensor from one process, once the result is waited for.
+
+    Raises: NotSupportedError in a group of one process.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> try:
+        ...     torch.distributed.irecv(torch.ones(1), 0)
+        ... except NotImplementedError as error:
+        ...     print("nobody else is there")
+        nobody else is there
+        >>> torch.distributed.destroy_process_group()
+    """
+    return _message("irecv", tensor, src, group, group_src, tag, is_sent=False)
+
+
+def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
+    """Send a tensor to one process.  Host: waits until the other has received it.
+
+    Raises: NotSupportedError in a group of one process.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> try:
+        ...     torch.distributed.send(torch.ones(1), 0)
+        ... except NotImplementedError as error:
+        ...     print("nobody else is there")
+        nobody else is there
+        >>> torch.distributed.destroy_process_group()
+    """
+    _message("send", tensor, dst, group, group_dst, tag, is_sent=True).wait()
+
+
+def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
+    """Receive a tensor from one process; return the process's number.  Host: waits.
+
+    src: must be given; messages from any process are not received.
+    Raises: NotSupportedError in a group of one process.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> try:
+        ...     torch.distributed.recv(torch.ones(1), 0)
+        ... except NotImplementedError as error:
+        ...     print("nobody else is there")
+        nobody else is there
+        >>> torch.distributed.destroy_process_group()
+    """
+    _message("recv", tensor, src, group, group_src, tag, is_sent=False).wait()
+    return _member("recv", group).ranks[_rank("recv", "src", src, group, group_src)]
+
+
+class P2POp:
+    """A message for `batch_isend_irecv`.  op: isend or irecv;  peer: the other process.
+
+    Example:
+        >>> torch.distributed.P2POp(torch.distributed.isend, torch.ones(2), 1).peer
+        1
+    """
+
+    def __init__(
+        self,
+        op: Any,
+        tensor: Any,
+        peer: int | None = None,
+        group: Any = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ) -> None:
+        if op not in (isend, irecv):
+            raise ArgumentError(
+                f"op is {shown(op)}", hint="pass torch.distributed.isend or torch.distributed.irecv", operator="P2POp"
+            )
+        self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
+        self.group_peer = group_peer
+
+
+def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
+    """Begin several messages; return what to wait for, one per message.
+
+    Raises: ArgumentError for an empty list or another entry than a P2POp.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> try:
+        ...     torch.distributed.batch_isend_irecv([])
+        ... except ValueError as error:
+        ...     print("no messages")
+        no messages
+        >>> torch.distributed.destroy_process_group()
+    """
+    is_list = isinstance(p2p_op_list, (list, tuple)) and bool(p2p_op_list)
+    if not is_list or not all(isinstance(each, P2POp) for each in p2p_op_list):
+        raise ArgumentError(
+            f"p2p_op_list must be a list of P2POp, got {shown(p2p_op_list)}",
+            hint="make each with P2POp(isend, tensor, peer)",
+            operator="batch_isend_irecv",
+        )
+    return [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
 
 
 class Spread:

@@ -1,0 +1,154 @@
+"""Process groups: the members of collectives, their connection, and the streams on which collectives run."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import IntEnum
+from typing import Any
+
+from ..errors import ModeError
+from ..runtime.stream import Event, Stream
+from .exchange import Client
+from .futures import Future, future_of
+
+TIMEOUT = timedelta(minutes=30)
+
+
+class ReduceOp(IntEnum):
+    """The reductions of collectives.
+
+    Example:
+        >>> torch.distributed.ReduceOp.SUM.name
+        'SUM'
+    """
+
+    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
+
+
+class Backend(str):
+    """A backend's name.
+
+    Example:
+        >>> torch.distributed.Backend.NCCL, torch.distributed.Backend("GLOO")
+        ('nccl', 'gloo')
+    """
+
+    UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl"
+
+    def __new__(cls, name: str) -> Backend:
+        return str.__new__(cls, name.lower())
+
+
+class GroupError(ModeError, ValueError):
+    """The default process group does not exist, or exists already."""
+
+
+class ProcessGroup:
+    """Some of a job's processes, of which this one is a member.
+
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> group = torch.distributed.new_group([0])
+        >>> group.rank(), group.size()
+        (0, 1)
+        >>> torch.distributed.destroy_process_group()
+    """
+
+    def __init__(
+        self,
+        backend: str = "gloo",
+        name: str = "0",
+        ranks: tuple[int, ...] = (0,),
+        rank: int = 0,
+        client: Client | None = None,
+        timeout: timedelta = TIMEOUT,
+    ) -> None:
+        self.backend = backend
+        self.group_name = name
+        self.ranks = ranks  # of the job, by rank of the group
+        self.client = client  # None for a group of one process
+        self.timeout = timeout
+        self._rank = rank
+        self._streams: dict[int, Stream] = {}
+        self._counts: dict[str, int] = {}
+
+    def rank(self) -> int:
+        """Return this process's number in the group."""
+        return self._rank
+
+    def size(self) -> int:
+        """Return the number of processes."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """Return the backend's name."""
+        return self.backend
+
+    def next_key(self, kind: str = "") -> str:
+        """The key of this rank's next collective, or of its next message of a kind: equal on all members."""
+        count = self._counts[kind] = self._counts.get(kind, -1) + 1
+        return f"{self.group_name}:{kind}{count}"
+
+    def within(self, timeout: timedelta | None) -> ProcessGroup:
+        """This group with another timeout, for one collective; itself for None."""
+        if timeout is None:
+            return self
+        other = ProcessGroup(self.backend, self.group_name, self.ranks, self._rank, self.client, timeout)
+        other._counts = self._counts
+        return other
+
+    def stream(self, device: int) -> Stream:
+        """The stream on which the group's collectives on a device run."""
+        if device not in self._streams:
+            self._streams[device] = Stream(device, name=f"collectives of group {self.group_name}")
+        return self._streams[device]
+
+
+class Groups:
+    """The process's groups.  WORLD: the default group, None before `init_process_group`."""
+
+    def __init__(self) -> None:
+        self.WORLD: ProcessGroup | None = None
+        self.others: list[ProcessGroup] = []
+        self.NON_GROUP_MEMBER = object()  # what `new_group` returns to processes outside of the group
+
+
+GroupMember = Groups()
+
+
+class Work:
+    """A collective that was called with async_op=True.
+
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
+        >>> work.wait(), work.is_completed()
+        (True, True)
+        >>> torch.distributed.destroy_process_group()
+    """
+
+    def __init__(self, value: Any = None, done: Event | None = None) -> None:
+        self.value = value
+        self._done = done  # on the stream that writes the outputs, None on the CPU
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Make the current stream wait for the outputs.  Host: does not wait for a GPU.  Returns True."""
+        if self._done is not None:
+            self._done.wait()
+        return True
+
+    def is_completed(self) -> bool:
+        """Return whether the outputs are there."""
+        return self._done is None or self._done.query()
+
+    def is_success(self) -> bool:
+        """Return whether the outputs are there."""
+        return self.is_completed()
+
+    def result(self) -> Any:
+        """Return the collective's outputs."""
+        return self.value
+
+    def get_future(self) -> Future:
+        """Return the future of the collective's outputs."""
+        return future_of(self, self.value)

@@ -1,0 +1,356 @@
+"""The meeting point of the processes of a job: a store of keys, and the calls of all ranks side by side.
+
+One process, that of rank 0, runs a `Hub` in a thread.  Every process has one connection to it.
+
+- A message is a JSON object behind its length, at most MAX_MESSAGE bytes.  The first one carries the job's secret; a
+  connection without it is closed.  Nothing that is received is executed.
+- Tensors do not pass through the hub: a rank's message says where its bytes are (see exchange.py).
+- The members of a collective post their calls under one key.  When all have posted, each is told where the others'
+  bytes are.  All ranks get the same failure, with every rank's call and line, as soon as two calls differ, a process
+  has ended, or all processes wait and no collective can go on.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import selectors
+import socket
+import threading
+from collections import deque
+from typing import Any, NamedTuple
+
+MAX_MESSAGE = 1 << 24
+SIZE = 4  # bytes of a message's length
+HOST_NAMES = {"localhost": "127.0.0.1"}
+
+
+def packed(message: dict[str, Any]) -> bytes:
+    """A message as bytes.  Raises ValueError if it is too long."""
+    data = json.dumps(message, separators=(",", ":")).encode()
+    if len(data) > MAX_MESSAGE:
+        raise ValueError(f"a message of {len(data)} bytes; at most {MAX_MESSAGE} are sent")
+    return len(data).to_bytes(SIZE, "little") + data
+
+
+class Inbox:
+    """The messages of a connection, put together from what arrives."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def add(self, data: bytes) -> list[dict[str, Any]]:
+        """Add bytes; return the messages that they complete.  Raises ValueError for what is no message."""
+        self._data += data
+        found = []
+        while len(self._data) >= SIZE:
+            length = int.from_bytes(self._data[:SIZE], "little")
+            if length > MAX_MESSAGE:
+                raise ValueError(f"a message of {length} bytes; at most {MAX_MESSAGE} are read")
+            if len(self._data) < SIZE + length:
+                break
+            message = json.loads(bytes(self._data[SIZE : SIZE + length]))
+            del self._data[: SIZE + length]
+            if not isinstance(message, dict):
+                raise ValueError("a message that is no object")
+            found.append(message)
+        return found
+
+
+class Call(NamedTuple):
+    """A rank's part of a collective.  same: what must be equal on all ranks;  text: the call and its line."""
+
+    same: Any
+    text: str
+    where: Any
+
+
+class Connection:
+    """One connection.  rank: None until it says hello, and for a connection that uses the store alone."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self.link = link
+        self.inbox = Inbox()
+        self.outbox: deque[bytes] = deque()
+        self.is_known = False
+        self.rank: int | None = None
+        self.has_left = False
+
+
+class Meeting:
+    """A collective that not all members have read yet."""
+
+    def __init__(self, members: list[int]) -> None:
+        self.members = members
+        self.calls: dict[int, Call] = {}
+        self.readers: set[int] = set()
+
+
+class Hub:
+    """The server.  address: where it listens.  `stop` ends it."""
+
+    def __init__(self, host: str, port: int, world_size: int, secret: str) -> None:
+        self._secret = secret
+        self._world_size = world_size
+        self._listener = socket.create_server((HOST_NAMES.get(host, host), port))
+        self.address: tuple[str, int] = self._listener.getsockname()[:2]
+        self._waker, self._wake = socket.socketpair()
+        self._values: dict[str, str] = {}
+        self._waiters: list[tuple[Connection, int, list[str]]] = []
+        self._ranks: dict[int, Connection] = {}
+        self._meetings: dict[str, Meeting] = {}
+        self._waiting: dict[int, str] = {}  # by rank, the key of the collective that it waits for
+        self._latest: dict[int, str] = {}
+        self._gone: dict[int, str] = {}
+        self._failure: str | None = None
+        self._thread = threading.Thread(target=self._serve, name="flambeau hub", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Close all connections."""
+        self._wake.send(b"x")
+        self._thread.join()
+
+    # connections
+
+    def _serve(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            self._selector = selector
+            self._listener.setblocking(False)
+            selector.register(self._listener, selectors.EVENT_READ)
+            selector.register(self._waker, selectors.EVENT_READ)
+            is_running = True
+            while is_running:
+                for key, events in selector.select():
+                    if key.fileobj is self._waker:
+                        is_running = False
+                    elif key.fileobj is self._listener:
+                        self._accept()
+                    else:
+                        self._handle(key.data, events)
+            for link in [each for each in selector.get_map().values() if each.data is not None]:
+                self._flush(link.data)
+                link.data.link.close()
+        for each in (self._listener, self._waker, self._wake):
+            each.close()
+
+    def _accept(self) -> None:
+        link, _ = self._listener.accept()
+        link.setblocking(False)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._selector.register(link, selectors.EVENT_READ, Connection(link))
+
+    def _handle(self, connection: Connection, events: int) -> None:
+        if events & selectors.EVENT_WRITE:
+            self._flush(connection)
+        if not events & selectors.EVENT_READ:
+            return
+        try:
+            data = connection.link.recv(1 << 16)
+            messages = connection.inbox.add(data) if data else None
+        except BlockingIOError:
+            return
+        except (OSError, ValueError):
+            messages = None
+        if messages is None:
+            self._lost(connection)
+            return
+        for message in messages:
+            try:
+                self._receive(connection, message)
+            except (KeyError, TypeError, ValueError, AttributeError):  # not a message of ours
+                self._lost(connection)
+                return
+
+    def _send(self, connection: Connection, **message: Any) -> None:
+        connection.outbox.append(packed(message))
+        self._flush(connection)
+
+    def _flush(self, connection: Connection) -> None:
+        try:
+            while connection.outbox:
+                data = connection.outbox.popleft()
+                sent = connection.link.send(data)
+                if sent < len(data):
+                    connection.outbox.appendleft(data[sent:])
+        except BlockingIOError:
+            connection.outbox.appendleft(data)
+        except OSError:
+            return  # its end is read next
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if connection.outbox else 0)
+        self._selector.modify(connection.link, events, connection)
+
+    def _lost(self, connection: Connection) -> None:
+        """A connection has ended.  That of a rank which did not say goodbye is a failure of all."""
+        self._selector.unregister(connection.link)
+        connection.link.close()
+        self._waiters = [each for each in self._waiters if each[0] is not connection]
+        rank = connection.rank
+        if rank is None or self._ranks.get(rank) is not connection:
+            return
+        del self._ranks[rank]
+        self._waiting.pop(rank, None)
+        if not connection.has_left:
+            self._gone[rank] = "its process has ended"
+            self._fail(f"the process of rank {rank} has ended", None)
+
+    # messages
+
+    def _receive(self, connection: Connection, message: dict[str, Any]) -> None:
+        kind = message["do"]
+        if not connection.is_known:
+            if kind != "hello" or not hmac.compare_digest(str(message["secret"]), self._secret):
+                raise ValueError("no secret")
+            connection.is_known = True
+            self._welcome(connection, message)
+        elif kind == "post":
+            self._post(connection, message)
+        elif kind == "read":
+            self._read(connection, message["key"])
+        elif kind == "wait":
+            meeting = self._meetings.get(message["key"])
+            if meeting is not None and len(meeting.calls) < len(meeting.members):  # else the answer is on its way
+                self._waiting[self._rank_of(connection)] = message["key"]
+                self._look_for_a_hang()
+        elif kind == "late":
+            waited = f"rank {connection.rank} has waited for {message['seconds']} s, the group's timeout"
+            self._fail(waited, self._meetings.get(message["key"]))
+        elif kind == "leave":
+            self._leave(connection)
+        else:
+            self._use_store(connection, kind, message)
+
+    def _welcome(self, connection: Connection, message: dict[str, Any]) -> None:
+        rank, size = message.get("rank"), message.get("size")
+        wrong = ""
+        if rank is not None:
+            if size != self._world_size:
+                wrong = f"rank {rank} has world_size {size}, and rank 0 has {self._world_size}"
+            elif not 0 <= rank < size:
+                wrong = f"rank {rank} is not in a world of {size} processes"
+            elif rank in self._ranks:
+                wrong = f"there are two processes of rank {rank}"
+            else:
+                connection.rank = rank
+                self._ranks[rank] = connection
+                self._gone.pop(rank, None)
+        self._send(connection, id=0, value=None, error=wrong)
+        if self._failure is not None:
+            self._send(connection, failure=self._failure)
+
+    def _rank_of(self, connection: Connection) -> int:
+        if connection.rank is None:
+            raise ValueError("a collective of a connection without a rank")
+        return connection.rank
+
+    def _leave(self, connection: Connection) -> None:
+        """A rank says goodbye.  Those that wait for it wait in vain."""
+        rank = self._rank_of(connection)
+        connection.has_left = True
+        self._gone[rank] = "has left the group"
+        self._waiting.pop(rank, None)
+        for meeting in self._meetings.values():
+            if rank in meeting.members and rank not in meeting.calls:
+                self._fail(f"rank {rank} has left the group", meeting)
+                return
+        self._look_for_a_hang()
+
+    # the store
+
+    def _use_store(self, connection: Connection, kind: str, message: dict[str, Any]) -> None:
+        number, key, values = message["id"], str(message.get("key")), self._values
+        value: Any = None
+        if kind == "set":
+            values[key] = message["value"]
+        elif kind == "get":
+            value = values.get(key)
+        elif kind == "add":
+            value = int(values.get(key, "0")) + int(message["value"])
+            values[key] = str(value)
+        elif kind == "compare_set":
+            expected, desired = message["expected"], message["value"]
+            if values.get(key) == expected or (key not in values and not expected):
+                values[key] = desired
+            value = values.get(key, expected)
+        elif kind == "delete":
+            value = values.pop(key, None) is not None
+        elif kind == "count":
+            value = len(values)
+        elif kind == "check":
+            value = all(each in values for each in message["keys"])
+        elif kind == "await":
+            self._waiters.append((connection, number, list(message["keys"])))
+            self._tell_waiters()
+            return
+        else:
+            raise ValueError(f"an unknown message {kind!r}")
+        self._send(connection, id=number, value=value)
+        self._tell_waiters()
+
+    def _tell_waiters(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for connection, number, keys in waiters:
+            if all(key in self._values for key in keys):
+                self._send(connection, id=number, value=None)
+            else:
+                self._waiters.append((connection, number, keys))
+
+    # collectives
+
+    def _post(self, connection: Connection, message: dict[str, Any]) -> None:
+        rank, key, members = self._rank_of(connection), message["key"], list(message["members"])
+        meeting = self._meetings.setdefault(key, Meeting(members))
+        call = Call(message["same"], str(message["text"]), message["where"])
+        self._latest[rank] = call.text
+        meeting.calls[rank] = call
+        other = next((each for each in meeting.calls.values() if each.same != call.same), None)
+        if other is not None or meeting.members != members:
+            self._fail("ranks make different calls", meeting)
+            return
+        missing = [each for each in members if each in self._gone and each not in meeting.calls]
+        if missing:
+            self._fail(f"rank {missing[0]} {self._gone[missing[0]]}", meeting)
+        elif len(meeting.calls) == len(members):
+            where = {str(each): made.where for each, made in meeting.calls.items()}
+            for each in members:
+                self._waiting.pop(each, None)
+                if each in self._ranks:
+                    self._send(self._ranks[each], key=key, where=where)
+
+    def _read(self, connection: Connection, key: str) -> None:
+        meeting = self._meetings[key]
+        meeting.readers.add(self._rank_of(connection))
+        if len(meeting.readers) == len(meeting.members):
+            del self._meetings[key]
+            for each in meeting.members:
+                if each in self._ranks:
+                    self._send(self._ranks[each], free=key)
+
+    def _look_for_a_hang(self) -> None:
+        """Fail if every live rank waits for a collective: none of them can go on."""
+        live = [rank for rank, connection in self._ranks.items() if not connection.has_left]
+        if not live or len(self._ranks) + len(self._gone) < self._world_size:
+            return  # some have not joined yet
+        if all(rank in self._waiting for rank in live):
+            self._fail("all ranks wait for each other", None)
+
+    def _fail(self, reason: str, meeting: Meeting | None) -> None:
+        """Tell all ranks, once, why the job cannot go on, with every rank's call."""
+        if self._failure is not None:
+            return
+        lines = [reason]
+        for rank in range(self._world_size):
+            if meeting is not None and rank in meeting.calls:
+                state = meeting.calls[rank].text
+            elif rank in self._waiting and self._waiting[rank] in self._meetings:
+                state = self._meetings[self._waiting[rank]].calls[rank].text + " (waits)"
+            elif rank in self._gone:
+                state = self._gone[rank] + (f"; its last call: {self._latest[rank]}" if rank in self._latest else "")
+            elif rank not in self._ranks:
+                state = "has not joined the group"
+            else:
+                state = f"has not called; its last call: {self._latest.get(rank, 'none')}"
+            lines.append(f"  rank {rank}: {state}")
+        self._failure = "\n".join(lines)
+        for connection in list(self._ranks.values()):
+            self._send(connection, failure=self._failure)

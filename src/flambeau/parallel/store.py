@@ -1,0 +1,393 @@
+"""Stores: keys and values that the processes of a job share; and the ways to find the job's hub."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from ..errors import ArgumentError, ArgumentTypeError, ValueRangeError, shown
+from .exchange import Client, StoreTimeoutError
+from .hub import Hub
+
+WAIT = timedelta(seconds=300)
+POLL = 0.01  # seconds between looks at a file
+SECRET = "FLAMBEAU_JOB_SECRET"
+HAS_HUB = "TORCHELASTIC_USE_AGENT_STORE"  # "True" where the launcher runs the hub
+
+
+class Store:
+    """Base of stores: values of bytes by key.  `get` and `wait` wait for keys until the timeout."""
+
+    timeout = WAIT
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Set how long `get` and `wait` wait."""
+        self.timeout = timeout
+
+    def set(self, key: str, value: str | bytes) -> None:
+        """Set a key."""
+        raise NotImplementedError
+
+    def get(self, key: str) -> bytes:
+        """Return a key's value, once it is there.  Raises StoreTimeoutError (RuntimeError)."""
+        raise NotImplementedError
+
+    def add(self, key: str, amount: int) -> int:
+        """Add to a key's number, 0 at first; return the sum."""
+        raise NotImplementedError
+
+    def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
+        """Set a key if it has the expected value, or is not there and "" is expected; return its value."""
+        raise NotImplementedError
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        """Wait until all keys are there.  Raises StoreTimeoutError (RuntimeError)."""
+        raise NotImplementedError
+
+    def check(self, keys: Sequence[str]) -> bool:
+        """Return whether all keys are there."""
+        raise NotImplementedError
+
+    def delete_key(self, key: str) -> bool:
+        """Remove a key; return whether it was there."""
+        raise NotImplementedError
+
+    def num_keys(self) -> int:
+        """Return the number of keys."""
+        raise NotImplementedError
+
+
+def _text(operator: str, value: Any) -> str:
+    """A value as text: one character per byte."""
+    if isinstance(value, str):
+        value = value.encode()
+    if not isinstance(value, bytes):
+        raise ArgumentTypeError(
+            f"the value must be str or bytes, got {shown(value)}", hint="encode it", operator=operator
+        )
+    return value.decode("latin-1")
+
+
+class LocalStore(Store):
+    """A store whose values `_change` reads and writes, all at once."""
+
+    def _change(self, function: Callable[[dict[str, str]], Any]) -> Any:
+        raise NotImplementedError
+
+    def set(self, key: str, value: str | bytes) -> None:
+        text = _text("Store.set", value)
+        self._change(lambda values: values.__setitem__(key, text))
+
+    def get(self, key: str) -> bytes:
+        self.wait([key])
+        found: str = self._change(lambda values: values[key])
+        return found.encode("latin-1")
+
+    def add(self, key: str, amount: int) -> int:
+        def change(values: dict[str, str]) -> int:
+            total = int(values.get(key, "0")) + amount
+            values[key] = str(total)
+            return total
+
+        total: int = self._change(change)
+        return total
+
+    def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
+        expected, desired = _text("Store.compare_set", expected_value), _text("Store.compare_set", desired_value)
+
+        def change(values: dict[str, str]) -> str:
+            if values.get(key) == expected or (key not in values and not expected):
+                values[key] = desired
+            return values.get(key, expected)
+
+        found: str = self._change(change)
+        return found.encode("latin-1")
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        seconds = (timeout or self.timeout).total_seconds()
+        end = time.monotonic() + seconds
+        while not self.check(keys):
+            if time.monotonic() > end:
+                raise StoreTimeoutError(f"{', '.join(keys)}: not set within {seconds:g} s", operator="Store.wait")
+            time.sleep(POLL)
+
+    def check(self, keys: Sequence[str]) -> bool:
+        found: bool = self._change(lambda values: all(key in values for key in keys))
+        return found
+
+    def delete_key(self, key: str) -> bool:
+        return self._change(lambda values: values.pop(key, None)) is not None
+
+    def num_keys(self) -> int:
+        found: int = self._change(len)
+        return found
+
+
+class HashStore(LocalStore):
+    """A store of the threads of one process.
+
+    Example:
+        >>> store = torch.distributed.HashStore()
+        >>> store.set("loss", "1.5")
+        >>> store.get("loss"), store.add("steps", 2), store.num_keys()
+        (b'1.5', 2, 2)
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def _change(self, function: Callable[[dict[str, str]], Any]) -> Any:
+        with self._lock:
+            return function(self._values)
+
+
+class FileStore(LocalStore):
+    """A store in a file, which the processes of one host share.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = torch.distributed.FileStore(f"{folder}/store", 1)
+        ...     store.set("loss", "1.5")
+        ...     store.get("loss")
+        b'1.5'
+    """
+
+    def __init__(self, file_name: str, world_size: int = -1) -> None:
+        self.path = file_name
+
+    def _change(self, function: Callable[[dict[str, str]], Any]) -> Any:
+        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with os.fdopen(file, "r+", encoding="utf-8") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX)
+            text = opened.read()
+            values = json.loads(text) if text else {}
+            result = function(values)
+            written = json.dumps(values)
+            if written != text:
+                opened.seek(0)
+                opened.write(written)
+                opened.truncate()
+            return result
+
+
+class TCPStore(Store):
+    """A store in one process, which others reach by its address.
+
+    is_master: whether this process holds it; port 0 chooses a free one.  timeout: of `get`, `wait` and the connection.
+    Raises: StoreTimeoutError if nothing listens at the address in time.
+    Example:
+        >>> store = torch.distributed.TCPStore("localhost", 0, is_master=True)
+        >>> other = torch.distributed.TCPStore("localhost", store.port)
+        >>> other.set("loss", "1.5")
+        >>> store.get("loss"), store.compare_set("loss", "1.5", "1.0")
+        (b'1.5', b'1.0')
+    """
+
+    def __init__(
+        self,
+        host_name: str,
+        port: int,
+        world_size: int | None = None,
+        is_master: bool = False,
+        timeout: timedelta = WAIT,
+        wait_for_workers: bool = True,
+        multi_tenant: bool = False,
+        use_libuv: bool = True,
+    ) -> None:
+        secret = os.environ.get(SECRET, "")
+        self.host = host_name
+        self.timeout = timeout
+        self._hub = listening(host_name, port, world_size or 1, secret) if is_master else None
+        self.port = port if self._hub is None else self._hub.address[1]
+        self._client = Client(host_name, self.port, secret, timeout.total_seconds())
+
+    def __del__(self) -> None:
+        client, hub = getattr(self, "_client", None), getattr(self, "_hub", None)
+        if client is not None:
+            client.close()
+        if hub is not None:
+            hub.stop()
+
+    def _ask(self, **message: Any) -> Any:
+        return self._client.ask(self.timeout.total_seconds(), "an answer of the store", **message)
+
+    def set(self, key: str, value: str | bytes) -> None:
+        self._ask(do="set", key=key, value=_text("TCPStore.set", value))
+
+    def get(self, key: str) -> bytes:
+        self.wait([key])
+        found: str = self._ask(do="get", key=key)
+        return found.encode("latin-1")
+
+    def add(self, key: str, amount: int) -> int:
+        total: int = self._ask(do="add", key=key, value=amount)
+        return total
+
+    def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
+        expected, desired = _text("TCPStore.compare_set", expected_value), _text("TCPStore.compare_set", desired_value)
+        found: str = self._ask(do="compare_set", key=key, expected=expected, value=desired)
+        return found.encode("latin-1")
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        seconds = (timeout or self.timeout).total_seconds()
+        self._client.ask(seconds, ", ".join(keys), do="await", keys=list(keys))
+
+    def check(self, keys: Sequence[str]) -> bool:
+        found: bool = self._ask(do="check", keys=list(keys))
+        return found
+
+    def delete_key(self, key: str) -> bool:
+        found: bool = self._ask(do="delete", key=key)
+        return found
+
+    def num_keys(self) -> int:
+        found: int = self._ask(do="count")
+        return found
+
+
+class PrefixStore(Store):
+    """Another store, with a prefix before each key.
+
+    Example:
+        >>> store = torch.distributed.HashStore()
+        >>> torch.distributed.PrefixStore("first", store).set("loss", "1.5")
+        >>> store.get("first/loss")
+        b'1.5'
+    """
+
+    def __init__(self, prefix: str, store: Store) -> None:
+        self.prefix = prefix
+        self.underlying_store = store
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self.underlying_store.set_timeout(timeout)
+
+    def _key(self, key: str) -> str:
+        return f"{self.prefix}/{key}"
+
+    def set(self, key: str, value: str | bytes) -> None:
+        self.underlying_store.set(self._key(key), value)
+
+    def get(self, key: str) -> bytes:
+        return self.underlying_store.get(self._key(key))
+
+    def add(self, key: str, amount: int) -> int:
+        return self.underlying_store.add(self._key(key), amount)
+
+    def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
+        return self.underlying_store.compare_set(self._key(key), expected_value, desired_value)
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        self.underlying_store.wait([self._key(key) for key in keys], timeout)
+
+    def check(self, keys: Sequence[str]) -> bool:
+        return self.underlying_store.check([self._key(key) for key in keys])
+
+    def delete_key(self, key: str) -> bool:
+        return self.underlying_store.delete_key(self._key(key))
+
+    def num_keys(self) -> int:
+        return self.underlying_store.num_keys()
+
+
+# the way to the hub
+
+
+class Meeting(NamedTuple):
+    """Where the hub is.  begins_hub: whether this process begins it.  file: where its address is written, if any."""
+
+    host: str
+    port: int
+    secret: str
+    begins_hub: bool
+    file: Path | None
+    seconds: float
+
+    def tell(self, address: tuple[str, int]) -> None:
+        """Write the address of the hub for the others."""
+        if self.file is not None:
+            handle, name = tempfile.mkstemp(dir=self.file.parent)
+            with os.fdopen(handle, "w") as opened:
+                opened.write(f"{address[0]}:{address[1]}")
+            os.replace(name, self.file)
+
+    def find(self) -> tuple[str, int]:
+        """Return the hub's address.  Host: waits for it."""
+        if self.file is None:
+            return self.host, self.port
+        end = time.monotonic() + self.seconds
+        while not (self.file.exists() and self.file.stat().st_size):
+            if time.monotonic() > end:
+                raise StoreTimeoutError(
+                    f"{self.file} was not written within {self.seconds:g} s",
+                    hint="does rank 0 run?",
+                    operator="init_process_group",
+                )
+            time.sleep(POLL)
+        host, _, port = self.file.read_text().rpartition(":")
+        return host, int(port)
+
+
+def meeting_of(init_method: str | None, store: Any, rank: int, size: int, seconds: float) -> Meeting:
+    """Read the arguments of `init_process_group` and the environment.  Raises ArgumentError."""
+    name, secret = "init_process_group", os.environ.get(SECRET, "")
+    if store is not None:
+        if init_method is not None:
+            raise ArgumentError("init_method and store are both given", hint="pass one of them", operator=name)
+        while isinstance(store, PrefixStore):
+            store = store.underlying_store
+        if isinstance(store, FileStore):
+            return Meeting("127.0.0.1", 0, secret, rank == 0, Path(f"{store.path}.hub"), seconds)
+        if not isinstance(store, TCPStore):
+            raise ArgumentTypeError(f"store is {shown(store)}", hint="pass a TCPStore or a FileStore", operator=name)
+        return Meeting(store.host, store.port, secret, False, None, seconds)
+    method = init_method or "env://"
+    if not isinstance(method, str):
+        raise ArgumentTypeError(f"init_method is {shown(method)}", hint="pass 'env://'", operator=name)
+    parts = urlsplit(method)
+    if parts.scheme == "env":
+        host, port = _variable("MASTER_ADDR"), _variable("MASTER_PORT")
+        if not re.fullmatch(r"\d{1,5}", port) or not 0 < int(port) < 1 << 16:
+            raise ArgumentError(f"MASTER_PORT is {port!r}", hint="set a number from 1 to 65535", operator=name)
+        return Meeting(host, int(port), secret, rank == 0 and os.environ.get(HAS_HUB) != "True", None, seconds)
+    if parts.scheme == "tcp" and parts.hostname and parts.port:
+        return Meeting(parts.hostname, parts.port, secret, rank == 0, None, seconds)
+    if parts.scheme == "file" and parts.path:
+        return Meeting("127.0.0.1", 0, secret, rank == 0, Path(parts.path), seconds)
+    raise ArgumentError(f"init_method is {method!r}", hint="use env://, tcp://HOST:PORT or file:///PATH", operator=name)
+
+
+def _variable(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise ArgumentError(
+            "Error initializing torch.distributed using env:// rendezvous: "
+            f"environment variable {name} expected, but not set",
+            hint="start the program by `flambeau run --nproc N`, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT",
+            operator="init_process_group",
+        )
+    return value
+
+
+def listening(host: str, port: int, size: int, secret: str) -> Hub:
+    """A hub at an address.  Raises ArgumentError if the address is in use or is not this machine's."""
+    try:
+        return Hub(host, port, size, secret)
+    except (OSError, OverflowError) as failure:
+        raise ValueRangeError(
+            f"the store cannot listen at {host}:{port}: {failure}",
+            hint="choose another MASTER_PORT, and as MASTER_ADDR an address of the machine of rank 0",
+            operator="TCPStore",
+        ) from failure

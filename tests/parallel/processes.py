@@ -1,0 +1,55 @@
+"""Ranks as forked processes that meet at a file."""
+
+import os
+import pickle
+import signal
+import tempfile
+from datetime import timedelta
+
+import flambeau as torch
+from flambeau import distributed as dist
+from flambeau.testing import machine
+
+
+def run(function, size, backend="gloo", seconds=30.0, gpus=0, races="error"):
+    """What function(rank) returned or raised in each of `size` processes, which form a group."""
+    with tempfile.TemporaryDirectory() as folder:
+        children = []
+        for rank in range(size):
+            read, write = os.pipe()
+            child = os.fork()
+            if child == 0:
+                try:
+                    answer = _rank(function, rank, size, f"file://{folder}/meeting", backend, seconds, gpus, races)
+                    with open(write, "wb") as opened:
+                        opened.write(answer)
+                finally:
+                    os._exit(0)
+            os.close(write)
+            children.append((child, read))
+        found = []
+        for child, read in children:
+            with open(read, "rb") as source:
+                data = source.read()
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            found.append(pickle.loads(data) if data else status)
+        return found
+
+
+def _rank(function, rank, size, method, backend, seconds, gpus, races):
+    limit = timedelta(seconds=seconds)
+    with machine(devices=max(gpus, 1), races=races):
+        try:
+            dist.init_process_group(backend, method, limit, size, rank)
+            if gpus:
+                torch.cuda.set_device(rank % gpus)
+            answer = function(rank)
+            dist.destroy_process_group()
+        except Exception as error:  # noqa: BLE001  (the test looks at it)
+            answer = type(error).__name__, str(error)
+            dist.destroy_process_group()
+    return pickle.dumps(answer)
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)

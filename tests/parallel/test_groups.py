@@ -1,0 +1,397 @@
+"""Groups of several processes: values of collectives on the CPU and on virtual GPUs, and what is said of failures."""
+
+import json
+import os
+import re
+import socket
+import time
+from datetime import timedelta
+
+import pytest
+
+import flambeau as torch
+from flambeau import distributed as dist
+from flambeau.errors import ArgumentError, ValueRangeError
+from flambeau.parallel import hub
+from tests.parallel.processes import die, run
+
+ReduceOp = dist.ReduceOp
+
+
+def values(size, device):
+    """Every collective, once: what each rank gets."""
+
+    def function(rank):
+        def make(*numbers, dtype=torch.float32):
+            return torch.tensor(numbers, dtype=dtype, device=device)
+
+        def zeros(*shape):
+            return torch.zeros(shape, device=device)
+
+        found = {}
+        for op, dtype in [
+            ("SUM", torch.float32), ("AVG", torch.float64), ("PRODUCT", torch.int64), ("MIN", torch.float32),
+            ("MAX", torch.bfloat16), ("BAND", torch.int32), ("BOR", torch.uint8), ("BXOR", torch.int64),
+        ]:  # fmt: skip
+            x = make(rank + 1, 6 - rank, dtype=dtype)
+            dist.all_reduce(x, ReduceOp[op])
+            found[op] = x.tolist()
+        x = make(rank + 1)
+        dist.reduce(x, dst=1)
+        found["reduce"] = x.tolist()
+        x = make(rank, rank)
+        dist.broadcast(x, src=2 % size)
+        found["broadcast"] = x.tolist()
+        outputs = [zeros(2) for _ in range(size)]
+        dist.all_gather(outputs, make(rank, 7))
+        found["all_gather"] = [each.tolist() for each in outputs]
+        x = zeros(size, 2)
+        dist.all_gather_into_tensor(x, make(rank, 8))
+        found["all_gather_into_tensor"] = x.tolist()
+        outputs = [zeros(1) for _ in range(size)] if rank == 0 else None
+        dist.gather(make(rank), outputs, dst=0)
+        found["gather"] = outputs and [each.item() for each in outputs]
+        x = zeros(1)
+        dist.scatter(x, [make(10 * each) for each in range(size)] if rank == 1 else None, src=1)
+        found["scatter"] = x.item()
+        x = zeros(1)
+        dist.reduce_scatter(x, [make(each) for each in range(size)])
+        found["reduce_scatter"] = x.item()
+        x = zeros(2)
+        dist.reduce_scatter_tensor(x, torch.arange(2.0 * size, device=device))
+        found["reduce_scatter_tensor"] = x.tolist()
+        outputs = [zeros(1) for _ in range(size)]
+        dist.all_to_all(outputs, [make(10 * rank + each) for each in range(size)])
+        found["all_to_all"] = [each.item() for each in outputs]
+        x = zeros(sum(range(1, size + 1)))  # rank i sends j + 1 rows to rank j, and so gets i + 1 from each
+        x = zeros((rank + 1) * size)
+        rows = torch.full((sum(range(1, size + 1)),), float(rank), device=device)
+        dist.all_to_all_single(x, rows, [rank + 1] * size, list(range(1, size + 1)))
+        found["all_to_all_single"] = x.tolist()
+        objects = [None] * size
+        dist.all_gather_object(objects, {"rank": rank})
+        found["all_gather_object"] = objects
+        sent = [f"of {rank}", rank]
+        dist.broadcast_object_list(sent, src=1)
+        found["broadcast_object_list"] = sent
+        got = [None]
+        dist.scatter_object_list(got, [each * "x" for each in range(size)] if rank == 0 else None, src=0)
+        found["scatter_object_list"] = got
+        dist.barrier()
+        works = dist.batch_isend_irecv([
+            dist.P2POp(dist.isend, make(rank), (rank + 1) % size),
+            dist.P2POp(dist.irecv, x := zeros(1), (rank - 1) % size),
+        ])
+        for work in works:
+            work.wait()
+        found["ring"] = x.item()
+        group = dist.new_group([0, 1])
+        if rank < 2:
+            x = make(rank + 1)
+            work = dist.all_reduce(x, group=group, async_op=True)
+            work.wait()
+            found["group"] = x.item(), dist.get_rank(group), dist.get_world_size(group), work.is_completed()
+        else:
+            found["group"] = group is dist.GroupMember.NON_GROUP_MEMBER
+        return found
+
+    return function
+
+
+def expected(size, rank):
+    ranks = range(size)
+    return {
+        "SUM": [6.0, 15.0], "AVG": [2.0, 5.0], "PRODUCT": [6, 120], "MIN": [1.0, 4.0], "MAX": [3.0, 6.0],
+        "BAND": [0, 4], "BOR": [3, 7], "BXOR": [0, 7],
+        "reduce": [6.0] if rank == 1 else [rank + 1.0],
+        "broadcast": [2.0, 2.0],
+        "all_gather": [[each, 7.0] for each in ranks],
+        "all_gather_into_tensor": [[each, 8.0] for each in ranks],
+        "gather": [0.0, 1.0, 2.0] if rank == 0 else None,
+        "scatter": 10.0 * rank,
+        "reduce_scatter": 3.0 * rank,
+        "reduce_scatter_tensor": [6.0 * rank, 6.0 * rank + 3],
+        "all_to_all": [10.0 * each + rank for each in ranks],
+        "all_to_all_single": [float(each) for each in ranks for _ in range(rank + 1)],
+        "all_gather_object": [{"rank": each} for each in ranks],
+        "broadcast_object_list": ["of 1", 1],
+        "scatter_object_list": [rank * "x"],
+        "ring": float((rank - 1) % size),
+        "group": (3.0, rank, 2, True) if rank < 2 else True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("device", "backend"), [("cpu", "gloo"), ("cuda", "nccl"), ("cuda", "cpu:gloo,cuda:nccl")])
+def test_collectives_have_the_values_of_all_ranks(device, backend):
+    found = run(values(3, device), 3, backend, gpus=3)
+    for rank in range(3):
+        assert found[rank] == expected(3, rank)
+
+
+MISMATCHES = {
+    "operation": [lambda: dist.all_reduce(torch.ones(3)), lambda: dist.broadcast(torch.ones(3), 0)],
+    "shape": [lambda: dist.all_reduce(torch.ones(3)), lambda: dist.all_reduce(torch.ones(4))],
+    "type": [lambda: dist.all_reduce(torch.ones(3)), lambda: dist.all_reduce(torch.ones(3).double())],
+    "reduction": [lambda: dist.all_reduce(torch.ones(3)), lambda: dist.all_reduce(torch.ones(3), ReduceOp.MAX)],
+    "source": [lambda: dist.broadcast(torch.ones(3), 0), lambda: dist.broadcast(torch.ones(3), 1)],
+    "order": [
+        lambda: (dist.barrier(), dist.all_reduce(torch.ones(1))),
+        lambda: (dist.all_reduce(torch.ones(1)), dist.barrier()),
+    ],
+    "size of a message": [lambda: dist.send(torch.ones(3), 1), lambda: dist.recv(torch.ones(4), 0)],
+    "both receive": [lambda: dist.recv(torch.ones(3), 1), lambda: dist.recv(torch.ones(3), 0)],
+    "one call less": [lambda: (dist.barrier(), dist.barrier()), dist.barrier],
+    "a message instead": [lambda: dist.all_reduce(torch.ones(3)), lambda: dist.recv(torch.ones(3), 0)],
+}
+
+
+@pytest.mark.parametrize("name", MISMATCHES)
+def test_calls_that_differ_are_shown_side_by_side_on_every_rank(name):
+    began = time.monotonic()
+    found = run(lambda rank: MISMATCHES[name][rank](), 2)
+    assert time.monotonic() - began < 5  # and not the 30 s of the group's timeout
+    failed = [each for each in found if isinstance(each, tuple) and each[0] == "CollectiveError"]
+    assert len(failed) == (1 if name == "one call less" else 2)
+    for _, text in failed:
+        assert re.search(r"\n  rank 0: .+\n  rank 1: .+\nhint: ", text), text
+        assert text.count("test_groups.py:") >= (2 if name != "one call less" else 1)
+
+
+def test_the_texts_name_operators_tensors_and_lines():
+    (_, text), other = run(lambda rank: MISMATCHES["type"][rank](), 2)
+    assert other[1] == text
+    assert re.fullmatch(
+        r"all_reduce: ranks make different calls\n"
+        r"  rank 0: all_reduce\(float32\[3\], SUM\) at .*test_groups.py:\d+\n"
+        r"  rank 1: all_reduce\(float64\[3\], SUM\) at .*test_groups.py:\d+\n"
+        r"hint: all ranks of a group make the same calls, in the same order",
+        text,
+    )
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+def test_every_other_rank_learns_that_one_has_died(victim):
+    def function(rank):
+        dist.all_reduce(torch.ones(2))
+        if rank == victim:
+            die()
+        dist.all_reduce(torch.ones(2))
+
+    found = run(function, 3)
+    text = f"the process of rank {victim}{', which holds the store,' * (victim == 0)} has ended"
+    for rank, each in enumerate(found):
+        assert each == -9 if rank == victim else (each[0] == "CollectiveError" and text in each[1]), each
+
+
+def test_a_slow_rank_is_missing_at_the_timeout_only():
+    def function(rank):
+        if rank == 1:
+            time.sleep(0.2)
+        dist.barrier()
+        if rank == 0:
+            dist.monitored_barrier(timeout=timedelta(seconds=0.3))
+        else:
+            time.sleep(1)
+            dist.monitored_barrier()
+
+    found = run(function, 2)
+    for name, text in found:
+        assert name == "CollectiveError" and "rank 0 has waited for 0.3 s, the group's timeout" in text
+        assert "rank 1: has not called; its last call: barrier() at " in text
+
+
+def test_a_missing_wait_is_a_race():
+    def function(rank):
+        x = torch.ones(2, device="cuda")
+        work = dist.all_reduce(x, async_op=True)
+        y = x + 1
+        work.wait()
+        return y.tolist()
+
+    for name, text in run(function, 2, "nccl", gpus=2):
+        assert name == "RaceError" and "collectives of group 0" in text
+
+
+def test_a_training_step_of_ranks_is_that_of_one_process():
+    torch.manual_seed(0)
+    data, target = torch.randn(8, 5, dtype=torch.float64), torch.randn(8, 1, dtype=torch.float64)
+    weight = torch.randn(5, 1, dtype=torch.float64)
+
+    def steps(x, y, reduce):
+        w, losses = weight.clone().requires_grad_(), []
+        for _ in range(3):
+            loss = ((x @ w - y) ** 2).mean()
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.1 * reduce(w.grad)
+                losses.append(reduce(loss.detach()).item())
+            w.grad = None
+        return losses
+
+    def function(rank):
+        def reduce(tensor):
+            dist.all_reduce(tensor, ReduceOp.AVG)
+            return tensor
+
+        return steps(data[2 * rank : 2 * rank + 2], target[2 * rank : 2 * rank + 2], reduce)
+
+    alone = steps(data, target, lambda tensor: tensor)
+    for found in run(function, 4):
+        assert found == pytest.approx(alone, rel=1e-12)
+
+
+WRONG = {
+    "contiguous": (lambda: dist.all_reduce(torch.ones(2, 3).t()), "Tensors must be contiguous, got strides (1, 3)"),
+    "entries": (lambda: dist.all_gather([torch.ones(1)], torch.ones(1)), "a list with 2 entries, one per process"),
+    "parts": (
+        lambda: dist.all_gather_into_tensor(torch.ones(3), torch.ones(2)),
+        "float32[3] on cpu has not 2 parts of float32[2] on cpu",
+    ),
+    "rank": (lambda: dist.broadcast(torch.ones(1), 5), "src is 5, and the group has the ranks 0, 1"),
+    "rows": (
+        lambda: dist.all_to_all_single(torch.ones(2), torch.ones(2), None, [2, 1]),
+        "input is float32[2] on cpu, and its parts have [2, 1] rows",
+    ),
+    "itself": (lambda: dist.send(torch.ones(1), dist.get_rank()), "is this process"),
+    "no peer": (lambda: dist.recv(torch.ones(1)), "src is missing"),
+    "no reduction": (lambda: dist.all_reduce(torch.ones(1), ReduceOp.PREMUL_SUM), "PREMUL_SUM is not there"),
+    "group": (lambda: dist.new_group([0, 2]), "ranks are [0, 2], of a job with 2 processes"),
+}
+
+
+def test_wrong_arguments_are_named_and_the_group_goes_on():
+    def function(rank):
+        texts = {}
+        for name, (call, _) in WRONG.items():
+            try:
+                call()
+            except Exception as error:  # noqa: BLE001
+                texts[name] = str(error)
+        x = torch.ones(1)
+        dist.all_reduce(x)
+        return texts, x.item()
+
+    for texts, total in run(function, 2):
+        for name, (_, expected) in WRONG.items():
+            assert expected in texts[name]
+        assert total == 2.0
+
+
+# the hub and the stores
+
+
+@pytest.fixture
+def server():
+    made = hub.Hub("localhost", 0, 2, "secret")
+    yield made
+    made.stop()
+
+
+def talk(server, *messages):
+    """Send bytes to the hub; what it answers before it closes, or within a moment."""
+    with socket.create_connection(server.address, timeout=10) as link:
+        for message in messages:
+            link.sendall(message)
+        try:
+            return link.recv(1 << 16)
+        except ConnectionResetError:
+            return b""
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        hub.packed({"do": "hello", "secret": "wrong", "rank": 0, "size": 2}),
+        hub.packed({"do": "set", "id": 1, "key": "a", "value": "b"}),
+        hub.packed({}),
+        (1 << 30).to_bytes(4, "little"),
+        b"\x05\x00\x00\x00hello",
+        b"\x02\x00\x00\x00[]",
+        b"GET / HTTP/1.0\r\n\r\n",
+    ],
+)
+def test_connections_without_the_secret_are_closed(server, first):
+    assert talk(server, first) == b""
+    answer = talk(server, hub.packed({"do": "hello", "secret": "secret"}))
+    assert json.loads(answer[4:]) == {"id": 0, "value": None, "error": ""}
+
+
+@pytest.mark.parametrize(
+    ("rank", "size", "text"),
+    [
+        (2, 2, "rank 2 is not in a world of 2 processes"),
+        (1, 3, "rank 1 has world_size 3, and rank 0 has 2"),
+    ],
+)
+def test_a_rank_that_does_not_fit_is_told(server, rank, size, text):
+    answer = talk(server, hub.packed({"do": "hello", "secret": "secret", "rank": rank, "size": size}))
+    assert json.loads(answer[4:])["error"] == text
+
+
+def stores(folder):
+    return {
+        "HashStore": dist.HashStore(),
+        "FileStore": dist.FileStore(f"{folder}/store"),
+        "TCPStore": dist.TCPStore("localhost", 0, is_master=True),
+        "PrefixStore": dist.PrefixStore("a", dist.HashStore()),
+    }
+
+
+@pytest.mark.parametrize("name", ["HashStore", "FileStore", "TCPStore", "PrefixStore"])
+def test_stores(name, tmp_path):
+    store = stores(tmp_path)[name]
+    store.set("key", b"\x00\xff")
+    store.set("text", "é")
+    assert (store.get("key"), store.get("text")) == (b"\x00\xff", "é".encode())
+    assert (store.add("count", 2), store.add("count", -5), store.get("count")) == (2, -3, b"-3")
+    assert store.compare_set("new", "", "one") == b"one"
+    assert store.compare_set("new", "other", "two") == b"one"
+    assert store.compare_set("new", "one", "two") == b"two"
+    assert store.compare_set("missing", "x", "y") == b"x"
+    assert store.check(["key", "new"]) and not store.check(["key", "missing"])
+    assert store.num_keys() == 4 and store.delete_key("new") and not store.delete_key("new")
+    store.set_timeout(timedelta(seconds=0.05))
+    with pytest.raises(RuntimeError, match=r"missing.* not .*within 0.05 s"):
+        store.get("missing")
+
+
+def test_a_busy_port_and_a_missing_hub_are_named():
+    store = dist.TCPStore("localhost", 0, is_master=True)
+    with pytest.raises(ValueRangeError, match=f"cannot listen at localhost:{store.port}: .*in use"):
+        dist.TCPStore("localhost", store.port, is_master=True)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(RuntimeError, match=f"nothing listens at localhost:{port}"):
+        dist.TCPStore("localhost", port, timeout=timedelta(seconds=0.05))
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({}, "environment variable MASTER_ADDR expected, but not set"),
+        ({"init_method": "http://x"}, "init_method is 'http://x'"),
+        ({"init_method": "tcp://localhost"}, "init_method is 'tcp://localhost'"),
+        ({"init_method": "env://", "store": dist.HashStore()}, "init_method and store are both given"),
+        ({"store": dist.HashStore()}, "store is "),
+    ],
+)
+def test_addresses_that_cannot_be_used_are_named(given, text, monkeypatch):
+    for name in ("MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises((ArgumentError, TypeError), match=f"init_process_group: .*{re.escape(text)}"):
+        dist.init_process_group("gloo", rank=0, world_size=2, **given)
+
+
+@pytest.mark.full
+def test_rounds_of_killing_leave_nothing():
+    def function(rank):
+        for number in range(rank * 3, 20):
+            if rank == number % 3 == 1:
+                die()
+            dist.all_reduce(torch.ones(1000))
+
+    for _ in range(60):
+        before = len(os.listdir("/proc/self/fd"))
+        found = run(function, 3)
+        assert -9 in found or all(each[0] == "CollectiveError" for each in found)
+        assert len(os.listdir("/proc/self/fd")) == before
