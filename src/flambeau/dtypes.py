@@ -114,7 +114,7 @@ float8_e8m0fnu = dtype("float8_e8m0fnu", 1, FLOATING, True, "", "")
 chalf, cfloat, cdouble = complex32, complex64, complex128
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
-UNSIGNED = (uint16, uint32, uint64)
+UNSIGNED = (uint16, uint32, uint64)  # operators take them as they take uint8; samples are not made of them
 BY_NAME = {item.name: item for item in (*ALL, *UNSIGNED)}
 FLOATING_TYPES = (float16, bfloat16, float32, float64)
 INTEGER_TYPES = (uint8, int8, int16, int32, int64)

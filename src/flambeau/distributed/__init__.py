@@ -1,5 +1,7 @@
 """torch.distributed: the answers of one process.  A group of several processes is refused with a hint."""
 
+import importlib as _importlib
+
 from ..errors import no_attribute as _no_attribute
 from ..parallel.process_group import TIMEOUT as default_pg_timeout
 from ..parallel.process_group import (
@@ -64,4 +66,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "device_mesh":
+        return _importlib.import_module(f"{__name__}.device_mesh")
     raise _no_attribute(__name__, name)
