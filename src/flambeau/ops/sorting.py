@@ -523,6 +523,21 @@ def _last_keys(chosen: Any, keys: Any) -> Any:
     return chosen[:, :1].view(np.uint64).astype(keys.dtype)
 
 
+def _selected_alone(values: Any, dtype: dtype, count: int, descending: bool) -> Any:
+    """As `_selected`, of values; None if more than `count` elements of a row may belong to the result, or for NaN."""
+    if dtype.itemsize < 4:  # half types have no fast order, and small integers have many equal elements
+        return None
+    at = values.shape[1] - count if descending else count - 1
+    last = np.partition(values, at, axis=1)[:, at : at + 1]
+    chosen = values >= last if descending else values <= last
+    flat = np.flatnonzero(chosen)
+    if len(flat) != count * len(values) or not (chosen.sum(axis=1) == count).all() or (values != values).any():
+        return None
+    places = (flat % values.shape[1]).reshape(len(values), count)
+    order = np.argsort(np.take_along_axis(values, places, 1) == last, axis=1, kind="stable")
+    return np.take_along_axis(places, order, 1)
+
+
 def _selected(keys: Any, last: Any, count: int) -> Any:
     """The places of the first `count` keys of each row's order, as the kernel writes them, from the last such key."""
     less, equal = keys < last, keys == last
@@ -684,8 +699,11 @@ def host_select_kernel(dtype: dtype) -> Kernel:
     """The select of whole rows on the CPU, which has no device code."""
 
     def reference(values: Any, indexes: Any, input: Any, rows: int, n: int, count: int, flip: int) -> None:
-        keys = keys_of(input, dtype, bool(flip))
-        indexes[...] = _selected(keys, np.partition(keys, count - 1, axis=1)[:, count - 1 : count], count)
+        places = _selected_alone(input, dtype, count, bool(flip))
+        if places is None:
+            keys = keys_of(input, dtype, bool(flip))
+            places = _selected(keys, np.partition(keys, count - 1, axis=1)[:, count - 1 : count], count)
+        indexes[...] = places
         values[...] = np.take_along_axis(input, indexes, 1)
 
     results = [Pointer(name, kind, "w", ("rows", "count")) for name, kind in (("values", dtype), ("indexes", int64))]
