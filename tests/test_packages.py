@@ -11,6 +11,27 @@ import pytest
 pytestmark = pytest.mark.full
 SOURCE = str(Path(__file__).parents[1] / "src")
 
+ARRAY_API_COMPAT = """
+from array_api_compat import array_namespace, torch as xp
+x = torch.arange(6.0).reshape(2, 3).cuda()
+print(array_namespace(x) is xp, xp.sum(x, axis=1).tolist() == [3.0, 12.0], xp.unique_values(x).shape == (6,))
+print(xp.permute_dims(x, (1, 0)).shape == (3, 2), xp.astype(x, xp.uint16).dtype == torch.uint16)
+"""
+DIFFUSERS = """
+from diffusers import DDPMScheduler, UNet2DModel
+net = UNet2DModel(
+    sample_size=16, in_channels=1, out_channels=1, layers_per_block=1, block_out_channels=(32, 32), norm_num_groups=8,
+    down_block_types=("DownBlock2D", "AttnDownBlock2D"), up_block_types=("AttnUpBlock2D", "UpBlock2D"),
+).cuda()
+scheduler, x, noise, steps = DDPMScheduler(10), torch.zeros(2, 1, 16, 16).cuda(), torch.randn(2, 1, 16, 16).cuda(), 3
+loss = (net(scheduler.add_noise(x, noise, torch.tensor([1, 7]).cuda()), 2).sample - noise).square().mean()
+loss.backward()
+scheduler.set_timesteps(steps)
+with torch.no_grad():
+    for at in scheduler.timesteps:
+        noise = scheduler.step(net(noise, at).sample, at, noise).prev_sample
+print(0 < loss.item() < 10, bool(noise.isfinite().all()))
+"""
 EINOPS = """
 from einops import einsum, rearrange, reduce
 from einops.layers.torch import Rearrange
@@ -116,9 +137,10 @@ from torchinfo import summary
 print(summary(torch.nn.Linear(4, 8), (3, 4), verbose=0).total_params == 40)
 """
 PROGRAMS = {
-    "accelerate": ACCELERATE, "einops": EINOPS, "kornia": KORNIA, "peft": PEFT, "safetensors": SAFETENSORS,
-    "timm": TIMM, "torchinfo": TORCHINFO, "torchmetrics": TORCHMETRICS, "torchvision": TORCHVISION,
-    "transformers": TRANSFORMERS, "vit_pytorch": VIT, "x_transformers": X_TRANSFORMERS,
+    "accelerate": ACCELERATE, "array_api_compat": ARRAY_API_COMPAT, "diffusers": DIFFUSERS, "einops": EINOPS,
+    "kornia": KORNIA, "peft": PEFT, "safetensors": SAFETENSORS, "timm": TIMM, "torchinfo": TORCHINFO,
+    "torchmetrics": TORCHMETRICS, "torchvision": TORCHVISION, "transformers": TRANSFORMERS, "vit_pytorch": VIT,
+    "x_transformers": X_TRANSFORMERS,
 }  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Data types and type promotion.
 
 Promotion follows PyTorch: bool < integers < floating point.  Within a category the wider type wins.  uint8 with a
-signed type gives the next wider signed type; float16 with bfloat16 gives float32.
+signed type gives the next wider signed type; float16 with bfloat16 gives float32.  uint16, uint32 and uint64 have no
+common type with bool and other integers.
 """
 
 from __future__ import annotations
@@ -93,6 +94,9 @@ int8 = dtype("int8", 1, INTEGER, True, "signed char", "signed char")
 int16 = dtype("int16", 2, INTEGER, True, "short", "short")
 int32 = dtype("int32", 4, INTEGER, True, "int", "int")
 int64 = dtype("int64", 8, INTEGER, True, "long long", "long long")
+uint16 = dtype("uint16", 2, INTEGER, False, "unsigned short", "unsigned short")
+uint32 = dtype("uint32", 4, INTEGER, False, "unsigned int", "unsigned int")
+uint64 = dtype("uint64", 8, INTEGER, False, "unsigned long long", "unsigned long long")
 float16 = dtype("float16", 2, FLOATING, True, "half_t", "float")
 bfloat16 = dtype("bfloat16", 2, FLOATING, True, "bfloat16_t", "float")
 float32 = dtype("float32", 4, FLOATING, True, "float", "float")
@@ -102,7 +106,6 @@ float64 = dtype("float64", 8, FLOATING, True, "double", "double")
 complex32 = dtype("complex32", 4, COMPLEX, True, "", "")
 complex64 = dtype("complex64", 8, COMPLEX, True, "", "")
 complex128 = dtype("complex128", 16, COMPLEX, True, "", "")
-uint16, uint32, uint64 = [dtype(f"uint{8 * size}", size, INTEGER, False, "", "") for size in (2, 4, 8)]
 float8_e4m3fn = dtype("float8_e4m3fn", 1, FLOATING, True, "", "")
 float8_e4m3fnuz = dtype("float8_e4m3fnuz", 1, FLOATING, True, "", "")
 float8_e5m2 = dtype("float8_e5m2", 1, FLOATING, True, "", "")
@@ -111,7 +114,8 @@ float8_e8m0fnu = dtype("float8_e8m0fnu", 1, FLOATING, True, "", "")
 chalf, cfloat, cdouble = complex32, complex64, complex128
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
-BY_NAME = {item.name: item for item in ALL}
+UNSIGNED = (uint16, uint32, uint64)  # operators take them as they take uint8; samples are not made of them
+BY_NAME = {item.name: item for item in (*ALL, *UNSIGNED)}
 FLOATING_TYPES = (float16, bfloat16, float32, float64)
 INTEGER_TYPES = (uint8, int8, int16, int32, int64)
 _SIGNED_ABOVE_UINT8 = {int8: int16}
@@ -142,7 +146,7 @@ def promote(a: dtype, b: dtype) -> dtype:
     """Return the type that values of `a` and of `b` both convert to."""
     if a is b:
         return a
-    if not (a.exists and b.exists):
+    if not (a.exists and b.exists) or (a in UNSIGNED or b in UNSIGNED) and max(a.category, b.category) < FLOATING:
         return _promote_named(a, b)
     if a.category != b.category:
         return a if a.category > b.category else b
@@ -155,7 +159,10 @@ def promote(a: dtype, b: dtype) -> dtype:
 
 
 def _promote_named(a: dtype, b: dtype) -> dtype:
-    """Return the common type of two, one of which tensors cannot have: a complex one.  Raises DtypeError for others."""
+    """Return the common type of a complex type and another one.  Raises DtypeError for others.
+
+    Others are types that tensors cannot have, and wide unsigned types with integers and bool.
+    """
     if a.is_complex or b.is_complex:
         real = [item.to_real() for item in (a, b) if item.category >= FLOATING]
         return promote(real[0], real[-1]).to_complex()
@@ -185,10 +192,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 def no_tensors_of(named: dtype) -> NotSupportedError:
     """Return the error for a tensor of a type that is a name only."""
-    kinds = {COMPLEX: "complex arithmetic is not there yet", FLOATING: "the smallest floats have 16 bits"}
+    is_complex = named.category == COMPLEX
     return NotSupportedError(
         f"tensors of {named.name} do not exist: {named!r} is a name only",
-        hint=kinds.get(named.category, "use a signed type or torch.uint8"),
+        hint="complex arithmetic is not there yet" if is_complex else "the smallest floats have 16 bits",
     )
 
 

@@ -78,6 +78,7 @@ def rounded(array: Any, dtype: Any) -> Any:
     return array.astype(dtype.numpy, copy=False)
 
 
+CLIPPED = 1 << 12  # elements from which np.clip takes less time than np.maximum and np.minimum
 MANY = 1 << 18  # elements from which elementwise work is done in blocks
 BLOCK = 1 << 15  # elements of a block, whose intermediate results stay in the processor's cache
 

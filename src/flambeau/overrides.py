@@ -2,6 +2,7 @@
 
 from .errors import no_attribute as _no_attribute
 from .tensor.overrides import (
+    TorchFunctionMode,
     get_overridable_functions,
     handle_torch_function,
     has_torch_function,
@@ -14,9 +15,9 @@ from .tensor.overrides import (
 )
 
 __all__ = [
-    "get_overridable_functions", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
-    "has_torch_function_variadic", "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
-    "wrap_torch_function",
+    "TorchFunctionMode", "get_overridable_functions", "handle_torch_function", "has_torch_function",
+    "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like", "is_tensor_method_or_property",
+    "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import inf, isinf, isnan
 from typing import Any
 
-from .dtypes import BOOL, FLOATING, INTEGER_TYPES, bfloat16, bool_, dtype, float16, float32, float64
+from .dtypes import BOOL, FLOATING, INTEGER_TYPES, UNSIGNED, bfloat16, bool_, dtype, float16, float32, float64
 from .errors import ValueRangeError, shown
 
 LARGEST = {
@@ -27,7 +27,7 @@ def integer_range(dtype: dtype) -> tuple[int, int]:
 # By dtype: the least and the largest finite value, and the Python type of the values.
 HELD: dict[dtype, tuple[Any, Any, type]] = {
     bool_: (-inf, inf, bool),
-    **{dtype: (*integer_range(dtype), int) for dtype in INTEGER_TYPES},
+    **{dtype: (*integer_range(dtype), int) for dtype in (*INTEGER_TYPES, *UNSIGNED)},
     **{dtype: (-largest, largest, float) for dtype, largest in LARGEST.items()},
 }
 

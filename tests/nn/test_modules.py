@@ -149,7 +149,9 @@ def test_what_private_names_give():
     assert nn.modules.rnn.apply_permutation(torch.tensor([[1, 2]]), torch.tensor([1, 0])).tolist() == [[2, 1]]
     assert torch.optim.optimizer._get_value(torch.tensor(2.5)) == 2.5
     step = torch.optim.optimizer._use_grad_for_differentiable(lambda self: torch.is_grad_enabled())
-    assert step(None) is False
+    for is_recorded in (False, True):
+        weights = [torch.ones(1, requires_grad=True)]
+        assert step(torch.optim.SGD(weights, differentiable=is_recorded)) is is_recorded
 
 
 def test_attention_by_own_functions_is_refused():

@@ -406,9 +406,9 @@ def test_graphed_callables(gpus, call, error, begins):
 @pytest.mark.parametrize(
     ("module", "missing"),
     [
-        ("autograd", "forward_ad"),
+        ("autograd", "profiler"),
         ("multiprocessing", "foo"),
-        ("nn.functional", "grouped_mm"),
+        ("nn.functional", "scaled_mm"),
         ("nn.init", "foo"),
         ("nn.parallel", "DistributedDataParallelCPU"),
         ("nn.utils", "spectral"),

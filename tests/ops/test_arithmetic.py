@@ -176,3 +176,13 @@ def test_second_derivatives(name):
     y = torch.tensor([1.9, 0.8, 1.1], dtype=torch.float64, requires_grad=True)
     inputs = [x, y] if sum(each.is_tensor for each in operator.parameters) == 2 else [x]
     assert gradgradcheck(operator, inputs)
+
+
+@pytest.mark.parametrize("name", ["add_", "sub_", "mul_", "div_"])
+def test_in_place_arithmetic_of_large_and_expanded_tensors(name):
+    large = torch.arange(300_000, dtype=torch.float64) + 1
+    expected = getattr(large, name[:-1])(3.0)
+    assert getattr(large, name)(3.0).equal(expected)
+    square, row = torch.arange(9.0).reshape(3, 3).T, torch.tensor([1, 2, 4], dtype=torch.int16)
+    expected = getattr(square, name[:-1])(row)
+    assert getattr(square, name)(row).equal(expected)

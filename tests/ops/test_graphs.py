@@ -29,8 +29,9 @@ def on_gpu(dense, _):
 
 
 def values(result):
-    results = result if isinstance(result, (tuple, list)) else (result,)
-    return [each.cpu().numpy().tobytes() for each in results if each is not None]
+    if isinstance(result, (tuple, list)):
+        return [bits for each in result if each is not None for bits in values(each)]
+    return [result.cpu().numpy().tobytes()]
 
 
 def run(calls):

@@ -100,3 +100,14 @@ def test_logarithms_of_cumulative_sums_have_two_derivatives():
     y = torch.tensor([-float("inf"), 1.0], dtype=torch.float64, requires_grad=True)
     y.logcumsumexp(0).sum().backward()
     assert y.grad.isnan().tolist() == [False, False]
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.int32])
+def test_running_extremes_of_many_columns_are_those_of_each(gpus, kind):
+    x = (torch.arange(70 * 9).reshape(9, 70) * 7 % 5).to(kind)
+    if kind.is_floating_point:
+        x[3, 5] = x[6, 5] = float("nan")
+    for function in (torch.cummax, torch.cummin):
+        across, one_by_one = function(x, 0), function(x.T.contiguous(), 1)
+        assert across.indices.tolist() == one_by_one.indices.T.tolist() == function(x.cuda(), 0).indices.tolist()
+        assert across.values.nan_to_num(-1).tolist() == one_by_one.values.T.nan_to_num(-1).tolist()

@@ -127,3 +127,28 @@ def test_edges_of_bins_are_those_of_linspace(dtype):
 
 def test_no_integers_need_no_weights():
     assert torch.bincount(torch.tensor([], dtype=torch.int64), weights=torch.ones(3), minlength=2).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_histograms_of_points(gpus, device):
+    points = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 2.0]], device=device)
+    weight = torch.tensor([1.0, 2.0, 4.0, 8.0], device=device)
+    hist, edges = torch.histogramdd(points, bins=[3, 3], weight=weight)
+    assert hist.tolist() == [[0.0, 1.0, 0.0], [2.0, 0.0, 0.0], [4.0, 0.0, 8.0]]
+    assert [edge.tolist() for edge in edges] == [pytest.approx([0, 2 / 3, 4 / 3, 2])] * 2
+    diagonal = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], device=device)
+    dense = torch.histogramdd(diagonal, bins=[2, 2], range=[0.0, 1.0, 0.0, 1.0], density=True)
+    assert dense.hist.tolist() == [[2.0, 0.0], [0.0, 2.0]]
+
+
+@pytest.mark.parametrize("scale", [1, 10**12])
+@pytest.mark.parametrize("count", [3, 40])
+def test_membership_is_the_same_on_every_device(gpus, scale, count):
+    values = torch.arange(100).reshape(10, 10) * scale
+    members = torch.arange(0, 3 * count, 3) * scale
+    for kind in (torch.int64, torch.float64):
+        x, chosen = values.to(kind), members.to(kind)
+        found = [value % 3 == 0 and value < 3 * count for value in range(100)]
+        expected = [found[start : start + 10] for start in range(0, 100, 10)]
+        assert torch.isin(x, chosen).tolist() == torch.isin(x.cuda(), chosen.cuda()).tolist() == expected
+        assert torch.isin(x, chosen, invert=True).tolist() == [[not found for found in row] for row in expected]

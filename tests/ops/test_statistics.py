@@ -78,3 +78,16 @@ def test_covariances_are_numpys(device):
     )
     np.testing.assert_allclose(torch.cov(x, **given).cpu().numpy(), np.cov(values, fweights=counts, aweights=weights))
     np.testing.assert_allclose(torch.corrcoef(x).cpu().numpy(), np.corrcoef(values), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float16, torch.int64])
+def test_ties_and_nan_are_chosen_alike_on_every_device(gpus, kind):
+    rows = [[2.0, 1.0, 2.0, 2.0, 1.0], [3.0, 3.0, 3.0, 3.0, 3.0], [5.0, 1.0, 4.0, 2.0, 3.0], [4.0, 4.0, 1.0, 1.0, 1.0]]
+    x = torch.tensor(rows).to(kind)
+    if kind.is_floating_point:
+        x[0, 3] = x[2, 1] = x[2, 4] = float("nan")
+    for dim in (0, 1):
+        for call in (torch.median, torch.nanmedian, lambda x, dim: torch.kthvalue(x, 2, dim)):
+            here, there = call(x, dim), call(x.cuda(), dim)
+            assert here.indices.tolist() == there.indices.tolist()
+            assert here.values.nan_to_num(-1).tolist() == there.values.nan_to_num(-1).tolist()

@@ -149,7 +149,7 @@ def record_refused(torch) -> None:
     """Files of PyTorch that are refused, by name."""
     x = torch.arange(3.0)
     refused = {
-        "module": torch.nn.Linear(1, 1), "complex": x.to(torch.complex64), "uint16": x.to(torch.uint16),
+        "module": torch.nn.Linear(1, 1), "complex": x.to(torch.complex64),
         "sparse": torch.eye(2).to_sparse(), "function": torch.nn.functional.relu,
     }  # fmt: skip
     for name, value in refused.items():

@@ -45,7 +45,6 @@ def test_devices_of_files_that_pytorch_wrote(gpus):
 REFUSED = {
     "module": "torch.nn.modules.linear.Linear",
     "complex": "torch.ComplexFloatStorage",
-    "uint16": "torch.uint16",
     "sparse": "torch._utils._rebuild_sparse_tensor",
     "function": "torch.nn.functional.relu",
     "legacy": "legacy",

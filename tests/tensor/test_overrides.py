@@ -60,3 +60,24 @@ def test_lists_of_functions():
     assert not overrides.is_tensor_method_or_property(torch.add)
     assert overrides.resolve_name(torch.Tensor.add) == "torch.Tensor.add"
     assert overrides.resolve_name(torch.add) == "torch.add" and overrides.resolve_name(3) is None
+
+
+def test_calls_of_a_class_that_disables_its_override_give_plain_tensors():
+    class Plain(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+    x = torch.ones(2).as_subclass(Plain)
+    assert type(x) is Plain and type(x + 1) is torch.Tensor and type(torch.exp(x)) is torch.Tensor
+    assert (x + 1).tolist() == [2.0, 2.0]
+
+
+def test_modes_and_forward_derivatives_are_names():
+    class Mode(torch.overrides.TorchFunctionMode):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Mode: modes do not intercept calls"), Mode():
+        pass
+    x = torch.ones(1)
+    assert torch.autograd.forward_ad.unpack_dual(x) == (x, None)
+    with pytest.raises(NotImplementedError, match=r"make_dual: .*\nhint: torch.func.jvp"):
+        torch.autograd.forward_ad.make_dual(x, x)

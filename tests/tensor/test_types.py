@@ -111,7 +111,7 @@ def test_complex_types_promote():
     assert torch.promote_types(torch.complex64, torch.int64) is torch.complex64
     assert torch.promote_types(torch.complex32, torch.float16) is torch.complex32
     assert torch.float64.to_complex() is torch.cdouble and torch.cfloat.to_real() is torch.float32
-    for other in (torch.float8_e5m2, torch.uint16):
+    for other in (torch.float8_e5m2, torch.float8_e4m3fn):
         with pytest.raises(DtypeError, match=f"promote_types: .*float32 and {other.name}"):
             torch.promote_types(torch.float32, other)
 

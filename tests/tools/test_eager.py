@@ -140,6 +140,15 @@ def test_compiled_extensions_are_refused():
         torch.ops.mine.absent  # noqa: B018
 
 
+def test_pytorch_s_internal_names_of_operators():
+    aten = torch.ops.aten
+    x = torch.tensor([2.0])
+    assert aten.add.Tensor is aten.add and aten.add.Tensor(x, 1).item() == 3 and aten.clone.default(x) is not x
+    assert {aten.mul.Tensor: 1}[aten.mul.Scalar] == 1
+    with pytest.raises(NotSupportedError, match="torch.ops.aten._to_copy: .*_to_copy is not there"):
+        aten._to_copy.default(x)
+
+
 def test_custom_operators_run_and_have_derivatives():
     @torch.library.custom_op("eager_test::scaled", mutates_args=())
     def scaled(x: torch.Tensor, factor: float) -> torch.Tensor:

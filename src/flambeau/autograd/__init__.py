@@ -1,7 +1,7 @@
 """torch.autograd: gradients, under PyTorch's names."""
 
 from ..errors import no_attribute as _no_attribute
-from . import function, functional, grad_mode, graph
+from . import forward_ad, function, functional, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
@@ -23,6 +23,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "enforce_grad_layout_policy",
+    "forward_ad",
     "function",
     "functional",
     "grad",

@@ -1,5 +1,7 @@
 """torch.distributed: process groups, collectives, stores."""
 
+import importlib as _importlib
+
 from ..errors import no_attribute as _no_attribute
 from ..parallel.exchange import CollectiveError, StoreTimeoutError
 from ..parallel.group import TIMEOUT as default_pg_timeout
@@ -68,4 +70,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "device_mesh":
+        return _importlib.import_module(f"{__name__}.device_mesh")
     raise _no_attribute(__name__, name)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
-from ..host import np, special
+from ..host import CLIPPED, np, special
 from ..library_operation import GELU_CUBIC, ROOT_2_OVER_PI, gelu_tanh_of, gelu_tanh_term
 from ..strides import wrap_dim
 from .arithmetic import abs as absolute
@@ -132,6 +132,8 @@ def relu(input: Operand) -> Any:
     zero = _zeros.get(array.dtype)
     if zero is None:
         zero = _zeros[array.dtype] = np.zeros((), array.dtype)
+    if array.size >= CLIPPED and array.dtype.kind == "f":
+        return np.clip(array, zero, array.dtype.type(np.inf))
     return np.maximum(array, zero)
 
 

@@ -100,7 +100,7 @@ def _whole_scale() -> Iterator[ErrorSample]:
     yield ErrorSample((integers, integers), DtypeError, "alpha must not be a floating point number", {"alpha": 1.5})
 
 
-@_sum(promoted, "input + other", errors=_whole_scale, dtypes=dtypes.ALL)
+@_sum(promoted, "input + other", ufunc="add", errors=_whole_scale, dtypes=dtypes.ALL)
 def add(input: Value, other: Value, *, alpha: float = 1) -> Any:
     """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second.
 
@@ -122,7 +122,7 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
     return grad, grad if alpha == 1 or not needs[1] else grad * alpha
 
 
-@_sum(_not_bool, "input - other", errors=_two_bools, dtypes=NUMERIC_TYPES)
+@_sum(_not_bool, "input - other", ufunc="subtract", errors=_two_bools, dtypes=NUMERIC_TYPES)
 def sub(input: Value, other: Value, *, alpha: float = 1) -> Any:
     """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second.
 
@@ -170,7 +170,14 @@ def rsub(input: Operand, other: Value, alpha: float = 1) -> Any:
 # products and quotients
 
 
-@pointwise(dtype=promoted, cuda="input * other", samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL)
+@pointwise(
+    dtype=promoted,
+    cuda="input * other",
+    ufunc="multiply",
+    samples=pairs,
+    errors=unbroadcastable,
+    dtypes=dtypes.ALL,
+)
 def mul(input: Value, other: Value) -> Any:
     """Product of two tensors, or of a tensor and a number.
 
@@ -208,7 +215,7 @@ class Quotient(Pointwise):
 
 def _quotient(body: Any) -> Any:
     return Quotient(
-        body, to_float, "input / other", 1.0,
+        body, to_float, "input / other", 1.0, ufunc="true_divide",
         samples=divisible_pairs, errors=unbroadcastable, dtypes=dtypes.ALL, inplace=True,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import Any
 from .. import callers, dtypes
 from ..dtypes import INTEGER, bool_, dtype, uint8
 from ..errors import DtypeError, ShapeError, ValueRangeError
-from ..host import np
+from ..host import CLIPPED, np
 from ..scalars import converted
 from ..strides import Shape, contiguous
 from .copies import fill
@@ -760,6 +760,8 @@ def _clamp(input: Operand, min: Value | None = None, max: Value | None = None) -
         >>> torch.clamp(torch.tensor([-5.0, 0.5, 5.0]), min=-1, max=1)
         tensor([-1.0000,  0.5000,  1.0000])
     """
+    if np.size(input) >= CLIPPED:
+        return np.clip(input, min, max)
     lower = np.maximum(input, min)
     is_own = lower.ndim and lower.shape == input.shape and not np.ndim(max)  # an array that may be written
     return np.minimum(lower, max, out=lower if is_own else None)
@@ -767,7 +769,7 @@ def _clamp(input: Operand, min: Value | None = None, max: Value | None = None) -
 
 clamp = Clamp(
     _clamp, numbers, "smaller(larger(input, min), max)", 2.0, samples=_two_bounds, errors=_no_bounds,
-    dtypes=NUMERIC_TYPES, inplace=True, name="clamp", exact=True,
+    dtypes=NUMERIC_TYPES, inplace=True, name="clamp", exact=True, ufunc="clip",
 )  # fmt: skip
 
 

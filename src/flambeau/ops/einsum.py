@@ -596,7 +596,14 @@ def _bad_groups() -> Iterator[ErrorSample]:
     yield ErrorSample((a, b), ValueRangeError, r"\[5, 5\] .* 4", {"offs": long})
 
 
-@composite(samples=_groups, errors=_bad_groups, host="waits", method=False, function=False)
+@composite(
+    samples=_groups,
+    errors=_bad_groups,
+    dtypes=dtypes.FLOATING_TYPES,
+    host="waits",
+    method=False,
+    function=False,
+)
 def grouped_mm(
     mat_a: Operand, mat_b: Operand, *, offs: Operand | None = None, bias: Operand | None = None, out_dtype: Any = None
 ) -> Any:

@@ -238,13 +238,14 @@ class Pointwise(Operator):
     exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
     source: the name of a file of ops/kernels with functions that the expression calls, beside math.cu.
+    ufunc: the function of NumPy that the body is, if it is one: it writes results in place.
     """
 
     casts = False  # whether out= may have any type
 
     def __init__(
         self, body: Callable[..., Any], rule: DtypeRule, cuda: str, cost: float, *, exact: bool = False,
-        factor: str = "", source: str = "", **options: Any,
+        factor: str = "", source: str = "", ufunc: str = "", **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(body, POINTWISE, **options)
         self.rule = rule
@@ -253,6 +254,7 @@ class Pointwise(Operator):
         self.exact = exact
         self.factor = self.index_of[factor] if factor else -1
         self.source = source
+        self.ufunc = ufunc
         self.weak = [not each.is_tensor or each.name == factor for each in self.parameters]  # not promoted as numbers
         self.kernels: dict[Any, Kernel] = {}
 
@@ -323,7 +325,7 @@ class Pointwise(Operator):
         entry = "_".join([self.name, out.name, *tags])
         functions = POINTWISE_SOURCE + (source_text(self.source) if self.source else "")
         source = functions + kernel_source(entry, out, list(zip(names, inputs, computes)), self.cuda)
-        kernel = Kernel(entry, source, params, _reference(self.body, computes), self.cost)
+        kernel = Kernel(entry, source, params, _reference(self.body, computes, self.ufunc), self.cost)
         if all(stored in (None, compute) and compute.wide is compute for stored, compute in zip(inputs, computes)):
             kernel.body, kernel.computes = self.body, tuple(computes)
         return kernel
@@ -334,20 +336,28 @@ def _number(value: int | float) -> Any:
     return np.float64(value) if isinstance(value, float) else np.int64(value)
 
 
-def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[..., None]:
+def _reference(body: Callable[..., Any], computes: Sequence[dtype], ufunc: str = "") -> Callable[..., None]:
     wide = [dtype.wide for dtype in computes]
 
-    def compute(out: Any, *operands: Any) -> None:
-        values = [
+    def converted(operands: Sequence[Any]) -> list[Any]:
+        return [
             operand.astype(own.numpy, copy=False) if hasattr(operand, "astype") else _number(operand).astype(own.numpy)
             for operand, own in zip(operands, wide)
         ]
+
+    def compute(out: Any, *operands: Any) -> None:
+        values = converted(operands)
         result = body(*values)
         if out.itemsize == 2 and getattr(result, "dtype", None) == np.float64:
             result = result.astype(np.float32)  # as PyTorch: float64 becomes a half type through float32
         out[...] = result
 
     def reference(out: Any, *operands: Any) -> None:
+        if ufunc and all(getattr(operand, "dtype", own.numpy) == own.numpy for operand, own in zip(operands, wide)):
+            values = converted(operands)
+            if all(value.dtype == out.dtype for value in values):
+                getattr(np, ufunc)(*values, out=out)
+                return
         blocks = blocks_of(out, *operands) if out.size >= MANY else None
         for block in blocks or [[out, *operands]]:
             compute(*block)

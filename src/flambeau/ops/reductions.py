@@ -38,7 +38,7 @@ from .reduction_kernels import (
 )
 from .samples import NUMERIC_TYPES, bad_dims, bad_floats, bad_lists, nothing_to_choose, reduction_samples
 from .scans import running_extreme
-from .sorting import sort
+from .sorting import kth_places, sort
 from .views import reshape, squeeze, unsqueeze
 
 # kernels of variance
@@ -1030,6 +1030,17 @@ def _nan_last(input: Any, ordered: Any, at: int, chosen: Any) -> Any:
     return REGISTRY["where"](has_nan, input.detach().argmax(at, True), chosen)
 
 
+def _places_on_host(input: Any, at: int, k: int, skip_nan: bool) -> Any:
+    """The places of the k-th least elements along a dimension, or of the medians for k = -1, of size 1 there."""
+    return kth_places(input.detach().movedim(at, -1), k, skip_nan).movedim(-1, at)
+
+
+def _kth_places(input: Any, at: int, k: int) -> Any:
+    if input.device_index < 0:
+        return _places_on_host(input, at, k - 1, False)
+    return sort(input.detach(), at).indices.narrow(at, k - 1, 1).clone()
+
+
 def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Any, Any]:
     """(values, indices) of the lower medians along a dimension."""
     _numeric(name, input)
@@ -1037,6 +1048,8 @@ def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool)
     if not input.shape:
         return _picked(reshape(input, (1,)), input.new_zeros((1,), dtype=int64), 0, False)
     at = st.wrap_dim(dim, len(input.shape), name)
+    if input.device_index < 0:
+        return _picked(input, _places_on_host(input, at, -1, skip_nan), at, keepdim)
     ordered = sort(input.detach(), at)
     size = input.shape[at]
     middle = ordered.indices.narrow(at, (size - 1) // 2, 1)
@@ -1141,7 +1154,7 @@ def kthvalue(input: Operand, k: int, dim: int = -1, keepdim: bool = False) -> An
         )
     if not input.shape:
         return results.kthvalue(*_row_medians("kthvalue", input, 0, False, False))
-    chosen = sort(input.detach(), at).indices.narrow(at, k - 1, 1).clone()
+    chosen = _kth_places(input, at, k)
     return results.kthvalue(*_picked(input, chosen, at, keepdim))
 
 

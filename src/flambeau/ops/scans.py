@@ -308,6 +308,33 @@ def logcumsumexp(input: Operand, dim: int) -> Any:
 
 # largest and smallest values so far
 
+HOST_COLUMNS = 64  # columns from which the CPU takes a step for each row of a matrix
+
+def _extremes_so_far(pick: Any, data: Any, source: dtype, values: Any, indexes: Any) -> None:
+    """Write the extremes of rows so far, and the places of the last elements that equal them."""
+    size = data.shape[1]
+    wide = data.astype(source.wide.numpy, copy=False)
+    best = pick.accumulate(wide, axis=1)
+    hits = (wide == best) | (wide != wide) if source.is_floating_point else wide == best
+    at = np.flatnonzero(hits)  # every row begins with one
+    counts = np.diff(at, append=data.size)
+    values[...] = np.repeat(data.reshape(-1)[at], counts).reshape(values.shape)
+    indexes[...] = np.repeat(at % size, counts).reshape(indexes.shape)
+
+
+def _extremes_across(largest: bool, input: Any, values: Any, indexes: Any, source: dtype) -> None:
+    """As `_extremes_so_far`, along the first dimension: a step for each of its elements, over all others."""
+    wide = input.astype(source.wide.numpy, copy=False)
+    best, kept, places = wide[0].copy(), input[0].copy(), np.zeros(input.shape[1:], np.int64)
+    values[0], indexes[0] = kept, places
+    for at in range(1, len(input)):
+        is_new = wide[at] >= best if largest else wide[at] <= best
+        if source.is_floating_point:
+            is_new |= wide[at] != wide[at]
+        for array, new in ((best, wide[at]), (kept, input[at]), (places, at)):
+            np.copyto(array, new, where=is_new)
+        values[at], indexes[at] = kept, places
+
 
 @cache
 def extreme_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
@@ -327,12 +354,18 @@ def extreme_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
         count: int,
     ) -> None:  # fmt: skip
         pick = np.maximum if largest else np.minimum
-        data = input.reshape(rows, size)
+        is_whole = values is not None and numbers is None and before is None
+        if is_whole and rows >= HOST_COLUMNS and input.strides[-1] > input.itemsize:
+            source_rows, value_rows, index_rows = [np.moveaxis(array, -1, 0) for array in (input, values, indexes)]
+            _extremes_across(largest, source_rows, value_rows, index_rows, source)
+            return
+        data = np.ascontiguousarray(input.reshape(rows, size))
+        if is_whole:
+            _extremes_so_far(pick, data, source, values, indexes)
+            return
         wide = data.astype(source.wide.numpy, copy=False)
         found = np.empty((rows, size), np.int64)
         kept = np.empty((rows, size), data.dtype)
-        if values is not None and before is None:
-            chunk, chunks = size, 1
         for part, piece in _host_parts(wide, chunk, chunks):
             here = slice(part * chunk, (part + 1) * chunk)
             best = pick.accumulate(piece, axis=1)
@@ -365,6 +398,8 @@ def _run_extreme(call: Call, largest: bool, input: Any, numbers: Any, dim: int, 
     if not values.numel():
         return
     plan = plan_scan(input.shape, [values.strides, input.strides, indexes.strides], dim, EXTREME_BYTES)
+    if call.is_on_host:  # in one part
+        plan = ScanPlan(plan.layout, plan.rows, plan.size, plan.size, 1, plan.across)
     kernel = extreme_kernel(largest, input.dtype, plan.across)
     none = (None, None)
     waits = plan.chunks > 1 and not plan.across

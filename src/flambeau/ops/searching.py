@@ -20,7 +20,7 @@ from ..errors import (
     shown,
 )
 from ..host import np
-from ..kernel import Grid, Kernel, Param, Pointer
+from ..kernel import Grid, Kernel, Param, Pointer, Scalar
 from . import results
 from .copies import fill_kernel
 from .indexing import nonzero
@@ -400,6 +400,7 @@ def bucketize(input: Value, boundaries: Operand, *, out_int32: bool = False, rig
 # membership
 
 FEW_MEMBERS = 16
+LARGEST_TABLE = 1 << 22  # the range of integers whose membership is looked up in a table on the CPU
 
 
 def _member_samples() -> Iterator[Sample]:
@@ -410,6 +411,41 @@ def _member_samples() -> Iterator[Sample]:
 
 def _member_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((1, 2), ArgumentError, "at least one of them must be a tensor")
+
+
+@cache
+def _host_isin_kernel(kind: dtype) -> Kernel:
+    """Membership on the CPU, which has no device code."""
+
+    def reference(out: Any, elements: Any, members: Any, numel: int, count: int, invert: int) -> None:
+        if count <= FEW_MEMBERS:
+            out[...] = False
+            for member in members:
+                out |= elements == member
+        elif kind is bool_ or int(members.max()) - int(members.min()) < LARGEST_TABLE:
+            out[...] = np.isin(elements, members, kind="table")
+        else:
+            ordered = np.sort(members)
+            places = np.searchsorted(ordered, elements)
+            out[...] = ordered[np.minimum(places, count - 1)] == elements
+        if invert:
+            np.logical_not(out, out=out)
+
+    arrays = [Pointer("out", bool_, "w", ("numel",)), Pointer("elements", kind, "r", ("numel",))]
+    arrays.append(Pointer("members", kind, "r", ("count",)))
+    numbers = [Scalar(name, "int64") for name in ("numel", "count", "invert")]
+    return Kernel(f"host_isin_{kind.name}", "", [*arrays, *numbers], reference)
+
+
+@operator(samples=tuple, method=False, function=False, differentiable=False)
+def host_isin(call: Call, elements: Operand, members: Operand, invert: bool) -> Any:
+    """Whether each element of a CPU tensor is in a vector of the same type: of few floats, or of integers."""
+    out = call.output(elements.shape, bool_)
+    numel, count = elements.numel(), members.numel()
+    if numel:
+        kernel, grid = _host_isin_kernel(elements.dtype), Grid((1, 1, 1), 1)
+        call.launch(kernel, grid, out, call.contiguous(elements), call.contiguous(members), numel, count, int(invert))
+    return out
 
 
 @composite(
@@ -445,6 +481,8 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
     common = promote_types(values.dtype, members.dtype)
     source, few = values.to(common), reshape(members.to(common), (-1,))
     count = few.shape[0]
+    if not source.is_cuda and (count <= FEW_MEMBERS or not common.is_floating_point):
+        return host_isin(source, few, bool(invert))
     if count <= FEW_MEMBERS:
         found = any_(REGISTRY["eq"](source.unsqueeze(-1), few), -1)
         return REGISTRY["logical_not"](found) if invert else found

@@ -523,6 +523,21 @@ def _last_keys(chosen: Any, keys: Any) -> Any:
     return chosen[:, :1].view(np.uint64).astype(keys.dtype)
 
 
+def _selected_alone(values: Any, dtype: dtype, count: int, descending: bool) -> Any:
+    """As `_selected`, of values; None if more than `count` elements of a row may belong to the result, or for NaN."""
+    if dtype.itemsize < 4:  # half types have no fast order, and small integers have many equal elements
+        return None
+    at = values.shape[1] - count if descending else count - 1
+    last = np.partition(values, at, axis=1)[:, at : at + 1]
+    chosen = values >= last if descending else values <= last
+    flat = np.flatnonzero(chosen)
+    if len(flat) != count * len(values) or not (chosen.sum(axis=1) == count).all() or (values != values).any():
+        return None
+    places = (flat % values.shape[1]).reshape(len(values), count)
+    order = np.argsort(np.take_along_axis(values, places, 1) == last, axis=1, kind="stable")
+    return np.take_along_axis(places, order, 1)
+
+
 def _selected(keys: Any, last: Any, count: int) -> Any:
     """The places of the first `count` keys of each row's order, as the kernel writes them, from the last such key."""
     less, equal = keys < last, keys == last
@@ -605,6 +620,59 @@ def radix_select(
 
 
 @cache
+def host_kth_kernel(dtype: dtype, skips_nan: bool) -> Kernel:
+    """The place of the k-th least element of each row on the CPU, which has no device code.
+
+    k: counted from 0; -1 for the lower median.  skips_nan: whether the median is of the elements that are not NaN;
+    otherwise the median of a row with NaN is its first NaN.
+    """
+
+    def reference(indexes: Any, input: Any, rows: int, n: int, k: int) -> None:
+        is_half = dtype.category == FLOATING and dtype.itemsize == 2
+        values = keys_of(input, dtype, False) if is_half else input
+        is_nan = input != input if dtype.category == FLOATING else None
+        counts = np.full(rows, n) if is_nan is None or not is_nan.any() else n - np.count_nonzero(is_nan, axis=1)
+        middles = np.maximum(counts - 1, 0) // 2 if skips_nan else np.full(rows, (n - 1) // 2)
+        places = np.full(rows, k) if k >= 0 else middles
+        for place in np.unique(places):
+            chosen = np.flatnonzero(places == place)
+            found = values if len(chosen) == rows else values[chosen]
+            indexes[chosen, 0] = _kth_places(found, int(place))
+        if k < 0 and not skips_nan and is_nan is not None:
+            for row in np.flatnonzero(counts < n):
+                indexes[row] = is_nan[row].argmax()
+
+    params = [Pointer("indexes", int64, "w", ("rows", 1)), Pointer("input", dtype, "r", ("rows", "n"))]
+    return Kernel(
+        f"host_kth_{dtype.name}{'_finite' * skips_nan}", "", [*params, *_numbers("rows", "n", "k")[0]], reference
+    )
+
+
+def _kth_places(values: Any, k: int) -> Any:
+    """The place of the k-th least element of each row in a stable order; NaN comes last."""
+    last = np.partition(values, k, axis=1)[:, k : k + 1]
+    left = k - np.count_nonzero(values < last, axis=1)  # how many equal elements come before it
+    same = values == last
+    if last.dtype.kind == "f" and (last != last).any():
+        same |= (values != values) & (last != last)
+        left = np.where((last != last)[:, 0], k - np.count_nonzero(values == values, axis=1), left)
+    rows, places = np.nonzero(same)
+    starts = np.searchsorted(rows, np.arange(len(values)))
+    return places[starts + left]
+
+
+@operator(samples=tuple, method=False, function=False)
+def kth_places(call: Any, input: Operand, k: int, skips_nan: bool) -> Any:
+    """The places of `host_kth_kernel` along the last dimension of a CPU tensor, of size 1 there."""
+    n = input.shape[-1]
+    indexes = call.output((*input.shape[:-1], 1), int64)
+    if indexes.numel():
+        kernel, source = host_kth_kernel(input.dtype, skips_nan), call.contiguous(input)
+        call.launch(kernel, Grid((1, 1, 1), 1), indexes, source, input.numel() // n, n, k)
+    return indexes
+
+
+@cache
 def host_sort_kernel(dtype: dtype) -> Kernel:
     """The sort of whole rows on the CPU, which has no device code."""
 
@@ -631,8 +699,11 @@ def host_select_kernel(dtype: dtype) -> Kernel:
     """The select of whole rows on the CPU, which has no device code."""
 
     def reference(values: Any, indexes: Any, input: Any, rows: int, n: int, count: int, flip: int) -> None:
-        keys = keys_of(input, dtype, bool(flip))
-        indexes[...] = _selected(keys, np.partition(keys, count - 1, axis=1)[:, count - 1 : count], count)
+        places = _selected_alone(input, dtype, count, bool(flip))
+        if places is None:
+            keys = keys_of(input, dtype, bool(flip))
+            places = _selected(keys, np.partition(keys, count - 1, axis=1)[:, count - 1 : count], count)
+        indexes[...] = places
         values[...] = np.take_along_axis(input, indexes, 1)
 
     results = [Pointer(name, kind, "w", ("rows", "count")) for name, kind in (("values", dtype), ("indexes", int64))]

@@ -36,7 +36,8 @@ LEGACY_DEFAULT, NO_ORDER = 1, -1  # streams, as DLPack numbers them; others are 
 
 TYPES = {
     (INT, 8): dtypes.int8, (INT, 16): dtypes.int16, (INT, 32): dtypes.int32, (INT, 64): dtypes.int64,
-    (UINT, 8): dtypes.uint8, (FLOAT, 16): dtypes.float16, (FLOAT, 32): dtypes.float32, (FLOAT, 64): dtypes.float64,
+    (UINT, 8): dtypes.uint8, (UINT, 16): dtypes.uint16, (UINT, 32): dtypes.uint32, (UINT, 64): dtypes.uint64,
+    (FLOAT, 16): dtypes.float16, (FLOAT, 32): dtypes.float32, (FLOAT, 64): dtypes.float64,
     (BFLOAT, 16): dtypes.bfloat16, (BOOL, 8): dtypes.bool_,
 }  # fmt: skip
 CODES = {element_type: code for code, element_type in TYPES.items()}

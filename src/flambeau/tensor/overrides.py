@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any
 
 from ..core.tensor import TensorBase
-from ..errors import ArgumentTypeError, shown
+from ..errors import ArgumentTypeError, NotSupportedError, shown
 from . import subclass
 from .tensor import Tensor
 
@@ -98,6 +98,30 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     if name is None:
         return None
     return f"torch.Tensor.{name}" if is_tensor_method_or_property(f) else f"torch.{name}"
+
+
+class TorchFunctionMode:
+    """The base class of modes that intercept every call; for imports and `isinstance`.
+
+    Raises: NotSupportedError when it is entered.
+    Example:
+        >>> try:
+        ...     with torch.overrides.TorchFunctionMode():
+        ...         pass
+        ... except NotImplementedError as error:
+        ...     print(str(error).startswith("TorchFunctionMode: "))
+        True
+    """
+
+    def __enter__(self) -> TorchFunctionMode:
+        raise NotSupportedError(
+            "modes do not intercept calls",
+            hint="a subclass of Tensor with __torch_function__ sees the calls that it takes part in",
+            operator=type(self).__name__,
+        )
+
+    def __exit__(self, *error: object) -> None:
+        """Do nothing: no mode was entered."""
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:

@@ -143,6 +143,12 @@ def torch_function(cls: type, func: Any, types: Iterable[type], args: Any = (), 
         return _converted(func(*args, **(kwargs or {})), cls)
 
 
+def run_default(func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
+    """A `__torch_function__` that runs the call as if its operands were plain tensors; a static method."""
+    with default_running():
+        return func(*args, **(kwargs or {}))
+
+
 def _converted(result: Any, cls: type) -> Any:
     if isinstance(result, TensorBase):
         if isinstance(result, cls):

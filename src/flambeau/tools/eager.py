@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from ..autograd.function import Function
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, no_attribute, shown
 from ..nn.module import Module
+from ..tensor import functions
+from ..tensor.tensor import Tensor
 
 log = logging.getLogger("flambeau")
 _said: list[str] = []  # the functions that have said in the log that they run eagerly
@@ -435,7 +437,7 @@ class Operators:
     def __getattr__(self, name: str) -> Namespace:
         if name.startswith("__"):
             raise AttributeError(name)
-        space = Namespace(name)
+        space = PyTorchOperators(name) if name == "aten" else Namespace(name)
         vars(self)[name] = space
         return space
 
@@ -448,6 +450,46 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         raise no_attribute(f"torch.ops.{vars(self)['']}", name)
+
+
+class PyTorchOperators(Namespace):
+    """`torch.ops.aten`: PyTorch's operators under their internal names; its overloads are one function here.
+
+    Example:
+        >>> torch.ops.aten.mul.Tensor(torch.tensor([2.0]), 3)
+        tensor([6.])
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = vars(self)[name] = PyTorchOperator(name)
+        return found
+
+
+class PyTorchOperator:
+    """An operator of PyTorch: the function of the package or the method of tensors of its name.
+
+    Raises: NotSupportedError, when it is called, if there is none.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, overload: str) -> PyTorchOperator:
+        if overload.startswith("__"):
+            raise AttributeError(overload)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = getattr(functions, self.name, None) or getattr(Tensor, self.name, None)
+        if found is None:
+            raise NotSupportedError(
+                f"PyTorch's internal operator {self.name} is not there",
+                hint="call the public function",
+                operator=f"torch.ops.aten.{self.name}",
+            )
+        return found(*args, **kwargs)
 
 
 operators = Operators()

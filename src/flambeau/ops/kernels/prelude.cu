@@ -46,6 +46,8 @@ template <class To> struct ConvertLowBits {
 template <> struct Convert<unsigned char> : ConvertLowBits<unsigned char> {};
 template <> struct Convert<signed char> : ConvertLowBits<signed char> {};
 template <> struct Convert<short> : ConvertLowBits<short> {};
+template <> struct Convert<unsigned short> : ConvertLowBits<unsigned short> {};
+template <> struct Convert<unsigned int> : ConvertLowBits<unsigned int> {};
 
 template <> struct Convert<half_t> {
     static half_t from(float x) {
@@ -83,12 +85,18 @@ template <> inline signed char highest<signed char>() { return 127; }
 template <> inline short highest<short>() { return 32767; }
 template <> inline int highest<int>() { return 2147483647; }
 template <> inline long long highest<long long>() { return 9223372036854775807LL; }
+template <> inline unsigned short highest<unsigned short>() { return 65535; }
+template <> inline unsigned int highest<unsigned int>() { return 4294967295u; }
+template <> inline unsigned long long highest<unsigned long long>() { return 18446744073709551615ull; }
 template <> inline float highest<float>() { return INFINITY; }
 template <> inline double highest<double>() { return INFINITY; }
 
 template <class C> inline C lowest() { return static_cast<C>(-highest<C>() - 1); }
 template <> inline bool lowest<bool>() { return false; }
 template <> inline unsigned char lowest<unsigned char>() { return 0; }
+template <> inline unsigned short lowest<unsigned short>() { return 0; }
+template <> inline unsigned int lowest<unsigned int>() { return 0; }
+template <> inline unsigned long long lowest<unsigned long long>() { return 0; }
 template <> inline float lowest<float>() { return -INFINITY; }
 template <> inline double lowest<double>() { return -INFINITY; }
 
