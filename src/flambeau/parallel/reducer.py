@@ -25,7 +25,7 @@ from ..autograd.node_hooks import add, hooks_of
 from ..core import thread
 from ..core.record import AccumulateGrad, accumulator, edge_of
 from ..core.tensor import TensorBase, alias_of, empty_tensor
-from ..dtypes import int32, int64
+from ..dtypes import FLOATING_TYPES, int32, int64
 from ..errors import ArgumentTypeError, AutogradError, ShapeError, shown
 from ..ops.join import cat
 from ..ops.multi_tensor import copy_many
@@ -84,7 +84,8 @@ def copy_all(sources: Sequence[Any], targets: Sequence[Any], factor: float = 1.0
         layout = target._layout
         if is_same(source, target) and factor == 1:
             continue
-        if layout.is_floating and layout.strides == source._layout.strides and layout.dtype is source._layout.dtype:
+        kind = source._layout.dtype
+        if layout.dtype is kind and kind in FLOATING_TYPES and layout.strides == source._layout.strides:
             alike[0].append(_as_it_lies(target))
             alike[1].append(_as_it_lies(source))
         else:
