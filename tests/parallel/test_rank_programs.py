@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from flambeau.cli.commands import run_command
 from tests.forks import ROOT, SOURCES, Wanted
 
 FOLDER = ROOT / "tests" / "programs" / "ranks"
@@ -49,3 +50,23 @@ def agrees(output, name):
 def test_one_rank(name, programs):
     environment = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
     agrees(printed(programs, ["run", "--as-torch", "--gpus", "virtual:1", f"{name}.py"], **environment), name)
+
+
+@pytest.fixture
+def two_ranks(programs):
+    """`two_ranks(name, *arguments)`: the output of a program with two ranks, in which every race is an error."""
+    if "nproc" not in {each.name for each in run_command.params}:
+        pytest.skip("`flambeau run` starts no ranks yet")
+    options = ["--as-torch", "--gpus", "virtual:2,races=error"]
+    return lambda name, *arguments: printed(programs, ["run", *options, *arguments, f"{name}.py"])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["tutorial", "nano_gpt", "imagenet"])
+def test_two_ranks_print_what_one_prints(name, two_ranks):
+    agrees(two_ranks(name, "--nproc", "2"), name)
+
+
+@pytest.mark.full
+def test_a_program_may_start_its_ranks_itself(two_ranks):
+    agrees(two_ranks("spawned"), "spawned")
