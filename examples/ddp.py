@@ -26,7 +26,7 @@ def main() -> list[float]:
     layers = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 1)).to(device)
     net = nn.parallel.DistributedDataParallel(layers)
     optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
-    losses = []
+    losses: list[float] = []
     for epoch in range(3):
         sampler.set_epoch(epoch)
         total = torch.zeros((), device=device)

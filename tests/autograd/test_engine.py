@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from flambeau.autograd.gradients import queue_callback
+from flambeau.errors import AutogradError
 from flambeau.testing import gradcheck, gradgradcheck, machine
 
 
@@ -452,3 +454,15 @@ def test_gradients_under_their_former_name():
     assert x.grad.tolist() == [2.0, 2.0]
     with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="backward: .*both"):
         torch.autograd.backward(x * 2, torch.ones(2), grad_variables=torch.ones(2))
+
+
+def test_a_callback_is_called_when_the_pass_ends():
+    seen, x = [], torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda grad: queue_callback(lambda: seen.append(x.grad.tolist())))
+    y.sum().backward(retain_graph=True)
+    assert seen == [[2.0, 2.0]]
+    torch.autograd.grad(y.sum(), x)
+    assert len(seen) == 2
+    with pytest.raises(AutogradError, match="queue_callback: no backward pass runs"):
+        queue_callback(seen.clear)

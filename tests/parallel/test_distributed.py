@@ -689,6 +689,35 @@ def test_forward_and_backward_may_run_on_side_streams(monkeypatch):
         assert first[step] == second[step] == pytest.approx(values(each.grad for each in net.parameters()), rel=1e-12)
 
 
+def test_a_module_may_be_on_several_gpus(monkeypatch):
+    class Split(nn.Module):
+        def __init__(self):
+            super().__init__()
+            layers = network()
+            self.front, self.back = layers[:2].to("cuda:0"), layers[2:].to("cuda:1")
+
+        def forward(self, x):
+            return self.back(self.front(x.to("cuda:0")).to("cuda:1"))
+
+    def train(rank, place):
+        net = DDP(Split(), gradient_as_bucket_view=True)
+        found = []
+        for step in range(2):
+            net.zero_grad()
+            net(batch(step)).square().mean().backward()
+            found.append(values(each.grad for each in net.parameters()))
+        return found, [bucket.flat.device.index for bucket in net.reducer.buckets]
+
+    with machine(devices=2, races="error"):
+        ((found, places),) = run(train, 1, monkeypatch)[0]
+    net = network()
+    for step in range(2):
+        net.zero_grad()
+        net(batch(step)).square().mean().backward()
+        assert found[step] == pytest.approx(values(each.grad for each in net.parameters()), rel=1e-12)
+    assert sorted(places) == [0, 1]
+
+
 def test_the_reducer_leaves_no_cycle():
     gc.collect()
     gc.disable()

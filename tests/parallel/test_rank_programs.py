@@ -51,9 +51,21 @@ def test_one_rank(name, programs):
     agrees(printed(programs, ["run", "--as-torch", "--gpus", "virtual:1", f"{name}.py"], **environment), name)
 
 
+@pytest.fixture
+def two_ranks(programs):
+    """`two_ranks(name, *arguments)`: the output of a program with two ranks, in which every race is an error."""
+    options = ["--as-torch", "--gpus", "virtual:2,races=error"]
+    return lambda name, *arguments: printed(programs, ["run", *options, *arguments, f"{name}.py"])
+
+
 LONG = [pytest.param(name, marks=pytest.mark.full) for name in ("tutorial", "imagenet")]
 
 
 @pytest.mark.parametrize("name", ["nano_gpt", *LONG])
-def test_two_ranks(name, programs):
-    agrees(printed(programs, ["run", "--as-torch", "--gpus", "virtual:2", "--nproc", "2", f"{name}.py"]), name)
+def test_two_ranks_print_what_one_prints(name, two_ranks):
+    agrees(two_ranks(name, "--nproc", "2"), name)
+
+
+@pytest.mark.full
+def test_a_program_may_start_its_ranks_itself(two_ranks):
+    agrees(two_ranks("spawned"), "spawned")

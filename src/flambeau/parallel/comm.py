@@ -16,8 +16,8 @@ from .. import transfer
 from ..autograd.mode import GradMode
 from ..core import thread
 from ..core.storage import Storage, owning
-from ..core.tensor import TensorBase, empty_tensor, tensor_over
-from ..dtypes import uint8
+from ..core.tensor import TensorBase, alias_of, empty_tensor, tensor_over
+from ..dtypes import FLOATING_TYPES, uint8
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -29,6 +29,7 @@ from ..errors import (
     naming,
     shown,
 )
+from ..ops.multi_tensor import copy_many
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.copy import copy_bytes
@@ -65,10 +66,18 @@ def _pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorB
     buffer = empty_tensor((nbytes,), uint8, tensors[0].device_index, name="pack")
     if clear_gaps:
         cast(Tensor, buffer).zero_()
+    sources, parts = [], []
     for start, each in zip(starts, tensors):
         dense = transfer.dense(each, each.dtype)
         size = dense.dtype.itemsize
-        copy_bytes(buffer._storage, start, dense._storage, dense._offset * size, dense.numel() * size, True)
+        if dense.dtype in FLOATING_TYPES:  # many in one launch
+            sources.append(alias_of(dense, (dense.numel(),), (1,), dense._offset))
+            parts.append(tensor_over(buffer._storage, dense.dtype, (dense.numel(),), (1,), start // size))
+        else:
+            copy_bytes(buffer._storage, start, dense._storage, dense._offset * size, dense.numel() * size, True)
+    if parts:
+        with GradMode(False):
+            copy_many(parts, sources, 1.0)
     return buffer
 
 

@@ -25,7 +25,7 @@ from ..autograd.node_hooks import add, hooks_of
 from ..core import thread
 from ..core.record import AccumulateGrad, accumulator, edge_of
 from ..core.tensor import TensorBase, alias_of, empty_tensor
-from ..dtypes import int32, int64
+from ..dtypes import FLOATING_TYPES, int32, int64
 from ..errors import ArgumentTypeError, AutogradError, ShapeError, shown
 from ..ops.join import cat
 from ..ops.multi_tensor import copy_many
@@ -45,18 +45,20 @@ def assigned(parameters: Sequence[Any], order: Iterable[int], caps: Sequence[flo
     for all that follow.  Groups are listed in the order in which they close.
     """
     closed: list[list[int]] = []
-    still_open: dict[Any, list[int]] = {}
-    counts: dict[Any, int] = {}
+    still_open: dict[Any, tuple[list[int], int]] = {}  # a group and its bytes
+    counts: dict[Any, int] = {}  # closed groups
     for index in order:
         parameter = parameters[index]
         kind = parameter.dtype, parameter.device_index
-        group = still_open.setdefault(kind, [])
+        group, nbytes = still_open.get(kind, ([], 0))
         group.append(index)
-        cap = caps[min(counts.get(kind, 0), len(caps) - 1)]
-        if sum(parameters[each].nbytes for each in group) >= cap:
-            closed.append(still_open.pop(kind))
+        nbytes += parameter.nbytes
+        still_open[kind] = group, nbytes
+        if nbytes >= caps[min(counts.get(kind, 0), len(caps) - 1)]:
+            closed.append(group)
+            del still_open[kind]
             counts[kind] = counts.get(kind, 0) + 1
-    return closed + list(still_open.values())
+    return closed + [group for group, _ in still_open.values()]
 
 
 def parts_of(flat: Any, likes: Sequence[Any]) -> list[Any]:
@@ -84,7 +86,8 @@ def copy_all(sources: Sequence[Any], targets: Sequence[Any], factor: float = 1.0
         layout = target._layout
         if is_same(source, target) and factor == 1:
             continue
-        if layout.is_floating and layout.strides == source._layout.strides and layout.dtype is source._layout.dtype:
+        kind = source._layout.dtype
+        if layout.dtype is kind and kind in FLOATING_TYPES and layout.strides == source._layout.strides:
             alike[0].append(_as_it_lies(target))
             alike[1].append(_as_it_lies(source))
         else:
@@ -242,6 +245,7 @@ class Reducer:
             add(hooks_of(node).after, partial(_gradient_is_ready, this, index))
 
     def _assign(self, groups: Sequence[Sequence[int]]) -> None:
+        self.buckets: list[Bucket] = []  # the memory of former ones is free
         self.buckets = [Bucket(group, self.parameters) for group in groups]
         self.bucket_of = {index: place for place, group in enumerate(groups) for index in group}
         self.next = len(self.buckets)  # the bucket that is reduced next; all are done
