@@ -84,6 +84,8 @@ class BlockAllocator:
         if not block.allocated:
             raise call_errors.invalid_pointer("free", block.address)
         block.allocated = False
+        if hooks.on_block_freed is not None:
+            hooks.on_block_freed(block)
         self._freed.append(block)
 
     def record_stream(self, block: Block, stream: StreamHandle) -> None:

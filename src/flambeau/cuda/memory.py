@@ -1,5 +1,11 @@
 """torch.cuda.memory: how much memory is in use, and by what."""
 
+from ..runtime.memory_history import allocation_traceback as _allocation_traceback  # noqa: F401
+from ..runtime.memory_history import dump_snapshot as _dump_snapshot  # noqa: F401
+from ..runtime.memory_history import get_memory_metadata as _get_memory_metadata  # noqa: F401
+from ..runtime.memory_history import record_memory_history as _record_memory_history  # noqa: F401
+from ..runtime.memory_history import set_memory_metadata as _set_memory_metadata  # noqa: F401
+from ..runtime.memory_history import snapshot as _snapshot  # noqa: F401
 from ..runtime.memory_stats import (
     caching_allocator_alloc,
     caching_allocator_delete,

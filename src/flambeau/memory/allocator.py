@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 
 from ..core.allocator import BlockAllocator
 from ..core.pool import Block, Counters, Flow, Pool
+from ..core.queue import hooks
 from ..driver.api import Driver, StreamHandle
 from .out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
 from .pending import RecordEvent
@@ -251,6 +252,8 @@ class CachingAllocator(BlockAllocator):
         pool.counters.awaiting -= 1
         pool.counters.awaiting_bytes -= block.nbytes
         pool.counters.requested_bytes.freed += block.requested
+        if hooks.on_memory is not None:
+            hooks.on_memory("free_completed", self.device, block.address, block.requested, block.stream, pool.id)
         pool.put(block)
 
     # fallbacks when no cached block fits
@@ -264,7 +267,10 @@ class CachingAllocator(BlockAllocator):
             block = self._find_after_waiting(pool, size, stream)
         if block is None:
             self._incidents.out_of_memories += 1
-            raise self._shortage(pool, size, stream).error()
+            shortage = self._shortage(pool, size, stream)
+            if hooks.on_memory is not None:
+                hooks.on_memory("oom", self.device, shortage.free, size, stream, pool.id)
+            raise shortage.error()
         return block
 
     def _find_at_once(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:

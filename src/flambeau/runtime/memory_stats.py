@@ -8,7 +8,7 @@ from ..core import thread
 from ..errors import ArgumentTypeError
 from ..memory.allocator import CachingAllocator
 from ..memory.private import PoolId
-from . import control
+from . import control, memory_history
 from . import device as devices
 from .stream import Stream
 
@@ -170,7 +170,7 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
     _allocator(device).reset_accumulated_statistics()
 
 
-def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, object]]:
+def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, Any]]:
     """Every segment of every device and its blocks.  mempool_id: of this pool only.  include_traces has no effect.
 
     Example:
@@ -179,8 +179,7 @@ def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = Tru
         >>> segment["total_size"], [block["state"] for block in segment["blocks"]]
         (2097152, ['active_allocated', 'inactive'])
     """
-    segments = [segment for accelerator in thread.machine().devices for segment in accelerator.allocator.snapshot()]
-    return [segment for segment in segments if mempool_id is None or segment["segment_pool_id"] == tuple(mempool_id)]
+    return memory_history.segments(mempool_id)
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
