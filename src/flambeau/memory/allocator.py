@@ -28,10 +28,11 @@ from ..core.allocator import BlockAllocator
 from ..core.pool import Block, Counters, Flow, Pool
 from ..core.queue import hooks
 from ..driver.api import Driver, StreamHandle
-from .out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
+from . import history
+from .out_of_memory import TOO_LARGE_TO_TRY, Holder, Shortage, too_large
 from .pending import RecordEvent
 from .private import PoolId, PrivatePools, relaxed
-from .segments import Segments, idle_segments, largest
+from .segments import Segments, blocks_of, idle_segments, largest
 from .settings import UNLIMITED, Settings, check_fraction
 from .statistics import (
     Incidents,
@@ -325,7 +326,35 @@ class CachingAllocator(BlockAllocator):
             largest=max(largest(self._small), largest(self._large)),
             reachable=largest(pool, stream),
             capturing=self._pending.is_capturing,
+            waiting=self._waiting(),
+            holders=self._holders(),
+            is_recorded=history.recorder is not None,
         )
+
+    def _waiting(self) -> tuple[tuple[int, int], ...]:
+        """(stream, bytes) of the freed blocks that wait for a stream; streams by their numbers for other libraries."""
+        sums: dict[StreamHandle, int] = {}
+        for stream, block in self._pending.awaited():
+            sums[stream] = sums.get(stream, 0) + block.nbytes
+        return tuple((self._driver.stream_raw(stream), nbytes) for stream, nbytes in sums.items())
+
+    def _holders(self) -> tuple[Holder, ...]:
+        """The lines that allocated the live blocks, if a history is recorded."""
+        if history.recorder is None:
+            return ()
+        lines: dict[str, list[int]] = {}
+        for segment in self._segments.all():
+            blocks = blocks_of(segment)
+            free = sum(block.nbytes for block in blocks if block.is_idle)
+            sites = {block.address: history.recorder.line_of(block.address) for block in blocks if not block.is_idle}
+            for block in blocks:
+                if not block.is_idle:
+                    sums = lines.setdefault(sites[block.address], [0, 0, 0])
+                    sums[0] += block.nbytes
+                    sums[1] += 1
+            if len(set(sites.values())) == 1:
+                lines[next(iter(sites.values()))][2] += free
+        return tuple(Holder(site, *sums) for site, sums in lines.items())
 
     # numbers
     def _bring_up_to_date(self) -> None:

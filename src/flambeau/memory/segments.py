@@ -130,6 +130,10 @@ class Segments:
             surplus -= sum(map(_size, oldest))
             self.hand_back(pool, oldest)
 
+    def all(self) -> list[Segment]:
+        """Every segment, in address order."""
+        return [self._by_address[address] for address in self._addresses]
+
     def owns(self, address: int) -> bool:
         """Return whether the address lies in a segment."""
         at = bisect_right(self._addresses, address) - 1
@@ -140,7 +144,7 @@ class Segments:
 
     def snapshot(self) -> list[dict[str, object]]:
         """Return every segment with its blocks, in address order."""
-        return [self._describe(self._by_address[address]) for address in self._addresses]
+        return [self._describe(segment) for segment in self.all()]
 
     def _describe(self, segment: Segment) -> dict[str, object]:
         blocks = blocks_of(segment)
