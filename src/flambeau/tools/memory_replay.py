@@ -122,7 +122,8 @@ def compare(snapshot: Snapshot, settings: list[str], capacity: int | None = None
                     f"       out of memory at {at}: {size(found.failed.nbytes)} at {snapshot.shown(found.failed.stack)}"
                 )
             elif found.retries:
-                lines.append(f"       {found.retries} allocations needed cached memory to be returned first")
+                times = f"{found.retries} time{'s' * (found.retries != 1)}"
+                lines.append(f"       cached memory had to be returned {times} to make room")
     return "\n".join(lines)
 
 
