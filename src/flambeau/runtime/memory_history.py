@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..core import thread
-from ..errors import ArgumentError
+from ..errors import AcceleratorError, ArgumentError
 from ..memory import history
 from ..memory.history import History, described
 from ..memory.private import PoolId
@@ -158,9 +158,18 @@ def segments(pool: PoolId | None = None) -> list[dict[str, Any]]:
 
 
 def _raw(stream: Any) -> int:
-    """The number of a stream's CUstream, 0 for a default stream; the handle itself if the stream is gone."""
+    """The number of a stream's CUstream, 0 for a default stream; the handle if the stream or its device is gone."""
     machine = thread.machine()
-    return machine.driver.stream_raw(stream) if stream in machine.streams else int(stream)
+    queue = machine.streams.get(stream)
+    if queue is None:
+        return int(stream)
+    if queue is machine.devices[queue.device_index].default_stream:
+        return 0
+    try:
+        raw = machine.driver.stream_raw(stream)
+    except AcceleratorError:
+        return int(stream)
+    return raw
 
 
 def _traces(kept: History | None) -> list[list[dict[str, Any]]]:
