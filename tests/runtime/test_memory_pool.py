@@ -147,7 +147,7 @@ def test_a_graph_may_share_the_pool(gpus):
         y = x + 1
     assert pool.use_count() == 2
     graph.replay()
-    assert y.tolist() == [2.0] * 4 and y.data_ptr() // (2 * MIB) == x.data_ptr() // (2 * MIB)
+    assert y.tolist() == [2.0] * 4 and len(pool.snapshot()) == 2
 
 
 def test_wrong_arguments_are_errors(gpus):
