@@ -165,7 +165,9 @@ def test_settings_change_at_run_time_and_omitted_ones_return(gpus):
     before = torch.cuda.memory_allocated()
     y = torch.empty(5000, dtype=torch.uint8, device="cuda")
     assert torch.cuda.memory_allocated() - before == 5120
-    assert torch.cuda.memory._snapshot()["allocator_settings"]["max_split_size"] == 64 * MIB
+    found = torch.cuda.memory._snapshot()["allocator_settings"]
+    assert found["max_split_size"] == 64 * MIB
+    assert found["PYTORCH_CUDA_ALLOC_CONF"] == "roundup_power2_divisions:4,max_split_size_mb:64"
     torch.cuda.memory._set_allocator_settings("")
     assert torch.cuda.memory_stats()["max_split_size"] == -1
     assert x.numel() + y.numel() == 6200

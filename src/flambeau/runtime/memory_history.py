@@ -14,7 +14,7 @@ from ..errors import AcceleratorError, ArgumentError
 from ..memory import history
 from ..memory.history import History, described
 from ..memory.private import PoolId
-from ..memory.settings import NAMES, SIZE_CLASSES, UNLIMITED
+from ..memory.settings import SIZE_CLASSES, UNLIMITED
 
 CONTEXTS = (None, "state", "alloc", "all")
 STACKS = ("python", "line", "all")
@@ -192,11 +192,10 @@ def _traces(kept: History | None) -> list[list[dict[str, Any]]]:
 def _settings() -> dict[str, Any]:
     machine = thread.machine()
     chosen = machine.devices[0].allocator.settings if machine.devices else None
-    text = next((os.environ[name] for name in NAMES if name in os.environ), "")
     divisions = chosen.roundup_divisions if chosen is not None and not chosen.exact else ()
     limit = UNLIMITED if chosen is None else chosen.max_split_size
     return {
-        "PYTORCH_CUDA_ALLOC_CONF": text,
+        "PYTORCH_CUDA_ALLOC_CONF": "" if chosen is None else chosen.text,
         "max_split_size": -1 if limit == UNLIMITED else limit,
         "garbage_collection_threshold": 0.0 if chosen is None else chosen.garbage_collection_threshold,
         "expandable_segments": False,
