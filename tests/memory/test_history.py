@@ -118,6 +118,7 @@ def test_the_latest_events_are_kept(gpus):
     memory._record_memory_history(stacks="line", max_entries=3, skip_actions=["snapshot"])
     kept = [torch.empty(size, device="cuda") for size in range(1, 9)]
     assert [each["size"] for each in entries()] == [24, 28, 32]
+    assert history.recorder.is_full
     assert len(kept) == 8
 
 

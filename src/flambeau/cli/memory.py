@@ -11,6 +11,7 @@ from ..config import parse_bytes
 from ..errors import ConfigError, FileFormatError
 from ..memory.settings import parse
 
+MAX_EVENTS = 2_000_000  # of a program: the latest are kept
 PICKLE = b"\x80"  # the first byte of a pickle of protocol 2 or later
 
 
@@ -56,7 +57,7 @@ def record_program(
     from ..runtime import memory_history
     from ..tools import memory_snapshot
 
-    kept = history.History()
+    kept = history.History(max_entries=MAX_EVENTS)
     history.record(kept)
     status = run()
     sys.stdout.flush()
@@ -64,6 +65,8 @@ def record_program(
         print("\nflambeau memory: the program did not use a GPU")
         sys.exit(status)
     found = memory_history.snapshot()
+    if kept.is_full:
+        print(f"flambeau memory: only the latest {MAX_EVENTS} events were kept", file=sys.stderr)
     if save is not None:
         try:
             memory_history.dump_snapshot(save)

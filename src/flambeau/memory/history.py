@@ -230,6 +230,11 @@ class History:
         self._next, self._next_label = former._next, former._next_label
         self._events.extend(former._events)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether an earlier event was dropped, or would be by the next one."""
+        return self._events.maxlen is not None and len(self._events) >= self._events.maxlen > 0
+
     def entries(self) -> Iterator[dict[str, Any]]:
         """Every event, oldest first, by the names of PyTorch's snapshots; `device` is -1 for that of the stream.
 
