@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+import flambeau
+
 from . import check, product_rows, raw
 from .goals import at_most
 from .perceptron import Perceptron
@@ -19,6 +21,7 @@ BACKWARD_BURST = 50  # of several launches each
 TRAINING_BURST = 10  # of some dozens
 LAUNCH_US = 1.5  # what a call may take beside the driver's own launch
 LIBRARY_US = 2.0  # what a product, or attention, may take beyond the library's own call
+STACK_DEPTH = 17  # beside the frames of the benchmark
 STEP_TOLERANCE = 1e-4  # of a change that is far smaller than what it changes
 
 Make = Callable[[Any, Sizes], Work]
@@ -86,6 +89,21 @@ _attention, _attention_backward = _small(product_rows.attention), _small(product
 
 def _empty(library: Any, _: Sizes) -> Work:
     return Work(lambda: library.empty(SIDE, SIDE, device="cuda"), exact)
+
+
+def _recorded(stacks: str) -> Make:
+    """Make the call that allocates and frees a block, two events of a memory history, under a stack of 20 frames."""
+
+    def make(library: Any, _: Sizes) -> Work:
+        record = library.cuda.memory._record_memory_history
+        record(stacks=stacks if library is flambeau else "python", max_entries=100_000)
+
+        def call(depth: int = STACK_DEPTH) -> Any:
+            return call(depth - 1) if depth else library.empty(SIDE, SIDE, device="cuda")
+
+        return Work(call, exact, close=lambda: record(None))
+
+    return make
 
 
 def _view(library: Any, _: Sizes) -> Work:
@@ -178,6 +196,8 @@ ROWS = (
     ),
     row("linear, autograd", make=_linear, goals=(at_most(0.6),)),
     row("empty", make=_empty, goals=(at_most(0.6),)),
+    row("empty, with lines recorded", make=_recorded("line"), goals=(at_most(3.0, of=""),)),
+    row("empty, with stacks recorded", make=_recorded("python"), goals=(at_most(9.0, of=""),)),
     row("view", make=_view, goals=(at_most(0.6),)),
     row("slice", make=_slice, goals=(at_most(0.6),)),
     row("event.record", make=_record, goals=(at_most(0.35),)),

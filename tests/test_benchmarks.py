@@ -73,7 +73,7 @@ def test_every_row_is_right_in_small(name):
 def test_every_check_notices_a_wrong_result(name, monkeypatch):
     """Whatever is read back is spoilt by noise."""
     row = ROWS[name]
-    if row.what in EVENTFUL or row.what == "empty":
+    if row.what in EVENTFUL or row.what.startswith("empty"):
         pytest.skip("computes nothing")
     try:
         work = row.make(flambeau, TINY)

@@ -83,6 +83,9 @@ class FakeDriver:
         self.last_use[address] = (stream, self.submitted[stream])
 
     # streams and events
+    def stream_raw(self, stream):
+        return stream
+
     def work(self, stream):
         self.submitted[stream] += 1
 

@@ -263,7 +263,8 @@ def test_an_unsuccessful_allocation_changes_nothing_and_the_next_one_works():
         "is free. Of the allocated memory 40.00 MiB is allocated by flambeau, and 0 bytes is reserved by flambeau but "
         "unallocated.\n"
         "hint: fragmentation is not the cause: live bytes exceed capacity by 16.00 MiB; "
-        "release tensors, or use a smaller batch"
+        "release tensors, or use a smaller batch; "
+        "torch.cuda.memory._record_memory_history(stacks='line') would name the lines that hold it"
     )
     counts = {"num_ooms": 1, "num_alloc_retries": 1, "num_sync_all_streams": 1}
     assert allocator.statistics() == {**before, **counts}

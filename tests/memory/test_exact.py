@@ -152,3 +152,11 @@ def test_one_byte_too_many_and_a_use_after_free_are_found(uncached):
     torch.zeros(1, device="cuda")
     with pytest.raises(AccessError):
         thread.machine().driver.fill(address + 64, 0, 1, stream)
+
+
+def test_a_private_pool_gives_no_block_that_is_too_small(allocator):
+    allocator.begin_pool(POOL)
+    small = allocator.allocate(600, 1)
+    allocator.free(small)
+    assert allocator.allocate(1000, 1).nbytes == 1000
+    assert allocator.allocate(600, 1) is small

@@ -18,10 +18,11 @@ SIZES = st.one_of(
     st.integers(1, 40 * MIB),
 )
 EXACTLY = Settings(roundup_divisions=EXACT)
-CONFIGURATIONS = st.sampled_from([EXACTLY, *map(parse, [
+CACHING = list(map(parse, [
     "", "max_split_size_mb:20", "roundup_power2_divisions:4,large_segment_size_mb:24",
     "garbage_collection_threshold:0.5,per_process_memory_fraction:0.75",
-])])  # fmt: skip
+]))  # fmt: skip
+CONFIGURATIONS = st.sampled_from([EXACTLY, *CACHING])
 
 
 class Allocations(RuleBasedStateMachine):
@@ -37,19 +38,22 @@ class Allocations(RuleBasedStateMachine):
         self.live, self.guarded = [], []
         self.capturing, self.graphs = None, []
         self.users = {}
-        self.peak = 0
+        self.chosen = []  # pools of this thread, the innermost last
+        self.count = self.failures = self.peak = 0
 
     @rule(nbytes=SIZES, stream=STREAMS)
     def allocate(self, nbytes, stream):
-        before = self.allocator.statistics()
         try:
             block = self.allocator.allocate(nbytes, stream)
         except OutOfMemoryError:
-            self.unchanged(before)
+            self.failures += 1
+            self.unchanged()
             return
+        self.count += 1
         assert block.nbytes >= nbytes and block.stream == stream
-        assert not self.allocator.settings.exact or self.capturing or block.nbytes == nbytes
-        assert block.segment.pool.id == (self.capturing if stream in self.driver.capturing else (0, 0))
+        assert not self.allocator.settings.exact or self.capturing or self.chosen or block.nbytes == nbytes
+        chosen = self.chosen[-1] if self.chosen else (0, 0)
+        assert block.segment.pool.id == (self.capturing if stream in self.driver.capturing else chosen)
         span = (block.address, block.address + block.nbytes)
         assert all(span[1] <= other[0] or other[1] <= span[0] for *_, other in self.live)
         self.guarded = [each for each in self.guarded if self.still_guarded(each, span)]
@@ -57,12 +61,12 @@ class Allocations(RuleBasedStateMachine):
         self.users[span[0]] = set()
         self.peak = max(self.peak, sum(block.nbytes for block, *_ in self.live))
 
-    def unchanged(self, before):
-        after = self.allocator.statistics()
-        for key in ("allocation", "allocated_bytes"):
-            assert after[f"{key}.all.current"] == before[f"{key}.all.current"]
-            assert after[f"{key}.all.allocated"] == before[f"{key}.all.allocated"]
-        assert after["num_ooms"] == before["num_ooms"] + 1
+    def unchanged(self):
+        found = self.allocator.statistics()
+        assert found["allocation.all.current"] == len(self.live)
+        assert found["allocation.all.allocated"] == self.count
+        assert found["allocated_bytes.all.current"] == sum(block.nbytes for block, *_ in self.live)
+        assert found["num_ooms"] == self.failures
 
     def still_guarded(self, guard, span):
         (low, high), work = guard
@@ -74,7 +78,10 @@ class Allocations(RuleBasedStateMachine):
     @precondition(lambda self: self.live)
     @rule(data=st.data())
     def free(self, data):
-        block, _, span = self.live.pop(data.draw(st.integers(0, len(self.live) - 1)))
+        self.free_block(data.draw(st.integers(0, len(self.live) - 1)))
+
+    def free_block(self, index):
+        block, _, span = self.live.pop(index)
         users = self.users.pop(span[0])
         self.guarded.append((span, [(stream, self.driver.submitted[stream]) for stream in sorted(users)]))
         self.allocator.free(block)
@@ -82,7 +89,10 @@ class Allocations(RuleBasedStateMachine):
     @precondition(lambda self: self.live)
     @rule(data=st.data(), stream=STREAMS)
     def use_on(self, data, stream):
-        block, _, span = data.draw(st.sampled_from(self.live))
+        self.use_block(data.draw(st.integers(0, len(self.live) - 1)), stream)
+
+    def use_block(self, index, stream):
+        block, _, span = self.live[index]
         self.allocator.record_stream(block, stream)
         self.driver.work(stream)
         if stream != block.stream:
@@ -118,7 +128,23 @@ class Allocations(RuleBasedStateMachine):
     def release(self):
         self.allocator.release_pool(self.graphs.pop())
 
-    @precondition(lambda self: self.capturing is None)
+    @precondition(lambda self: len(self.chosen) < 3)
+    @rule(pool=st.integers(3, 4))
+    def enter_pool(self, pool):
+        self.chosen.append((0, pool))
+        self.allocator.begin_pool(self.chosen[-1])
+
+    @precondition(lambda self: self.chosen)
+    @rule()
+    def leave_pool(self):
+        self.allocator.end_pool(self.chosen.pop())
+
+    @precondition(lambda self: not self.allocator.settings.exact)
+    @rule(configuration=st.sampled_from(CACHING))
+    def configure(self, configuration):
+        self.allocator.configure(configuration)
+
+    @precondition(lambda self: self.capturing is None and not self.chosen)
     @rule()
     def empty_cache(self):
         waits = self.allocator.statistics()["num_sync_all_streams"]
@@ -188,3 +214,9 @@ def test_the_machine_notices_a_planted_early_reuse(monkeypatch):
     machine.allocator.free(block)
     with pytest.raises(AssertionError, match="reused too early"):
         machine.allocate(20 * MIB, 1)
+
+
+def test_a_long_run_agrees_with_the_model():
+    from . import long_run  # which imports this module
+
+    assert long_run.run(3_000, seed=4) == 3_000

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from flambeau.memory.out_of_memory import Shortage, size, too_large
+import flambeau as torch
+from flambeau.errors import OutOfMemoryError
+from flambeau.memory.out_of_memory import Holder, Shortage, size, too_large
 
 MIB = 1 << 20
 BASE = Shortage(
@@ -56,14 +58,61 @@ def test_a_block_of_another_stream_is_named():
 
 def test_the_rounding_of_a_segment_is_named():
     rounded = replace(BASE, block=3 * MIB, segment=20 * MIB, largest=2 * MIB)
-    assert rounded.hint() == (
+    assert rounded.hint().startswith(
         "the block of 3.00 MiB would fit, but it needs a segment of 20.00 MiB, and only 4.00 MiB can still be reserved"
     )
+    assert "large_segment" not in rounded.hint()
+    assert "large_segment_size_mb:15" in replace(rounded, free=15 * MIB).hint()
 
 
 def test_a_capture_is_named():
     capturing = replace(BASE, capturing=True)
     assert capturing.hint().startswith("a capture is underway, so 18.00 MiB cached cannot be handed back")
+
+
+def test_the_limit_is_named_where_the_device_has_room():
+    hint = replace(BASE, limit=62 * MIB, free=30 * MIB, total=128 * MIB).hint()
+    parts = ("60.00 MiB of 62.00 MiB", "30.00 MiB", "set_per_process_memory_fraction(0.57)")
+    assert all(part in hint for part in parts)
+
+
+def test_what_waits_is_named_with_its_stream():
+    assert "3.00 MiB are freed, and wait for work on stream 7" in replace(BASE, waiting=((7, 3 * MIB),)).hint()
+
+
+HOLDERS = (
+    Holder("a.py:3", 30 * MIB, 4, 0), Holder("b.py:5", 2 * MIB, 1, 18 * MIB), Holder("", 8 * MIB, 2, 0),
+    Holder("c.py:9", MIB, 1, 0),
+)  # fmt: skip
+
+
+def test_the_lines_that_hold_live_blocks_are_named_largest_first():
+    hint = replace(BASE, active=60 * MIB, free=0, holders=HOLDERS, is_recorded=True).hint()
+    places = [hint.index(part) for part in ("a.py:3 holds 30.00 MiB in 4 blocks", "unknown line holds 8.00", "b.py:5")]
+    assert places == sorted(places) and "c.py" not in hint
+
+
+def test_the_line_that_keeps_free_memory_is_named_where_it_is_fragmented():
+    hint = replace(BASE, holders=HOLDERS, is_recorded=True).hint()
+    assert "b.py:5 holds 2.00 MiB in 1 block and keeps 18.00 MiB of free memory" in hint and "a.py" not in hint
+
+
+def test_without_a_history_the_call_that_records_one_is_named():
+    assert "_record_memory_history(stacks='line')" in BASE.hint()
+    assert "_record_memory_history" not in replace(BASE, is_recorded=True).hint()
+    assert "_record_memory_history" not in replace(BASE, active=0).hint()
+
+
+def test_an_error_names_the_lines_of_the_program(gpus):
+    torch.cuda.memory._record_memory_history(stacks="line")
+    try:
+        kept = [torch.empty(1 << 28, device="cuda") for _ in range(2)]
+        with pytest.raises(OutOfMemoryError) as caught:
+            torch.empty(1 << 45, device="cuda")
+    finally:
+        torch.cuda.memory._record_memory_history(None)
+    assert f"{os.path.relpath(__file__)}:" in str(caught.value)
+    assert "holds 2.00 GiB in 2 blocks" in str(caught.value) and len(kept) == 2
 
 
 def test_more_than_an_exabyte():

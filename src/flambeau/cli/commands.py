@@ -1,4 +1,4 @@
-"""The `flambeau` command: `run`, `check` and `doctor`.  Data goes to stdout, messages to stderr."""
+"""The `flambeau` command: `run`, `check`, `memory` and `doctor`.  Data goes to stdout, messages to stderr."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import click
 
 from .. import __version__, callers, config, driver
 from ..errors import LACKING, ArgumentError, ConfigError, InternalError
-from . import as_torch, doctor
+from . import as_torch, doctor, memory
 
 FALLBACK = "virtual:2"
 MAX_RANKS = 1024
@@ -204,7 +204,7 @@ def print_report(report: Any, proof: Any, status: int, style: str, file: Any) ->
             print(f"flambeau check: {proof.text}", file=file)
 
 
-def _status_of(chosen: Program, gpus: str, wants_torch: bool) -> int:
+def _status_of(chosen: Program, gpus: str | None, wants_torch: bool) -> int:
     """Run a program; print the exception that ends it, and return its exit status."""
     try:
         program(chosen, gpus, wants_torch)
@@ -414,6 +414,63 @@ def check_command(
     chosen = chosen_program(script, args, module, code)._replace(command="check")
     wanted = with_schedule(gpus, schedule)
     return lambda: check(chosen, wanted, as_torch, races, style, suppress, limit if prove else None)
+
+
+@commands.command("memory", context_settings=PLAIN_SCRIPT)
+@click.option(
+    "--gpus",
+    callback=checked_gpus,
+    metavar="GPUS",
+    help="For a program: as for `flambeau run`.",
+)
+@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
+@click.option(
+    "--replay",
+    "settings",
+    multiple=True,
+    metavar="SETTINGS",
+    help="Show the peak under other settings, written as PYTORCH_ALLOC_CONF.  May be given several times.",
+)
+@click.option("--capacity", metavar="SIZE", help="Replay on a device of this size: 24GiB.")
+@click.option("--html", metavar="FILE", help="Write a page with the memory over time, for a browser; it works offline.")
+@click.option("--save", metavar="FILE", help="For a program: write its snapshot to FILE.")
+@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
+@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
+@click.argument("script", metavar="SNAPSHOT|SCRIPT")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def memory_command(
+    gpus: str | None,
+    as_torch: bool,
+    settings: tuple[str, ...],
+    capacity: str | None,
+    html: str | None,
+    save: str | None,
+    module: bool,
+    code: bool,
+    script: str,
+    args: tuple[str, ...],
+) -> Job:
+    """Explain the memory of a snapshot, or of a program.
+
+    SNAPSHOT is a file that torch.cuda.memory._dump_snapshot wrote, in flambeau or in PyTorch; nothing in it is run.
+    SCRIPT is a Python program, which is run and recorded; the exit status is then the program's.  The explanation says
+    how much memory is live, cached, waiting, private and fragmented, at the end and at the peak, and which lines hold
+    it.  A replay makes the same allocations with other settings, without the program.
+
+    
+      flambeau memory snapshot.pickle
+      flambeau memory --replay max_split_size_mb:64 --capacity 24GiB snapshot.pickle
+      flambeau memory --gpus virtual:1,memory=8GiB --html memory.html train.py --epochs 1
+    """
+    memory.check_options(list(settings), capacity)
+    if not (module or code or script == "-") and memory.is_snapshot(script):
+        return lambda: memory.explain_file(script, list(settings), capacity, html)
+    chosen = chosen_program(script, args, module, code)._replace(command="memory")
+
+    def run() -> int:
+        return _status_of(chosen, gpus, as_torch)
+
+    return lambda: memory.record_program(run, chosen.name, save, list(settings), capacity, html)
 
 
 @commands.command("doctor")

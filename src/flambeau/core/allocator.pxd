@@ -19,7 +19,7 @@ cdef class BlockAllocator:
     cdef public Counters _total
     cdef public Pool _small
     cdef public Pool _large
-    cdef public object _captured
+    cdef public object _routes
     cdef public object _divisions
     cdef public Flow _oversize
     cdef object __weakref__

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..driver.api import Driver, StreamHandle
 from ..errors import ArgumentError
 from ..memory.pending import Pending, RecordEvent
-from ..memory.private import PrivatePool
+from ..memory.private import Routes
 from ..memory.settings import BLOCK_GRAIN, rounded
 from ..memory.statistics import note_peaks
 from . import call_errors
@@ -30,7 +30,7 @@ class BlockAllocator:
         self._awaited = self._pending.queues
         self._total = Counters()
         self._small, self._large = Pool(True, self._total), Pool(False, self._total)
-        self._captured: PrivatePool | None = None
+        self._routes: Routes | None = None  # while a capture or a thread allocates from private pools
         self._divisions: tuple[int, ...] = ()
         self._oversize = Flow()
 
@@ -43,8 +43,8 @@ class BlockAllocator:
             raise ArgumentError(f"{nbytes} bytes were asked for; a block has at least 1", operator="allocate")
         size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN
         pool = self._small if size <= SMALL_LIMIT else self._large
-        if self._captured is not None:
-            pool = self._captured.instead_of(pool, stream, self._driver)
+        if self._routes is not None:
+            pool = self._routes.instead_of(pool, stream, self._driver)
         if self._freed:
             self._drain()
         if self._awaited:
@@ -84,6 +84,8 @@ class BlockAllocator:
         if not block.allocated:
             raise call_errors.invalid_pointer("free", block.address)
         block.allocated = False
+        if hooks.on_block_freed is not None:
+            hooks.on_block_freed(block)
         self._freed.append(block)
 
     def record_stream(self, block: Block, stream: StreamHandle) -> None:

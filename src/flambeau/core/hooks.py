@@ -14,7 +14,13 @@ on_span(device, stream, name, start_ns, end_ns, nbytes, site)
 on_range(text, start_ns, end_ns)             the program ended a range that it named, or (start is end) marked a
                                              moment; start_ns is None if the range began before the hook was set
 on_block_taken(block, stream)                the allocator handed out a block
-on_block_given(block)                        the allocator took a block back
+on_block_freed(block)                        the program freed a block.  May be called in a finalizer, while any lock is
+                                             held: it takes no lock
+on_block_given(block)                        the allocator took a freed block back, at its next call
+on_memory(action, device, address, nbytes, stream, pool)
+                                             an allocator's rarer events, named as in a memory snapshot: segment_alloc,
+                                             segment_free, segment_map, segment_unmap; free_completed of a block that
+                                             waited for events; oom, with the device's free bytes as its address
 on_record(event, stream)                     an event was recorded on a stream
 on_wait(waiter, event)                       a stream waits for an event; or the host (waiter None) is about to wait
                                              for an event, a stream or a device

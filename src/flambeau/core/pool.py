@@ -181,7 +181,10 @@ class FreeList:
 
 
 class FreeLists:
-    """The free lists of one stream.  small: by nbytes // BLOCK_GRAIN, up to SMALL_LIMIT;  large: by nbytes."""
+    """The free lists of one stream.
+
+    small: by nbytes // BLOCK_GRAIN, up to SMALL_LIMIT;  large: by nbytes, also for sizes that exact settings leave.
+    """
 
     __slots__ = ("large", "small")
 
@@ -190,13 +193,13 @@ class FreeLists:
         self.large: dict[int, FreeList] = {}
 
     def get(self, nbytes: int) -> FreeList | None:
-        """The free list of blocks that served `nbytes`, a multiple of BLOCK_GRAIN, or None."""
-        return self.small[nbytes // _GRAIN] if nbytes <= _LIMIT else self.large.get(nbytes)
+        """The free list of blocks that served `nbytes`, or None."""
+        return self.small[nbytes // _GRAIN] if nbytes <= _LIMIT and nbytes % _GRAIN == 0 else self.large.get(nbytes)
 
     def add(self, nbytes: int) -> FreeList:
         """Add a free list for blocks that serve `nbytes`."""
         free_list = FreeList()
-        if nbytes <= _LIMIT:
+        if nbytes <= _LIMIT and nbytes % _GRAIN == 0:
             self.small[nbytes // _GRAIN] = free_list
         else:
             self.large[nbytes] = free_list

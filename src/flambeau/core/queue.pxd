@@ -10,7 +10,9 @@ cdef class Hooks:
     cdef public object on_span
     cdef public object on_range
     cdef public object on_block_taken
+    cdef public object on_block_freed
     cdef public object on_block_given
+    cdef public object on_memory
     cdef public object on_record
     cdef public object on_wait
     cdef public object on_route

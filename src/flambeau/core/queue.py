@@ -151,8 +151,8 @@ Hook = Callable[..., Any]
 
 NAMES = (
     "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_span", "on_range",
-    "on_block_taken", "on_block_given", "on_record", "on_wait", "on_route", "on_convert", "on_done",
-    "on_host_read", "on_host_write",
+    "on_block_taken", "on_block_freed", "on_block_given", "on_memory", "on_record", "on_wait", "on_route",
+    "on_convert", "on_done", "on_host_read", "on_host_write",
 )  # fmt: skip
 
 
@@ -168,7 +168,9 @@ class Hooks:
     on_span: Hook | None
     on_range: Hook | None
     on_block_taken: Hook | None
+    on_block_freed: Hook | None
     on_block_given: Hook | None
+    on_memory: Hook | None
     on_record: Hook | None
     on_wait: Hook | None
     on_route: Hook | None

@@ -39,6 +39,7 @@ from ..runtime.generator import seed_current as manual_seed
 from ..runtime.generator import seed_current_randomly as seed
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
 from ..runtime.green_context import GreenContext
+from ..runtime.memory_pool import MemPool, use_mem_pool
 from ..runtime.memory_stats import (
     caching_allocator_alloc,
     caching_allocator_delete,
@@ -118,7 +119,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "CudaError",
     "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "GreenContext", "HalfTensor",
-    "IntTensor", "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "amp",
+    "IntTensor", "LongTensor", "MemPool", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "amp",
     "caching_allocator_alloc", "caching_allocator_delete", "can_device_access_peer", "carry", "check_error",
     "clock_rate", "comm", "cudaStatus", "cudart", "current_blas_handle", "current_device", "current_stream",
     "default_generators", "default_stream", "device", "device_count", "device_memory_used", "device_of",
@@ -135,5 +136,5 @@ __all__ = [
     "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_host_memory_stats",
     "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_per_process_memory_fraction", "set_rng_state",
     "set_rng_state_all", "set_stream", "set_sync_debug_mode", "stream", "streams", "synchronize", "temperature",
-    "utilization",
+    "use_mem_pool", "utilization",
 ]  # fmt: skip

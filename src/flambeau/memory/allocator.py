@@ -23,14 +23,17 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import get_ident
 
 from ..core.allocator import BlockAllocator
 from ..core.pool import Block, Counters, Flow, Pool
+from ..core.queue import hooks
 from ..driver.api import Driver, StreamHandle
-from .out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
+from . import history
+from .out_of_memory import TOO_LARGE_TO_TRY, Holder, Shortage, too_large
 from .pending import RecordEvent
-from .private import PoolId, PrivatePools, relaxed
-from .segments import Segments, idle_segments, largest
+from .private import PoolId, PrivatePools, Routes, relaxed
+from .segments import Segments, blocks_of, idle_segments, largest
 from .settings import UNLIMITED, Settings, check_fraction
 from .statistics import (
     Incidents,
@@ -67,6 +70,7 @@ class CachingAllocator(BlockAllocator):
         self._process_usage = process_usage
         self._segments = Segments(driver, device, record_event)
         self._private = PrivatePools()
+        self._chosen = Routes()
         self._released: list[PoolId] = []
         self._fraction = 1.0
         self._incidents = Incidents()
@@ -134,26 +138,64 @@ class CachingAllocator(BlockAllocator):
         with self.lock:
             self._pending.capture_started()
             if pool_id is not None:
-                self._captured = self._private.use(pool_id, self._small, self._large)
+                self._chosen.captured = self._private.use(pool_id, self._small, self._large)
+                self._reroute()
 
     def capture_ended(self) -> None:
         """End a capture.  After the last one, blocks freed during captures get their events."""
         with self.lock:
-            self._captured = None
+            self._chosen.captured = None
+            self._reroute()
             self._pending.capture_ended()
 
+    def hold_pool(self, pool_id: PoolId, serves_shortages: bool = False, is_split: bool = True) -> None:
+        """Count one user more of a private pool, which is created if missing, until `release_pool`."""
+        with self.lock:
+            private = self._private.use(pool_id, self._small, self._large)
+            private.serves_shortages = serves_shortages
+            if not is_split:
+                for pool in private.both:
+                    pool.smallest_remainder = UNLIMITED
+
+    def begin_pool(self, pool_id: PoolId) -> None:
+        """Serve the requests of this thread from a private pool, until `end_pool`.  Such calls nest."""
+        with self.lock:
+            private = self._private.use(pool_id, self._small, self._large)
+            self._chosen.threads.setdefault(get_ident(), []).append(private)
+            self._reroute()
+
+    def end_pool(self, pool_id: PoolId) -> None:
+        """Undo the thread's innermost `begin_pool`, which was for this pool."""
+        with self.lock:
+            chosen = self._chosen.threads[get_ident()]
+            chosen.pop()
+            if not chosen:
+                del self._chosen.threads[get_ident()]
+            self._reroute()
+            self._private.release(pool_id)
+
+    def pool_uses(self, pool_id: PoolId) -> int:
+        """The number of users of a private pool."""
+        with self.lock:
+            self._release_pools()
+            uses = self._private.uses(pool_id)
+        return uses
+
+    def _reroute(self) -> None:
+        self._routes = None if self._chosen.is_empty else self._chosen
+
     def release_pool(self, pool_id: PoolId) -> None:
-        """Count one graph of a private pool less.  After the last one, `empty_cache` frees the pool.  Takes no lock."""
+        """Count one user of a private pool less.  After the last one, `empty_cache` frees the pool.  Takes no lock."""
         self._released.append(pool_id)
 
     def empty_cache(self) -> None:
-        """Hand every idle segment back to the driver.  Does nothing during a capture.
+        """Hand every idle segment back to the driver.  Does nothing during a capture, and for a thread in `begin_pool`.
 
         Host: waits for the work that may still use the segments.
         """
         with self.lock:
             self._settle()
-            if not self._pending.is_capturing:
+            if not self._pending.is_capturing and get_ident() not in self._chosen.threads:
                 self._wait_for_events()
                 self._hand_back_idle()
 
@@ -230,6 +272,9 @@ class CachingAllocator(BlockAllocator):
         """Process freed blocks and coalesce every pool."""
         self._drain()
         self._settle_pools()
+        self._release_pools()
+
+    def _release_pools(self) -> None:
         while self._released:
             self._private.release(self._released.pop())
 
@@ -251,6 +296,8 @@ class CachingAllocator(BlockAllocator):
         pool.counters.awaiting -= 1
         pool.counters.awaiting_bytes -= block.nbytes
         pool.counters.requested_bytes.freed += block.requested
+        if hooks.on_memory is not None:
+            hooks.on_memory("free_completed", self.device, block.address, block.requested, block.stream, pool.id)
         pool.put(block)
 
     # fallbacks when no cached block fits
@@ -262,9 +309,14 @@ class CachingAllocator(BlockAllocator):
         block = self._find_at_once(pool, size, stream)
         if block is None and not self._pending.is_capturing:
             block = self._find_after_waiting(pool, size, stream)
+            for private in self._private.in_shortages() if block is None else ():
+                block = block or private.like(pool).take(size, stream)
         if block is None:
             self._incidents.out_of_memories += 1
-            raise self._shortage(pool, size, stream).error()
+            shortage = self._shortage(pool, size, stream)
+            if hooks.on_memory is not None:
+                hooks.on_memory("oom", self.device, shortage.free, size, stream, pool.id)
+            raise shortage.error()
         return block
 
     def _find_at_once(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
@@ -319,7 +371,35 @@ class CachingAllocator(BlockAllocator):
             largest=max(largest(self._small), largest(self._large)),
             reachable=largest(pool, stream),
             capturing=self._pending.is_capturing,
+            waiting=self._waiting(),
+            holders=self._holders(),
+            is_recorded=history.recorder is not None,
         )
+
+    def _waiting(self) -> tuple[tuple[int, int], ...]:
+        """(stream, bytes) of the freed blocks that wait for a stream; streams by their numbers for other libraries."""
+        sums: dict[StreamHandle, int] = {}
+        for stream, block in self._pending.awaited():
+            sums[stream] = sums.get(stream, 0) + block.nbytes
+        return tuple((self._driver.stream_raw(stream), nbytes) for stream, nbytes in sums.items())
+
+    def _holders(self) -> tuple[Holder, ...]:
+        """The lines that allocated the live blocks, if a history is recorded."""
+        if history.recorder is None:
+            return ()
+        lines: dict[str, list[int]] = {}
+        for segment in self._segments.all():
+            blocks = blocks_of(segment)
+            free = sum(block.nbytes for block in blocks if block.is_idle)
+            sites = {block.address: history.recorder.line_of(block.address) for block in blocks if not block.is_idle}
+            for block in blocks:
+                if not block.is_idle:
+                    sums = lines.setdefault(sites[block.address], [0, 0, 0])
+                    sums[0] += block.nbytes
+                    sums[1] += 1
+            if len(set(sites.values())) == 1:
+                lines[next(iter(sites.values()))][2] += free
+        return tuple(Holder(site, *sums) for site, sums in lines.items())
 
     # numbers
     def _bring_up_to_date(self) -> None:
@@ -337,8 +417,7 @@ class CachingAllocator(BlockAllocator):
         finally:
             del freed[:count]
         self._settle_pools()
-        while self._released:
-            self._private.release(self._released.pop())
+        self._release_pools()
         settle(self._small.counters, self._large.counters, self._total)
 
     def _flows(self) -> list[Flow]:

@@ -1,18 +1,34 @@
 """Texts of out-of-memory errors: sizes and the state of the device's memory.
 
 - The text has, in order: size requested, GPU, capacity, free, processes, limit, allocated, reserved but unallocated.
-- The hint names the cause that follows from the numbers: live bytes, a segment's rounding, a capture, or fragmentation.
+- The hint names the cause that follows from the numbers: the limit, live bytes, a segment's rounding, a capture, or
+  fragmentation; then the setting that would have helped, what waits, and, if a history is recorded, the lines that hold
+  the memory.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from .. import callers
 from ..errors import OutOfMemoryError
+from .settings import MIB, SMALLEST_OWN_SEGMENT
 
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 TOO_LARGE_TO_TRY = 1 << 60  # bytes
+LINES = 3  # that a hint names
+RECORD = "torch.cuda.memory._record_memory_history(stacks='line') would name the lines that hold it"
+
+
+class Holder(NamedTuple):
+    """A line of the program, the bytes of its live blocks, their number, and the free bytes of segments they hold."""
+
+    site: str
+    nbytes: int
+    blocks: int
+    kept: int
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,8 @@ class Shortage:
     reserved:        in all segments;  largest: the largest idle block, of any stream and pool.
     reachable:       the largest idle block of the request's stream and pool.
     capturing:       whether a capture kept idle segments from being handed back.
+    waiting:         (stream, bytes) of freed blocks that wait for work on a stream.
+    holders:         the lines that hold live blocks;  is_recorded: whether a history knows them.
     """
 
     device: int
@@ -41,6 +59,9 @@ class Shortage:
     largest: int
     reachable: int
     capturing: bool
+    waiting: tuple[tuple[int, int], ...] = ()
+    holders: tuple[Holder, ...] = ()
+    is_recorded: bool = False
 
     def error(self) -> OutOfMemoryError:
         return OutOfMemoryError(self.fact(), hint=self.hint())
@@ -61,7 +82,17 @@ class Shortage:
         return " ".join(parts)
 
     def hint(self) -> str:
-        """Return the hint: the likely cause and a remedy."""
+        """Return the hint: the likely cause and a remedy, then what waits, then the lines that hold the memory."""
+        waits = [f"{size(nbytes)} are freed, and wait for work on stream {stream}" for stream, nbytes in self.waiting]
+        return "; ".join([self._cause(), *waits, *self._lines()])
+
+    def _cause(self) -> str:
+        if self.limit is not None and self.limit - self.reserved < self.segment <= self.free:
+            needed = (self.reserved + self.segment) / self.total
+            return (
+                f"the limit is the cause: {size(self.reserved)} of {size(self.limit)} are reserved, and the device has "
+                f"{size(self.free)}; set_per_process_memory_fraction({min(needed + 0.005, 1.0):.2f}) would allow it"
+            )
         if self.missing > 0:
             return (
                 f"fragmentation is not the cause: live bytes exceed capacity by {size(self.missing)}; "
@@ -72,7 +103,7 @@ class Shortage:
         if self.room >= self.block:
             return (
                 f"the block of {size(self.block)} would fit, but it needs a segment of {size(self.segment)}, "
-                f"and only {size(self.room)} can still be reserved"
+                f"and only {size(self.room)} can still be reserved{self._smaller_segment()}"
             )
         return f"fragmentation is the cause: {self._fragments()}"
 
@@ -91,11 +122,40 @@ class Shortage:
     def cached(self) -> str:
         return f"{size(self.reserved - self.active)} cached"
 
+    def _smaller_segment(self) -> str:
+        """The setting by which the request would have fitted, if there is one."""
+        smallest = SMALLEST_OWN_SEGMENT // MIB + 1
+        if self.block < SMALLEST_OWN_SEGMENT < self.segment and self.room >= smallest * MIB:
+            return f"; PYTORCH_ALLOC_CONF=large_segment_size_mb:{self.room // MIB} would have helped"
+        return ""
+
+    def _lines(self) -> list[str]:
+        if not self.is_recorded:
+            return [RECORD] if self.active else []
+        is_fragmented = self.missing <= 0 and not self.capturing and self.room < self.block
+        key = _kept if is_fragmented and any(each.kept for each in self.holders) else _nbytes
+        ranked = sorted(self.holders, key=lambda each: (-key(each), each.site))[:LINES]
+        return [
+            f"{callers.shown_site(each.site) or 'an unknown line'} holds {size(each.nbytes)} in {each.blocks} "
+            f"block{'s' * (each.blocks != 1)}"
+            + (f" and keeps {size(each.kept)} of free memory from being returned" if key is _kept else "")
+            for each in ranked
+            if key(each)
+        ]
+
     def _fragments(self) -> str:
         largest = f"largest free block {size(self.largest)} of {self.cached}"
         if self.largest >= self.block > self.reachable:
             return f"{largest} belongs to another stream or pool, whose live blocks hold its segment"
         return f"{largest}; live blocks hold the segments around it, so release them together, or set max_split_size_mb"
+
+
+def _nbytes(holder: Holder) -> int:
+    return holder.nbytes
+
+
+def _kept(holder: Holder) -> int:
+    return holder.kept
 
 
 def too_large() -> OutOfMemoryError:

@@ -101,6 +101,11 @@ class Pending(Generic[B]):
         block.pending += 1
         self.queues.setdefault(stream, deque()).append((event, block, owner))
 
+    def awaited(self) -> list[tuple[StreamHandle, B]]:
+        """Every stream that a freed block waits for, with the block."""
+        queued = [(stream, block) for stream, queue in self.queues.items() for _, block, _ in queue]
+        return queued + [(stream, block) for block in self._deferred for stream in block.streams]
+
     def poll(self, finish: Callable[[B], None]) -> None:
         """Remove the events that are done; call `finish` with each block that waits for no more events."""
         if self._captures:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from .. import signals
 from ..core.pool import SHARED, SMALL_LIMIT, Block, Flow, Pool, Segment
+from ..core.queue import hooks
 from ..driver.api import Driver, StreamHandle
 from ..errors import OutOfMemoryError
 from .pending import RecordEvent, wait_for
@@ -69,6 +70,7 @@ class Segments:
         self.reserved += size
         if segment.is_oversize:
             self.oversize.add(1)
+        self._report("segment_alloc", pool, segment)
         block = add_segment(pool, segment, nbytes)
         if self.settings.exact:
             pool.smallest_remainder = UNLIMITED  # a graph's pool reuses blocks; a split could leave one unaligned
@@ -96,6 +98,11 @@ class Segments:
             self.reserved -= segment.nbytes
             if segment.is_oversize:
                 self.oversize.remove(1)
+            self._report("segment_free", pool, segment)
+
+    def _report(self, action: str, pool: Pool, segment: Segment) -> None:
+        if hooks.on_memory is not None:
+            hooks.on_memory(action, self._device, segment.address, segment.nbytes, segment.stream, pool.id)
 
     def hand_back_oversize(self, pool: Pool, nbytes: int, stream: StreamHandle) -> bool:
         """Hand back just enough idle oversize segments of a stream to make room; return whether there are enough."""
@@ -123,6 +130,10 @@ class Segments:
             surplus -= sum(map(_size, oldest))
             self.hand_back(pool, oldest)
 
+    def all(self) -> list[Segment]:
+        """Every segment, in address order."""
+        return [self._by_address[address] for address in self._addresses]
+
     def owns(self, address: int) -> bool:
         """Return whether the address lies in a segment."""
         at = bisect_right(self._addresses, address) - 1
@@ -133,7 +144,7 @@ class Segments:
 
     def snapshot(self) -> list[dict[str, object]]:
         """Return every segment with its blocks, in address order."""
-        return [self._describe(self._by_address[address]) for address in self._addresses]
+        return [self._describe(segment) for segment in self.all()]
 
     def _describe(self, segment: Segment) -> dict[str, object]:
         blocks = blocks_of(segment)

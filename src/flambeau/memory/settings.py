@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import config
@@ -46,6 +46,7 @@ class Settings:
     memory_fraction:             fraction of the device's memory that this process may reserve, or None
     garbage_collection_threshold:  fraction of that limit above which idle segments are handed back; 0 for never
     pinned_max_cached:           bytes of idle pinned memory to keep at most
+    text:                        the string that they were parsed from
     """
 
     max_split_size: int = UNLIMITED
@@ -55,6 +56,7 @@ class Settings:
     memory_fraction: float | None = None
     garbage_collection_threshold: float = 0.0
     pinned_max_cached: int = UNLIMITED
+    text: str = field(default="", compare=False)
 
     @property
     def exact(self) -> bool:
@@ -78,9 +80,9 @@ def parse(text: str, source: str = NAMES[0]) -> Settings:
         if not entry:
             continue
         key, _, value = entry.partition(":")
-        field, read = _reader(key, source)
-        fields[field] = read(value, f"{source}: {entry!r}")
-    settings = Settings(**fields)
+        name, read = _reader(key, source)
+        fields[name] = read(value, f"{source}: {entry!r}")
+    settings = Settings(**fields, text=text)
     _check_together(settings, fields, source)
     return settings
 
@@ -108,10 +110,10 @@ def _reader(key: str, source: str) -> tuple[str, Callable[[str, str], object]]:
 
 
 def _check_together(settings: Settings, fields: Mapping[str, Any], source: str) -> None:
-    for field in ("max_split_size", "max_non_split_rounding"):
-        if field in fields and getattr(settings, field) < settings.large_segment:
+    for name in ("max_split_size", "max_non_split_rounding"):
+        if name in fields and getattr(settings, name) < settings.large_segment:
             raise ConfigError(
-                f"{source}: {field}_mb is {getattr(settings, field) // MIB}, less than a large segment, "
+                f"{source}: {name}_mb is {getattr(settings, name) // MIB}, less than a large segment, "
                 f"which has {settings.large_segment // MIB} MiB",
                 hint="use a larger number, or leave it out",
             )

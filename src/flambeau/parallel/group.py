@@ -6,6 +6,7 @@ from datetime import timedelta
 from enum import IntEnum
 from typing import Any
 
+from ..core import thread
 from ..errors import ModeError
 from ..runtime.stream import Event, Stream
 from .exchange import Client
@@ -134,7 +135,7 @@ class Work:
     def wait(self, timeout: Any = None) -> bool:
         """Make the current stream wait for the outputs.  Host: does not wait for a GPU.  Returns True."""
         if self._done is not None:
-            self._done.wait()
+            thread.current_stream(self._done.device_index).wait_event(self._done)
         return True
 
     def is_completed(self) -> bool:

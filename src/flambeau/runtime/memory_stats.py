@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..core import thread
 from ..errors import ArgumentTypeError
 from ..memory.allocator import CachingAllocator
 from ..memory.private import PoolId
-from . import control
+from ..memory.settings import EXACT, parse
+from . import control, memory_history
 from . import device as devices
 from .stream import Stream
 
@@ -170,7 +172,7 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
     _allocator(device).reset_accumulated_statistics()
 
 
-def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, object]]:
+def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, Any]]:
     """Every segment of every device and its blocks.  mempool_id: of this pool only.  include_traces has no effect.
 
     Example:
@@ -179,8 +181,7 @@ def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = Tru
         >>> segment["total_size"], [block["state"] for block in segment["blocks"]]
         (2097152, ['active_allocated', 'inactive'])
     """
-    segments = [segment for accelerator in thread.machine().devices for segment in accelerator.allocator.snapshot()]
-    return [segment for segment in segments if mempool_id is None or segment["segment_pool_id"] == tuple(mempool_id)]
+    return memory_history.segments(mempool_id)
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
@@ -235,6 +236,28 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
         1.0
     """
     return _allocator(device).fraction
+
+
+def set_allocator_settings(env: str) -> None:
+    """Change the settings of every device's allocator from now on; the text is that of PYTORCH_ALLOC_CONF.
+
+    Settings that the text omits return to their defaults, except the limit of this process.  Live blocks stay.
+    Raises: ConfigError for an unknown key or a wrong value; nothing is changed then.
+
+    Example:
+        >>> torch.cuda.memory._set_allocator_settings("max_split_size_mb:64")
+        >>> torch.cuda.memory_stats()["max_split_size"]
+        67108864
+        >>> torch.cuda.memory._set_allocator_settings("")
+    """
+    settings = parse(env, "_set_allocator_settings")
+    machine = thread.machine()
+    if machine.settings.exact:
+        settings = replace(settings, roundup_divisions=EXACT)
+    for accelerator in machine.devices:
+        accelerator.allocator.configure(settings)
+    machine.pinned.max_cached = settings.pinned_max_cached
+    machine.settings = settings
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:

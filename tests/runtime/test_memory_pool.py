@@ -1,0 +1,181 @@
+"""MemPool, use_mem_pool, and allocator settings at run time."""
+
+import gc
+import threading
+
+import pytest
+
+import flambeau as torch
+from flambeau.core import thread
+from flambeau.errors import ArgumentTypeError, ConfigError, NotSupportedError, OutOfMemoryError
+
+MIB = 1 << 20
+
+
+def pools():
+    return {segment["segment_pool_id"] for segment in torch.cuda.memory_snapshot()}
+
+
+def empty(mib):
+    return torch.empty(mib * MIB, dtype=torch.uint8, device="cuda")
+
+
+def test_a_thread_allocates_from_its_pool(gpus):
+    pool = torch.cuda.MemPool()
+    outside = empty(1)
+    with torch.cuda.use_mem_pool(pool):
+        inside = empty(1)
+    after = empty(1)
+    (segment,) = pool.snapshot()
+    assert [block["address"] for block in segment["blocks"] if block["state"] != "inactive"] == [inside.data_ptr()]
+    assert pools() == {(0, 0), pool.id}
+    assert outside.data_ptr() != after.data_ptr()
+
+
+def test_freed_blocks_return_to_the_pool_and_serve_it_only(gpus):
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        x = empty(30)
+    address = x.data_ptr()
+    del x
+    y = empty(30)
+    assert y.data_ptr() != address
+    with torch.cuda.use_mem_pool(pool):
+        z = empty(30)
+    assert z.data_ptr() == address
+
+
+def test_pools_nest_and_end_after_an_error(gpus):
+    first, second = torch.cuda.MemPool(), torch.cuda.MemPool()
+    with pytest.raises(ZeroDivisionError), torch.cuda.use_mem_pool(first), torch.cuda.use_mem_pool(second):
+        inner = empty(1)
+        raise ZeroDivisionError
+    with torch.cuda.use_mem_pool(first), torch.cuda.use_mem_pool(second):
+        pass
+    with torch.cuda.use_mem_pool(first):
+        outer = empty(1)
+    assert len(second.snapshot()) == len(first.snapshot()) == 1
+    assert empty(1).numel() == inner.numel() == outer.numel()
+    assert thread.machine().devices[0].allocator._routes is None
+
+
+def test_other_threads_use_the_shared_pool(gpus):
+    pool = torch.cuda.MemPool()
+    made = []
+    with torch.cuda.use_mem_pool(pool):
+        other = threading.Thread(target=lambda: made.append(empty(1)))
+        other.start()
+        other.join()
+    assert pool.snapshot() == [] and len(made) == 1
+
+
+@pytest.mark.devices(2)
+def test_a_pool_is_used_on_one_device(gpus):
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool, 1):
+        here, there = empty(1), torch.empty(MIB, device="cuda:1")
+    assert [segment["device"] for segment in pool.snapshot()] == [1]
+    assert here.device.index == 0 and there.device.index == 1
+
+
+def test_uses_are_counted(gpus):
+    pool = torch.cuda.MemPool()
+    assert pool.use_count() == 1
+    with torch.cuda.use_mem_pool(pool):
+        assert pool.use_count() == 2
+        with torch.cuda.use_mem_pool(pool):
+            assert pool.use_count() == 3
+    assert pool.use_count() == 1
+
+
+def test_memory_goes_back_after_the_pool_and_its_tensors(gpus):
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        x, y = empty(30), empty(40)
+    del y
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == 70 * MIB  # the pool lives
+    del pool
+    gc.collect()
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == 30 * MIB  # a tensor lives
+    del x
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == 0
+
+
+def test_inside_a_pool_empty_cache_does_nothing(gpus):
+    x = empty(30)
+    del x
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        torch.cuda.empty_cache()
+        assert torch.cuda.memory_reserved() == 30 * MIB
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == 0
+
+
+def test_no_split_gives_each_request_a_whole_segment(gpus):
+    pool = torch.cuda.MemPool(no_split=True)
+    with torch.cuda.use_mem_pool(pool):
+        x, y = empty(2), empty(2)
+    assert [len(segment["blocks"]) for segment in pool.snapshot()] == [1, 1]
+    assert x.numel() == y.numel()
+
+
+@pytest.mark.parametrize("use_on_oom", [False, True])
+def test_a_pool_serves_requests_that_find_no_other_memory(gpus, use_on_oom):
+    pool = torch.cuda.MemPool(use_on_oom=use_on_oom)
+    with torch.cuda.use_mem_pool(pool):
+        x = empty(40)
+    del x
+    _, total = torch.cuda.mem_get_info()
+    torch.cuda.set_per_process_memory_fraction(50 * MIB / total)
+    if use_on_oom:
+        assert empty(20).numel() == 20 * MIB
+    else:
+        with pytest.raises(OutOfMemoryError):
+            empty(20)
+
+
+def test_a_graph_may_share_the_pool(gpus):
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        x = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=pool.id):
+        y = x + 1
+    assert pool.use_count() == 2
+    graph.replay()
+    assert y.tolist() == [2.0] * 4 and len(pool.snapshot()) == 2
+
+
+def test_wrong_arguments_are_errors(gpus):
+    with pytest.raises(NotSupportedError) as caught:
+        torch.cuda.MemPool(allocator=3)
+    assert "MemPool" in str(caught.value) and "3" in str(caught.value)
+    with pytest.raises(ArgumentTypeError) as caught, torch.cuda.use_mem_pool((0, 1)):
+        pass
+    assert "use_mem_pool" in str(caught.value) and "(0, 1)" in str(caught.value)
+
+
+def test_settings_change_at_run_time_and_omitted_ones_return(gpus):
+    x = torch.empty(1200, dtype=torch.uint8, device="cuda")
+    torch.cuda.memory._set_allocator_settings("roundup_power2_divisions:4,max_split_size_mb:64")
+    before = torch.cuda.memory_allocated()
+    y = torch.empty(5000, dtype=torch.uint8, device="cuda")
+    assert torch.cuda.memory_allocated() - before == 5120
+    found = torch.cuda.memory._snapshot()["allocator_settings"]
+    assert found["max_split_size"] == 64 * MIB
+    assert found["PYTORCH_CUDA_ALLOC_CONF"] == "roundup_power2_divisions:4,max_split_size_mb:64"
+    torch.cuda.memory._set_allocator_settings("")
+    assert torch.cuda.memory_stats()["max_split_size"] == -1
+    assert x.numel() + y.numel() == 6200
+
+
+def test_wrong_settings_change_nothing(gpus):
+    torch.cuda.memory._set_allocator_settings("max_split_size_mb:64")
+    with pytest.raises(ConfigError) as caught:
+        torch.cuda.memory._set_allocator_settings("max_split_size_mb:2")
+    assert "_set_allocator_settings" in str(caught.value) and "20 MiB" in str(caught.value)
+    assert torch.cuda.memory_stats()["max_split_size"] == 64 * MIB

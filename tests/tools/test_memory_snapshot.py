@@ -1,0 +1,268 @@
+"""Reading, explaining and replaying memory snapshots of flambeau and of PyTorch."""
+
+import os
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flambeau as torch
+from flambeau.errors import ConfigError, FileFormatError
+from flambeau.memory import history
+from flambeau.tools import memory_replay, memory_report, memory_snapshot
+from flambeau.tools.memory_snapshot import before_events, parse, peaks_of, read, state_at
+
+MIB = 1 << 20
+BASE = 1 << 40
+
+
+@pytest.fixture(autouse=True)
+def stopped():
+    yield
+    history.record(None)
+
+
+def frames(line, name="forward"):
+    return [
+        {"name": "operator new", "filename": "??", "line": 0},
+        {"name": "linear", "filename": "/opt/lib/python3/site-packages/torch/nn/functional.py", "line": 9},
+        {"name": name, "filename": "train.py", "line": line},
+        {"name": "<module>", "filename": "train.py", "line": 99},
+    ]
+
+
+def block(address, size, state="inactive", line=None, requested=None):
+    asked = size if requested is None else requested
+    return {
+        "address": address, "size": size, "requested_size": asked if state != "inactive" else 0,
+        "state": state, "frames": [] if line is None else frames(line),
+    }  # fmt: skip
+
+
+def event(action, address, size, line=1, stream=0, at=0):
+    key = "device_free" if action == "oom" else "addr"
+    return {
+        "action": action, key: address, "size": size, "stream": stream, "time_us": at, "compile_context": "N/A",
+        "user_metadata": "", "frames": frames(line), "pool_id": (0, 0),
+    }  # fmt: skip
+
+
+def segment(address, blocks, **fields):
+    size = sum(each["size"] for each in blocks)
+    return {
+        "device": 0, "address": address, "total_size": size, "stream": 0, "segment_type": "large", "allocated_size": 0,
+        "active_size": 0, "requested_size": 0, "segment_pool_id": (0, 0), "is_expandable": False, "frames": [],
+        "blocks": blocks, **fields,
+    }  # fmt: skip
+
+
+def as_pytorch():
+    """A snapshot with the fields that PyTorch 2.13 writes."""
+    segments = [
+        segment(BASE, [
+            block(BASE, 12 * MIB, "active_allocated", 7, 12 * MIB - 100), block(BASE + 12 * MIB, 4 * MIB),
+            block(BASE + 16 * MIB, 4 * MIB, "active_awaiting_free", 8),
+        ]),
+        segment(BASE + 64 * MIB, [block(BASE + 64 * MIB, 30 * MIB)]),
+        segment(BASE + 128 * MIB, [
+            block(BASE + 128 * MIB, 2 * MIB, "active_allocated", 9), block(BASE + 130 * MIB, 18 * MIB),
+        ], segment_pool_id=(0, 1)),
+    ]  # fmt: skip
+    trace = [
+        event("segment_alloc", BASE + 64 * MIB, 30 * MIB, 6, at=1_000_000),
+        event("alloc", BASE + 64 * MIB, 30 * MIB, 6, at=1_000_000),
+        event("alloc", BASE + 16 * MIB, 4 * MIB, 8, at=2_500_000),
+        event("oom", 3 * MIB, 500 * MIB, 44, at=2_600_000),
+        event("free_requested", BASE + 64 * MIB, 30 * MIB, 6, at=3_000_000),
+        event("free_completed", BASE + 64 * MIB, 30 * MIB, 6, at=3_000_000),
+        event("free_requested", BASE + 16 * MIB, 4 * MIB, 8, at=3_100_000),
+        event("snapshot", 0, 0, at=3_200_000),
+    ]
+    options = {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64", "expandable_segments": False}
+    return {"segments": segments, "device_traces": [trace], "allocator_settings": options, "external_annotations": []}
+
+
+def written(path, data):
+    path.write_bytes(data)
+    return str(path)
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_a_snapshot_of_pytorch_is_read(tmp_path, protocol):
+    found = read(written(tmp_path / "a.pickle", pickle.dumps(as_pytorch(), protocol)))
+    (device,) = found.devices
+    assert [each.nbytes // MIB for each in device.segments] == [20, 30, 20]
+    assert [each.state for each in device.segments[0].blocks] == ["live", "free", "waiting"]
+    assert found.settings == "max_split_size_mb:64"
+    assert found.shown(device.segments[0].blocks[0].stack) == "train.py:7 in forward"
+    assert [each.action for each in device.events][:2] == ["segment_alloc", "alloc"]
+
+
+def test_bytes_are_summed_by_use():
+    found = parse(as_pytorch())
+    end = memory_report.usage(found, found.devices[0].segments)
+    assert (end.reserved, end.live, end.waiting, end.cached, end.fragmented, end.private) == (
+        70 * MIB, 14 * MIB, 4 * MIB, 30 * MIB, 22 * MIB, 20 * MIB,
+    )  # fmt: skip
+    assert end.reserved == end.live + end.waiting + end.cached + end.fragmented
+    assert (end.rounding, end.largest) == (100, 30 * MIB)
+    assert end.lines == {"train.py:7 in forward": (12 * MIB, 1), "train.py:9 in forward": (2 * MIB, 1)}
+    assert end.holders == {"train.py:9 in forward": (18 * MIB, 2 * MIB)}
+
+
+def test_the_text_names_the_peak_and_the_failure():
+    text = memory_report.explain(parse(as_pytorch()), "a.pickle")
+    for part in (
+        "max_split_size_mb:64", "event 3 of 8, after 1.500 s", "48.00 MiB", "train.py:6 in forward",
+        "ran out of memory: 500.00 MiB", "3.00 MiB", "train.py:44 in forward", "private",
+    ):  # fmt: skip
+        assert part in text
+
+
+def test_a_state_in_between_is_rebuilt():
+    (device,) = parse(as_pytorch()).devices
+    assert sorted(state.address for state in before_events(device).segments()) == [BASE, BASE + 128 * MIB]
+    assert peaks_of(device) == (3, 48 * MIB, 70 * MIB)
+    blocks = state_at(device, 3).blocks
+    assert {address: each.state for address, each in blocks.items()} == dict.fromkeys(
+        [BASE, BASE + 16 * MIB, BASE + 64 * MIB, BASE + 128 * MIB], "live"
+    )
+
+
+def test_mapped_parts_of_a_segment_come_and_go():
+    snapshot = as_pytorch()
+    snapshot["device_traces"] = [[
+        event("segment_map", BASE + 70 * MIB, 24 * MIB), event("segment_unmap", BASE + 94 * MIB, 6 * MIB),
+    ]]  # fmt: skip
+    (device,) = parse(snapshot).devices
+    spans = [[(each.address - BASE) // MIB, each.nbytes // MIB] for each in before_events(device).segments()]
+    assert spans == [[0, 20], [64, 6], [94, 6], [128, 20]]
+
+
+def record(program):
+    history.record(history.History())
+    program()
+    found = parse(torch.cuda.memory._snapshot())
+    history.record(None)
+    return found
+
+
+def busy():
+    kept = []
+    for step in range(6):
+        kept.append(torch.empty(1 << 20, device="cuda"))
+        big = torch.empty((5 + step) << 20, device="cuda")
+        small = torch.empty(100 + step, device="cuda")
+        del big
+    del kept[::2], small
+    torch.cuda.empty_cache()
+    kept.append(torch.empty(77, device="cuda"))
+
+
+def test_undoing_every_event_of_a_whole_recording_leaves_nothing(gpus):
+    device = record(busy).devices[0]
+    state = before_events(device)
+    assert (state.blocks, list(state.ranges)) == ({}, [])
+
+
+def test_doing_every_event_gives_the_end(gpus):
+    device = record(busy).devices[0]
+    expected = [(each.address, each.nbytes, each.blocks) for each in device.segments]
+    rebuilt = state_at(device, len(device.events)).segments()
+    assert [(each.address, each.nbytes, each.blocks) for each in rebuilt] == expected
+
+
+def test_a_replay_with_the_same_settings_needs_what_was_recorded(gpus):
+    def program():
+        kept = [torch.empty(1 << 20, device="cuda") for _ in range(9)]
+        del kept[::2]
+        kept.append(torch.empty(9 << 20, device="cuda"))
+
+    device = record(program).devices[0]
+    peaks = peaks_of(device)
+    found = memory_replay.replay(device)
+    assert (found.reserved, found.used, found.failed) == (peaks.reserved, peaks.used, None)
+    assert peaks.reserved == torch.cuda.max_memory_reserved()
+    assert peaks.used == torch.cuda.max_memory_allocated()
+
+
+def test_a_replay_shows_the_effect_of_a_setting_and_of_a_smaller_device():
+    snapshot = parse(as_pytorch())
+    (device,) = snapshot.devices
+    assert memory_replay.replay(device, "large_segment_size_mb:40").reserved > memory_replay.replay(device).reserved
+    short = memory_replay.replay(device, "", 40 * MIB)
+    assert short.failed.nbytes == 30 * MIB and short.failed_at == 2
+    text = memory_replay.compare(snapshot, ["", "large_segment_size_mb:40"], 40 * MIB)
+    for part in ("40.00 MiB", "as recorded", "default", "large_segment_size_mb:40", "event 2", "train.py:6"):
+        assert part in text
+
+
+def test_unknown_settings_of_a_replay_are_an_error():
+    with pytest.raises(ConfigError) as caught:
+        memory_replay.replay(parse(as_pytorch()).devices[0], "plaid:1")
+    assert "plaid" in str(caught.value) and "--replay" in str(caught.value)
+
+
+class Runs:
+    def __reduce__(self):
+        return os.mkdir, ("/nonexistent/hostile",)
+
+
+HOSTILE = {
+    "a call": (pickle.dumps({"segments": [Runs()]}), ("mkdir", "plain objects")),
+    "a class": (pickle.dumps({"segments": Runs}), ("Runs", "plain objects")),
+    "no pickle": (b"GIF89a...", ("byte 9",)),
+    "nothing": (b"", ("byte 0",)),
+    "cut short": (pickle.dumps(as_pytorch())[:-40], ("pickle",)),
+    "a length beyond the file": (b"\x80\x04\x8d" + (1 << 60).to_bytes(8, "little"), (str(1 << 60),)),
+    "no dict": (pickle.dumps(3), ("int", "dict")),
+    "no segments": (pickle.dumps({}), ("segments", "NoneType")),
+    "text for a size": (pickle.dumps({"segments": [segment(BASE, [], total_size="9")]}), ("total_size", "'9'")),
+    "a negative size": (pickle.dumps({"segments": [segment(BASE, [], total_size=-1)]}), ("total_size", "-1")),
+    "a huge number": (pickle.dumps({"segments": [segment(1 << 70, [])]}), ("address", str(1 << 70))),
+    "a million devices": (pickle.dumps({"segments": [segment(BASE, [], device=1 << 20)]}), ("device 1048576",)),
+    "blocks that do not fill": (pickle.dumps({"segments": [segment(BASE, [], total_size=512)]}), ("512", "0")),
+    "a wrong state": (pickle.dumps({"segments": [segment(BASE, [block(BASE, 1, "gone")])]}), ("'gone'",)),
+    "no frames": (pickle.dumps({"segments": [], "device_traces": [[{"action": "alloc", "frames": 3}]]}), ("frames",)),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused(tmp_path, name):
+    data, parts = HOSTILE[name]
+    path = written(tmp_path / "hostile.pickle", data)
+    with pytest.raises(FileFormatError) as caught:
+        read(path)
+    text = str(caught.value)
+    assert all(part in text for part in ("hostile.pickle", "hint:", "_dump_snapshot", *parts)), text
+
+
+def test_huge_files_are_refused_unread(tmp_path):
+    path = tmp_path / "huge.pickle"
+    with open(path, "wb") as file:
+        file.truncate(memory_snapshot.MAX_NBYTES + 1)
+    with pytest.raises(FileFormatError) as caught:
+        read(str(path))
+    assert str(memory_snapshot.MAX_NBYTES + 1) in str(caught.value) and "max_entries" in str(caught.value)
+
+
+def test_frames_that_many_events_share_are_read_once(tmp_path):
+    shared = frames(1) * 2000
+    trace = [{"action": "alloc", "addr": at, "size": 1, "frames": shared} for at in range(20_000)]
+    found = read(written(tmp_path / "a.pickle", pickle.dumps({"segments": [], "device_traces": [trace]})))
+    assert len(found.stacks) == 2 and len(found.devices[0].events) == 20_000
+
+
+PICKLED = pickle.dumps(as_pytorch())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, len(PICKLED) - 1), st.integers(0, 255))
+def test_a_changed_byte_is_read_or_refused(tmp_path_factory, at, value):
+    path = tmp_path_factory.getbasetemp() / "changed.pickle"
+    try:
+        found = read(written(path, PICKLED[:at] + bytes([value]) + PICKLED[at + 1 :]))
+    except FileFormatError:
+        found = None
+    assert found is None or isinstance(memory_report.explain(found, "changed"), str)
