@@ -151,7 +151,7 @@ Hook = Callable[..., Any]
 
 NAMES = (
     "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_span", "on_range",
-    "on_block_taken", "on_block_given", "on_record", "on_wait", "on_route", "on_convert", "on_done",
+    "on_block_taken", "on_block_given", "on_record", "on_wait", "on_blocked", "on_route", "on_convert", "on_done",
     "on_host_read", "on_host_write",
 )  # fmt: skip
 
@@ -171,6 +171,7 @@ class Hooks:
     on_block_given: Hook | None
     on_record: Hook | None
     on_wait: Hook | None
+    on_blocked: Hook | None
     on_route: Hook | None
     on_convert: Hook | None
     on_done: Hook | None
