@@ -57,6 +57,20 @@ def test_a_hidden_wait_names_its_call_and_the_work_that_it_waited_for(two):
     assert explicit.blocked_ns > 0
 
 
+def test_measured_waits_and_work(two, monkeypatch):
+    """As on hardware, by events."""
+    monkeypatch.setattr("flambeau.tools.recorder.is_modelled", lambda machine: False)
+    x = torch.ones(16 * MIB, device="cuda")
+    torch.cuda.synchronize()
+    with torch.profile() as found:
+        (x * 2)[0].item()
+    (hidden,) = found.trace.waits
+    copy = found.spans[-1]
+    assert hidden.name == "Tensor.item" and hidden.blocked_ns >= copy.end_ns - copy.start_ns
+    assert not found.trace.modelled and "(measured)" in found.summary() and hidden.is_hidden
+    assert [each.name[:3] for each in found.spans] == ["mul", "cop"]
+
+
 def test_streams_waiting_for_each_other_are_arrows(two):
     side = torch.cuda.Stream(name="side")
     x = torch.ones(MIB, device="cuda")

@@ -263,8 +263,9 @@ class Recorder:
             index = self._last.get((machine, stream.device_index, stream.cuda_stream), NONE)
         if host.call == NONE:
             return NONE  # it was captured, or is over the limit
-        call = self.found.calls[host.call]
-        self.found.calls[host.call] = call._replace(end_ns=self._now(machine))
+        call = self.found.calls[host.call] = self.found.calls[host.call]._replace(end_ns=self._now(machine))
+        if host.wait is not None and host.route is stream and not is_modelled(machine):
+            host.wait.start_ns, host.wait.end_ns = call.start_ns, call.end_ns  # the driver waits within such a copy
         return index if index != NONE and self._spans[index].call == host.call else NONE
 
     def _close_timed(
