@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,26 @@ def test_work_of_a_graph_belongs_to_its_launch(two):
     assert line(found.trace.calls[0].site) > line(found.spans[1].site)
 
 
+def test_threads_that_follow_each_other_are_kept_apart(two):
+    with torch.profile() as found:
+        for name in ("first", "second", "first"):
+            thread = threading.Thread(target=lambda: torch.ones(4, device="cuda"), name=name)
+            thread.start()
+            thread.join()
+    assert [found.trace.threads[each.thread] for each in found.trace.calls] == ["first", "second", "first"]
+    assert sorted(found.trace.threads.values()) == ["first", "second"]
+
+
+def test_work_of_the_library_s_threads_has_the_line_that_made_it(two):
+    model = torch.nn.DataParallel(torch.nn.Linear(4, 4).cuda())
+    x = torch.ones(8, 4, device="cuda")
+    with torch.profile() as found:
+        model(x)
+    assert {each.thread for each in found.trace.calls} > {threading.get_ident()}
+    assert {each.site.rpartition(":")[0] for each in found.spans} == {__file__}
+    assert {each.site for each in found.trace.calls} == {each.site for each in found.spans}
+
+
 def test_machines_follow_each_other_on_one_clock():
     recorder = Recorder()
     recorder.begin()
@@ -183,6 +204,15 @@ def test_the_ranking_has_the_largest_gain_first():
     assert ranking[1].advice == "do so"
     (hidden,) = Analysis(found).hidden
     assert (hidden.site, hidden.times, hidden.blocked_ns, hidden.reason) == ("a.py:5", 1, 100, "why")
+
+
+def test_a_line_that_leaves_two_devices_idle_gains_the_longer_time():
+    found = made()
+    found.spans += [each._replace(device=1) for each in found.spans[::2]]
+    found.spans.sort()
+    found.arrows.clear()
+    sums = {each.site: (each.gain_ns, each.times) for each in Analysis(found).ranking}
+    assert sums["a.py:1"] == (10, 2) and sums["a.py:3"] == (200, 2)
 
 
 def test_other_causes_of_gaps():

@@ -10,9 +10,12 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import callers
@@ -31,7 +34,8 @@ STACK_LINES = 32
 FULL_REASON = "the stream has as many pending commands as fit"
 ROOM_REASON = "the allocator waits for work on memory that is to be reused or returned"
 
-Key = tuple[int, int]  # device, stream
+_PACKAGE = str(Path(callers.__file__).parent)
+_THREADS = threading.__file__, str(Path(concurrent.futures.__file__).parent)
 
 
 class _Host:
@@ -86,7 +90,7 @@ class Recorder:
     def __init__(self, *, shapes: bool = False, stacks: bool = False, limit: int = LIMIT) -> None:
         self.found = Trace(limit=limit)
         self._shapes, self._stacks = shapes, stacks
-        self._hosts: dict[int, _Host] = {}
+        self._hosts: dict[threading.Thread, _Host] = {}
         self._zeros: dict[Machine, int] = {}  # the host clock of a machine at the beginning of the trace
         self._latest_ns = 0
         self._spans: list[Span] = []
@@ -172,12 +176,20 @@ class Recorder:
         return now
 
     def _host(self) -> _Host:
-        ident = threading.get_ident()
-        host = self._hosts.get(ident)
+        present = threading.current_thread()
+        host = self._hosts.get(present)
         if host is None:
-            host = self._hosts[ident] = _Host(ident)
-            self.found.threads[ident] = threading.current_thread().name
+            host = self._hosts[present] = _Host(self._number(present))
+            self.found.threads[host.number] = present.name
         return host
+
+    def _number(self, present: threading.Thread) -> int:
+        """A number for a thread: that of an ended one of the same name, which it continues; else its identifier."""
+        for each, host in self._hosts.items():
+            if each.name == present.name and not each.is_alive():
+                return host.number
+        number = threading.get_ident()
+        return -len(self.found.threads) if number in self.found.threads else number
 
     # work
 
@@ -207,12 +219,12 @@ class Recorder:
         if host.call == NONE:
             host.call = self._open_call(host, name)
         self._latest_ns = max(self._latest_ns, end_ns - zero)
-        span = Span(device, stream, name, start_ns - zero, end_ns - zero, nbytes, site, host.call)
+        span = Span(device, stream, name, start_ns - zero, end_ns - zero, nbytes, _of_program(site), host.call)
         self._add((host.machine, device, stream), span)
 
     def _open_call(self, host: _Host, name: str) -> int:
         """Add the present call; its end is set when it returns."""
-        site, called = callers.call()
+        site, called = _call()
         stack = tuple(callers.call_stack(STACK_LINES)) if self._stacks else ()
         calls = self.found.calls
         if len(calls) >= self.found.limit:
@@ -277,7 +289,7 @@ class Recorder:
         end = self._event(stream)
         host.call = self._open_call(host, name)
         key = (stream.machine, stream.device_index, stream.cuda_stream)
-        span = Span(stream.device_index, key[2], name, 0, NONE, nbytes, callers.call_site(), host.call)
+        span = Span(stream.device_index, key[2], name, 0, NONE, nbytes, _call()[0], host.call)
         index = self._add(key, span)
         if index == NONE:
             for event in (start, end):
@@ -372,7 +384,7 @@ class Recorder:
         self, host: _Host, name: str, is_hidden: bool, stream: Stream | None, reason: str = "", hint: str = ""
     ) -> HostWait:
         now = self._now(host.machine)
-        site, called = callers.call()
+        site, called = _call()
         wait = HostWait(host.number, called or name, now, now, site, is_hidden, reason, hint)
         if stream is not None:
             wait.device, wait.stream = stream.device_index, stream.cuda_stream
@@ -421,6 +433,24 @@ class Recorder:
         zero = self._zero(machine)
         start = 0 if start_ns is None else max(0, start_ns - zero)
         self.found.ranges.append(Range(text, host.number, start, end_ns - zero))
+
+
+def _call() -> tuple[str, str]:
+    """(Line of the program, operator that it called there).
+
+    A thread of the library has no line of the program; then it is the main thread's present one.
+    """
+    site, called = callers.call()
+    return _of_program(site), called
+
+
+def _of_program(site: str) -> str:
+    if not site.startswith(_THREADS):
+        return site
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    while frame is not None and frame.f_code.co_filename.startswith((*_THREADS, _PACKAGE)):
+        frame = frame.f_back
+    return site if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def _matches(wait: HostWait, span: Span) -> bool:

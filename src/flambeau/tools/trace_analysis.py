@@ -3,7 +3,8 @@
 - A device is busy while a kernel, a copy or a fill runs on it.  Copies overlap where a kernel of the device runs too.
 - A gap is a time in which no kernel runs on a device.  Its cause is what the next kernel waited for: a copy, another
   stream, or the host, which was blocked, or which made other calls.
-- A line's gain is the sum of the gaps that it caused: an upper bound of what removing the cause saves.
+- A line's gain is the sum of the gaps that it caused, on the device where that is largest: an upper bound of what
+  removing the cause saves.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Figures(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A source line and the idle time that it caused for one reason."""
+    """A source line and the idle time that it caused for one reason.  times: the number of gaps, on all devices."""
 
     site: str
     cause: str
@@ -192,17 +193,17 @@ class Analysis:
     @cached_property
     def ranking(self) -> list[Line]:
         """Lines by the idle time that they caused, the largest first."""
-        sums: dict[tuple[str, str], _Sum] = defaultdict(_Sum)
+        sums: dict[tuple[str, str], dict[int, _Sum]] = defaultdict(lambda: defaultdict(_Sum))
         hints = {each.site: each.hint for each in self.hidden}
         for gap in self.gaps:
             if gap.cause != END:
-                row = sums[gap.site, gap.cause]
+                row = sums[gap.site, gap.cause][gap.device]
                 row.count += 1
                 row.sum_ns += gap.length_ns
-        rows = [
-            Line(site, cause, row.sum_ns, row.count, ADVICE.get(cause) or hints.get(site) or EXPLICIT)
-            for (site, cause), row in sums.items()
-        ]
+        rows = []
+        for (site, cause), devices in sums.items():
+            gain, times = max(each.sum_ns for each in devices.values()), sum(each.count for each in devices.values())
+            rows.append(Line(site, cause, gain, times, ADVICE.get(cause) or hints.get(site) or EXPLICIT))
         return sorted(rows, key=lambda each: (-each.gain_ns, each.site))
 
     @cached_property
