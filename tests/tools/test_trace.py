@@ -346,6 +346,38 @@ def test_the_command_exits_with_the_program_s_status(two, tmp_path, capsys, stat
     assert "fill_float32" in (tmp_path / "x.html").read_text() and (tmp_path / "x.json").exists()
 
 
+def test_a_lost_device_leaves_a_report(two, tmp_path, capsys):
+    def program():
+        torch.zeros(10, device="cuda")[torch.tensor([12], device="cuda")]
+        with pytest.raises(errors.AcceleratorError):
+            torch.cuda.synchronize()
+        return 1
+
+    with pytest.raises(SystemExit):
+        command.trace(program, str(tmp_path / "x.html"), None, 100)
+    assert "cuda:0" in capsys.readouterr().out and "select_rows_4" in (tmp_path / "x.html").read_text()
+
+
+def test_a_missing_program_makes_no_report(tmp_path, monkeypatch):
+    from flambeau.cli.commands import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(SystemExit, match="flambeau trace: there is no file 'none.py'"):
+        main(["trace", "--gpus", "virtual:1", "none.py"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_an_error(two, tmp_path, monkeypatch, capsys):
+    def refuse(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("flambeau.tools.trace_page.write", refuse)
+    with pytest.raises(SystemExit) as ended:
+        command.trace(lambda: 0, str(tmp_path / "x.html"), None, 100)
+    assert ended.value.code == 1 and "No space left" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("number", "name"), [(signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "130")])
 def test_a_killed_program_leaves_its_report(tmp_path, number, name):
     program = "import flambeau as torch, os\ntorch.ones(4, device='cuda')\n" f"os.kill(os.getpid(), {int(number)})\n"

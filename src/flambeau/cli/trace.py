@@ -30,16 +30,18 @@ def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -
     report = _Report(Recorder(limit=limit), places)
     former = signal.signal(signal.SIGTERM, report.on_signal)
     report.recorder.begin()
-    status = 1
     try:
         status = run()
-        if status == 0:
-            _join_threads()
+        _join_threads()
+    except SystemExit:  # there is no such program
+        report.recorder.end()
+        raise
+    except KeyboardInterrupt:  # while it waited for threads
+        status = 130
     finally:
         signal.signal(signal.SIGTERM, former)
-        if not report.write("" if status == 0 else f"the program ended with exit status {status}"):
-            status = status or 1
-    sys.exit(status)
+    is_written = report.write(f"the program ended with exit status {status}" if status else "")
+    sys.exit(status or int(not is_written))
 
 
 def _check_place(place: Path) -> None:
@@ -92,8 +94,8 @@ class _Report:
         self.recorder.end()
         try:
             found = self.recorder.trace(waits)
-        except FlambeauError:  # the device failed
-            found = self.recorder.found
+        except FlambeauError:  # the device has failed
+            found = self.recorder.trace(waits=False)
         found.note = note
         sys.stdout.flush()
         print(f"\n{Analysis(found).summary()}", flush=True)
