@@ -76,7 +76,8 @@ def _flows(trace: Trace, lanes: dict[tuple[int, int], int], threads: dict[int, i
     for arrow in trace.arrows:
         number += 1
         source, target = trace.spans[arrow.source], trace.spans[arrow.target]
-        yield _flow("s", "wait", number, source.device + 1, lanes[source.device, source.stream], source.end_ns)
+        inside = max(source.start_ns, source.end_ns - 1)  # a viewer looks for the entry around it
+        yield _flow("s", "wait", number, source.device + 1, lanes[source.device, source.stream], inside)
         yield _flow("f", "wait", number, target.device + 1, lanes[target.device, target.stream], target.start_ns)
 
 

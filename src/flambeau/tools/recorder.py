@@ -224,11 +224,11 @@ class Recorder:
 
     def _open_call(self, host: _Host, name: str) -> int:
         """Add the present call; its end is set when it returns."""
-        site, called = _call()
-        stack = tuple(callers.call_stack(STACK_LINES)) if self._stacks else ()
         calls = self.found.calls
         if len(calls) >= self.found.limit:
             return NONE
+        site, called = _call()
+        stack = tuple(callers.call_stack(STACK_LINES)) if self._stacks else ()
         calls.append(Call(host.number, called or name, host.start_ns, host.start_ns, site, stack))
         return len(calls) - 1
 

@@ -10,7 +10,7 @@
     const n = l.start.length, start = new Float64Array(n), end = new Float64Array(n);
     let t = 0;
     for (let i = 0; i < n; i++) { t += l.start[i]; start[i] = t; end[i] = t + l.length[i]; }
-    return Object.assign({}, l, { n: n, start: start, end: end, hit: null });
+    return Object.assign({}, l, { n: n, start: start, end: end, hit: null, kind: Uint8Array.from(l.kind), name: Uint32Array.from(l.name), site: Uint32Array.from(l.site) });
   });
   let view = [from0, to0], width = 0, side = 0, colors = {}, selected = null, hits = [], hitAt = -1, needle = "", asked = false;
   const stats = { frames: 0, ms: 0 };
@@ -79,12 +79,12 @@
   // Neighbours within one pixel are drawn as one: a lane costs at most one rectangle per pixel and kind.
   function drawLane(lane, scale) {
     let i = Math.max(0, lower(lane.start, view[0]) - 1), until = -1, open = -1, color = "";
-    const y = lane.y, last = lower(lane.start, view[1]);
+    const palette = D.kinds.map((kind) => colors[kind]), y = lane.y, last = lower(lane.start, view[1]);
     const put = () => { if (open >= 0) { ctx.fillStyle = color; const left = Math.floor(open); ctx.fillRect(left, y, Math.max(1, Math.round(until) - left), ROW); open = -1; } };
     for (; i < last; i++) {
       const a = side + (lane.start[i] - view[0]) * scale, b = side + (lane.end[i] - view[0]) * scale;
       if (b < side) continue;
-      const kind = lane.hit && lane.hit[i] ? colors.hit : colors[D.kinds[lane.kind[i]]];
+      const kind = lane.hit && lane.hit[i] ? colors.hit : palette[lane.kind[i]];
       if (b - a < 2) {
         if (open >= 0 && a - until < 1 && kind === color) { until = Math.max(until, b); continue; }
         put(); open = a; until = Math.max(b, a + 1); color = kind; continue;
