@@ -7,10 +7,11 @@ from .tools.profiler import (
     schedule,
     supported_activities,
     tensorboard_trace_handler,
+    trace,
 )
 from .tools.profiler import SteppedProfile as profile
 
 __all__ = [
     "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "supported_activities",
-    "tensorboard_trace_handler",
+    "tensorboard_trace_handler", "trace",
 ]  # fmt: skip

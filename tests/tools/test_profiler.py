@@ -17,7 +17,7 @@ from flambeau.core.queue import NAMES, hooks
 from flambeau.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule
 from flambeau.profiler import tensorboard_trace_handler as handler
 from flambeau.testing import machine
-from flambeau.tools.profiler import EventRecorder, Profile
+from flambeau.tools.profiler import Profile
 
 MIB = 1 << 20
 ADD = "add_float32_float32_float32"
@@ -33,7 +33,7 @@ def nobody_stays_subscribed():
 @pytest.fixture
 def by_events(monkeypatch):
     """Profiles of virtual GPUs taken as those of hardware are, by events."""
-    monkeypatch.setattr("flambeau.tools.profiler.ModelRecorder", EventRecorder)
+    monkeypatch.setattr("flambeau.tools.recorder.is_modelled", lambda machine: False)
 
 
 def lines(*spans):
@@ -271,7 +271,7 @@ def test_a_device_that_failed_is_not_waited_for():
         found = torch.profile()
         with pytest.raises(errors.AcceleratorError, match="failed on device 0"), found:
             (x + x).tolist()
-    assert found.spans == []
+    assert [each.name for each in found.spans] == [ADD, "copy d2h"]  # as they were submitted
 
 
 def test_without_a_gpu_there_is_nothing_to_profile():
@@ -322,12 +322,13 @@ def test_the_trace_file_is_chrome_s(tmp_path):
     assert document["otherData"] == {"times": "modelled"}
     events = document["traceEvents"]
     for each in events:
-        assert each["ph"] in ("M", "X", "i") and {"name", "pid", "tid"} <= each.keys()
+        assert each["ph"] in ("M", "X", "i", "s", "f", "C") and {"name", "pid", "tid"} <= each.keys()
         assert each["ph"] == "M" or isinstance(each["ts"], float)
         assert all(0 <= each[key] < 1 << 31 for key in ("pid", "tid"))
     names = {(each["name"], each["pid"], each["tid"]): each["args"]["name"] for each in events if each["ph"] == "M"}
     assert names == {
         ("process_name", 0, 0): "host",
+        ("thread_name", 0, 0): "MainThread",
         ("process_name", 1, 0): "cuda:0",
         ("process_name", 2, 0): "cuda:1",
         ("thread_name", 1, 0): "the default stream",
@@ -339,8 +340,14 @@ def test_the_trace_file_is_chrome_s(tmp_path):
     for each, span in zip(spans, found.spans):
         assert (each["ts"] * 1000, each["dur"] * 1000) == pytest.approx((span.start_ns, span.end_ns - span.start_ns))
         assert each["args"] == {"bytes": span.nbytes, "line": span.site}
-    host = [(each["ph"], each["name"], each["cat"]) for each in events if each["ph"] != "M" and not each["pid"]]
-    assert host == [("X", "step", "range"), ("i", "here", "range")]
+    host = [(each["ph"], each["name"], each["cat"]) for each in events if each["ph"] in "Xi" and not each["pid"]]
+    ranges, calls = [("X", "step", "range"), ("i", "here", "range")], ["add", "mul", "copy peer", "fill_float32"]
+    assert host == [*ranges, *(("X", name, "call") for name in calls)]
+    flows = [each for each in events if each["ph"] in "sf"]
+    assert {each["name"] for each in flows} == {"launch", "wait"}
+    assert len({each["id"] for each in flows}) == len(flows) / 2
+    counters = [each["args"] for each in events if each["ph"] == "C" and each["pid"] == 1]
+    assert counters[0]["allocated"] == 8 * MIB and all(each["cached"] >= 0 for each in counters)
 
 
 NONE, WARMUP, RECORD, SAVE = ProfilerAction
@@ -527,7 +534,8 @@ def test_stacks_hold_the_line_that_put_the_work_there():
         double(x)
     code = double.__code__.co_firstlineno
     stacks = [each.stack for each in profiled.events()]
-    lines = [int(stack[0].rpartition(":")[2]) - code for stack in stacks]
+    lines = [int(stack[0].split(" in ")[0].rpartition(":")[2]) - code for stack in stacks]
+    assert stacks[0][1].startswith(f"{__file__}:{code + 5} in test_stacks_hold") and stacks[0][0].endswith(" in double")
     assert lines == [1, 6, 1] and all(__file__ in stack[0] for stack in stacks)
     assert [each.count for each in profiled.key_averages(group_by_stack_n=1)] == [2, 1]
     assert [each.count for each in profiled.key_averages()] == [3]
@@ -544,7 +552,7 @@ def test_events_of_all_cycles_are_kept_if_asked():
         assert calls(profiled.key_averages())["forward"] == count
 
 
-@pytest.mark.parametrize("option", ["record_shapes", "profile_memory", "with_flops", "with_modules"])
+@pytest.mark.parametrize("option", ["with_flops", "with_modules"])
 def test_what_is_not_recorded_is_a_warning(option):
     with (
         pytest.warns(UserWarning, match=f"profile: {option}=True has no effect"),
@@ -568,3 +576,54 @@ def test_the_former_switch_for_cuda():
     for wanted, devices in ((True, {CUDA, CPU}), (False, {CPU})):
         with pytest.warns(UserWarning, match="profile: use_cuda is deprecated"):
             assert profile(activities=[CPU, CUDA], use_cuda=wanted).activities == devices
+
+
+def test_shapes_are_recorded_and_grouped_by():
+    with profile(record_shapes=True) as profiled:
+        for rows in (3, 3, 5):
+            torch.ones(rows, 2, device="cuda") @ torch.ones(2, 4, device="cuda")
+    products = [each for each in profiled.key_averages(group_by_input_shape=True) if each.key == "gemm"]
+    assert [(each.count, sorted(each.input_shapes)) for each in products] == [
+        (2, [(1, 2, 4), (1, 3, 2), (1, 3, 4)]),
+        (1, [(1, 2, 4), (1, 5, 2), (1, 5, 4)]),
+    ]
+    assert "[1, 5, 2]" in profiled.key_averages(group_by_input_shape=True).table()
+    with profile() as profiled:
+        torch.ones(3, device="cuda")
+    assert profiled.events()[0].input_shapes == ()
+
+
+def test_events_have_the_shapes_too(by_events):
+    with profile(record_shapes=True) as profiled:
+        torch.ones(3, 2, device="cuda")
+    assert profiled.events()[0].input_shapes == ((6,),)
+
+
+def test_memory_of_ranges_and_kernels():
+    with profile(profile_memory=True) as profiled:
+        with record_function("grow"):
+            x = torch.ones(MIB, device="cuda")
+        y = x * 2
+        with record_function("stay"):
+            y.mul_(2)
+    usage = {each.key.split("_")[0]: each.device_memory_usage for each in profiled.key_averages()}
+    assert usage["grow"] == 4 * MIB and usage["stay"] == 0
+    assert usage["fill"] == 4 * MIB and "Device Mem" in profiled.key_averages().table()
+    with profile() as plain:
+        torch.ones(MIB, device="cuda")
+    assert plain.events()[0].device_memory_usage == 0
+
+
+def test_stacks_are_exported_for_flame_graphs(tmp_path):
+    with profile(with_stack=True) as profiled:
+        torch.ones(MIB, device="cuda")
+    profiled.export_stacks(tmp_path / "stacks.txt")
+    stack, _, microseconds = (tmp_path / "stacks.txt").read_text().strip().rpartition(" ")
+    assert int(microseconds) == round(profiled.events()[0].device_time_total)
+    assert " in test_stacks_are_exported_for_flame_graphs" in stack.split(";")[-1]
+    with pytest.raises(errors.ArgumentError, match="export_stacks: metric='beauty'"):
+        profiled.export_stacks(tmp_path / "stacks.txt", "beauty")
+    with profile() as plain:
+        torch.ones(4, device="cuda")
+    with pytest.raises(errors.ArgumentError, match="with_stack=False"):
+        plain.export_stacks(tmp_path / "stacks.txt")

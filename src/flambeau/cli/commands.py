@@ -1,4 +1,4 @@
-"""The `flambeau` command: `run`, `check`, `memory` and `doctor`.  Data goes to stdout, messages to stderr."""
+"""The `flambeau` command: `run`, `check`, `memory`, `trace`, `doctor`.  Data goes to stdout, messages to stderr."""
 
 from __future__ import annotations
 
@@ -457,7 +457,7 @@ def memory_command(
     how much memory is live, cached, waiting, private and fragmented, at the end and at the peak, and which lines hold
     it.  A replay makes the same allocations with other settings, without the program.
 
-    
+    \b
       flambeau memory snapshot.pickle
       flambeau memory --replay max_split_size_mb:64 --capacity 24GiB snapshot.pickle
       flambeau memory --gpus virtual:1,memory=8GiB --html memory.html train.py --epochs 1
@@ -471,6 +471,58 @@ def memory_command(
         return _status_of(chosen, gpus, as_torch)
 
     return lambda: memory.record_program(run, chosen.name, save, list(settings), capacity, html)
+
+
+@commands.command("trace", context_settings=PLAIN_SCRIPT)
+@click.option("-o", "--output", default="trace.html", show_default=True, metavar="FILE", help="The page to write.")
+@click.option(
+    "--chrome",
+    metavar="FILE",
+    help="Write the trace for Perfetto and chrome://tracing too; compressed if the name ends in .gz.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=200_000,
+    show_default=True,
+    help="Keep this many pieces of work; the page says how many were left out.",
+)
+@click.option(
+    "--gpus",
+    callback=checked_gpus,
+    metavar="GPUS",
+    help="nvidia, or virtual:N[,memory=2GiB].  Without it: as `flambeau run`.",
+)
+@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
+@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
+@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
+@click.argument("script")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def trace_command(
+    output: str,
+    chrome: str | None,
+    limit: int,
+    gpus: str | None,
+    as_torch: bool,
+    module: bool,
+    code: bool,
+    script: str,
+    args: tuple[str, ...],
+) -> Job:
+    """Run a program and show what its GPUs did, in one page that needs no network.
+
+    The page has the host's threads, streams, copies and memory over time, the cause of each idle gap, the hidden
+    synchronizations, and the lines to change first.  Five lines on stdout sum it up.  On virtual GPUs the times are
+    modelled.  The page is written even if the program fails or is interrupted; the exit status is the program's.
+
+    \b
+      flambeau trace train.py --epochs 1
+      flambeau trace -o step.html --chrome step.json.gz train.py
+    """
+    from . import trace
+
+    chosen = chosen_program(script, args, module, code)._replace(command="trace")
+    return lambda: trace.trace(lambda: _status_of(chosen, gpus or pick_gpus(), as_torch), output, chrome, limit)
 
 
 @commands.command("doctor")

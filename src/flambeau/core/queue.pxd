@@ -15,6 +15,7 @@ cdef class Hooks:
     cdef public object on_memory
     cdef public object on_record
     cdef public object on_wait
+    cdef public object on_blocked
     cdef public object on_route
     cdef public object on_convert
     cdef public object on_done

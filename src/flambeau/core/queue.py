@@ -151,7 +151,7 @@ Hook = Callable[..., Any]
 
 NAMES = (
     "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_span", "on_range",
-    "on_block_taken", "on_block_freed", "on_block_given", "on_memory", "on_record", "on_wait", "on_route",
+    "on_block_taken", "on_block_freed", "on_block_given", "on_memory", "on_record", "on_wait", "on_blocked", "on_route",
     "on_convert", "on_done", "on_host_read", "on_host_write",
 )  # fmt: skip
 
@@ -173,6 +173,7 @@ class Hooks:
     on_memory: Hook | None
     on_record: Hook | None
     on_wait: Hook | None
+    on_blocked: Hook | None
     on_route: Hook | None
     on_convert: Hook | None
     on_done: Hook | None

@@ -1,9 +1,10 @@
 """Tools for tests of device code: fresh machines, every schedule, gradient checks, the contract suite of drivers."""
 
 from ..autograd.gradcheck import gradcheck, gradgradcheck
+from ..tools.profiler import trace
 from ..tools.race_report import check
 from .comparison import assert_close
 from .machine import machine
 from .random_tensors import make_tensor
 
-__all__ = ["assert_close", "check", "gradcheck", "gradgradcheck", "machine", "make_tensor"]
+__all__ = ["assert_close", "check", "gradcheck", "gradgradcheck", "machine", "make_tensor", "trace"]

@@ -8,281 +8,85 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import re
 import socket
-import threading
+import sys
 import time
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from .. import callers
 from ..core import thread
-from ..core.hooks import subscribe, unsubscribe
-from ..core.native import Lock
-from ..driver.api import CopyKind, EventHandle
 from ..errors import LACKING, AcceleratorError, ArgumentError, ArgumentTypeError, ModeError, NotSupportedError, shown
-from ..kernel import Access
 from ..runtime import profiler
-from ..runtime.machine import Machine
-from ..runtime.stream import Stream
 from ..tensor import checks
+from .recorder import Recorder
+from .trace import NONE, MemoryPoint, Range, Span, Trace
 
-NS_PER_MS = 1_000_000
-
-
-class Span(NamedTuple):
-    """One piece of work on a stream.
-
-    device: the index;  stream: the CUstream's number, 0 for the default stream.
-    name: the kernel's entry, the library's problem, `copy` with its direction, `fill` or `graph`.
-    start_ns, end_ns: since the profile began.
-    nbytes: bytes that a copy or a fill moves, or that a kernel's operands span.
-    site: `file:line` of the program that queued it; for a graph's parts on virtual GPUs, of the capture.
-    """
-
-    device: int
-    stream: int
-    name: str
-    start_ns: int
-    end_ns: int
-    nbytes: int
-    site: str
-
-
-class Recorder(Protocol):
-    """Collects spans from `begin` to `end`.  spans: waits for the devices; called once, after `end`."""
-
-    def begin(self) -> None: ...
-    def end(self) -> None: ...
-    def spans(self) -> list[Span]: ...
-
-
-class ModelRecorder:
-    """Records modelled times of virtual GPUs: exact and without overhead."""
-
-    def __init__(self, machine: Machine) -> None:
-        self._driver = machine.driver
-        self._began = machine.driver.host_ns()
-        self._spans: list[Span] = []
-
-    def begin(self) -> None:
-        subscribe(on_span=self._keep)
-
-    def end(self) -> None:
-        unsubscribe(on_span=self._keep)
-
-    def _keep(self, device: int, stream: int, name: str, start_ns: int, end_ns: int, nbytes: int, site: str) -> None:
-        self._spans.append(Span(device, stream, name, start_ns - self._began, end_ns - self._began, nbytes, site))
-
-    def spans(self) -> list[Span]:
-        for device in sorted({each.device for each in self._spans}):
-            self._driver.device_synchronize(device)
-        return sorted(self._spans, key=_in_order)
-
-
-class Timed(NamedTuple):
-    """A timed call between two events.  handle, arguments: of the launch, resolved after the profile."""
-
-    stream: Stream
-    start: EventHandle
-    end: EventHandle
-    name: str
-    nbytes: int
-    site: str
-    handle: int = 0
-    arguments: Any = None
-
-
-class Origin(NamedTuple):
-    """An event of a device, and the host time at which it occurred."""
-
-    event: EventHandle
-    host_ns: int
-
-
-class EventRecorder:
-    """Records a timing event before and after each call.
-
-    The host waits for a device at its first use in a profile, to align its clock with the host's.  Work that is
-    captured into a graph has no times; the graph's launches have.
-    """
-
-    HOOKS = ("on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch")
-
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._driver = machine.driver
-        self._began = machine.driver.host_ns()
-        self._origins: dict[int, Origin] = {}
-        self._open: dict[int, EventHandle] = {}  # by thread: the event before the call that is being made
-        self._timed: list[Timed] = []
-        self._lock = Lock()
-
-    def begin(self) -> None:
-        subscribe(**self._hooks())
-
-    def end(self) -> None:
-        unsubscribe(**self._hooks())
-
-    def _hooks(self) -> dict[str, Any]:
-        return {name: getattr(self, f"_{name}") for name in self.HOOKS}
-
-    def _on_submit(self, stream: Stream) -> None:
-        if self._machine.capture is None:
-            self._meet(stream.device_index)
-            self._drop()
-            self._open[threading.get_ident()] = self._event(stream)
-
-    def _on_launch(self, stream: Stream, handle: int, arguments: Any) -> None:
-        self._close(stream, "", 0, handle, arguments)
-
-    def _on_copy(self, stream: Stream, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
-        self._close(stream, f"copy {kind.value}", nbytes)
-
-    def _on_fill(self, stream: Stream, dst: int, nbytes: int) -> None:
-        self._close(stream, "fill", nbytes)
-
-    def _on_graph_launch(self, stream: Stream, graph: int) -> None:
-        self._close(stream, "graph", 0)
-
-    def _close(self, stream: Stream, name: str, nbytes: int, handle: int = 0, arguments: Any = None) -> None:
-        start = self._open.pop(threading.get_ident(), None)
-        if start is not None:
-            end = self._event(stream)
-            self._timed.append(Timed(stream, start, end, name, nbytes, callers.call_site(), handle, arguments))
-
-    def _drop(self) -> None:
-        """Forget the event before a call that failed."""
-        left = self._open.pop(threading.get_ident(), None)
-        if left is not None:
-            self._driver.event_destroy(left)
-
-    def _event(self, stream: Stream) -> EventHandle:
-        event = self._driver.event_create(stream.device_index, True, False, False)
-        stream.record(event)
-        return event
-
-    def _meet(self, device: int) -> None:
-        if device in self._origins:
-            return
-        with self._lock:
-            if device not in self._origins:
-                self._driver.device_synchronize(device)
-                event = self._event(self._machine.devices[device].default_stream)
-                self._origins[device] = Origin(event, self._driver.host_ns())
-
-    def spans(self) -> list[Span]:
-        for device in sorted(self._origins):
-            self._driver.device_synchronize(device)
-        names = {device: self._names(device) for device in self._origins}
-        found = [self._span(each, names[each.stream.device_index]) for each in self._timed]
-        for event in self._events():
-            self._driver.event_destroy(event)
-        return sorted(found, key=_in_order)
-
-    def _events(self) -> list[EventHandle]:
-        pairs = [event for each in self._timed for event in (each.start, each.end)]
-        return [*pairs, *self._open.values(), *(each.event for each in self._origins.values())]
-
-    def _names(self, device: int) -> dict[int, Any]:
-        """The kernel or the problem of each handle."""
-        of = self._machine.devices[device]
-        kernels: dict[int, Any] = {handle: kernel for kernel, handle in of.kernels.items()}
-        return kernels | {handle: problem for problem, (handle, _) in of._library_plans.items()}
-
-    def _span(self, timed: Timed, names: dict[int, Any]) -> Span:
-        name, nbytes = timed.name, timed.nbytes
-        if timed.handle:
-            name, nbytes = _described(names[timed.handle], timed.arguments)
-        device = timed.stream.device_index
-        origin = self._origins[device]
-        start = origin.host_ns - self._began + self._between(origin.event, timed.start)
-        end = start + self._between(timed.start, timed.end)
-        return Span(device, timed.stream.cuda_stream, name, start, end, nbytes, timed.site)
-
-    def _between(self, start: EventHandle, end: EventHandle) -> int:
-        return round(self._driver.event_elapsed(start, end) * NS_PER_MS)
-
-
-def _described(launched: Any, arguments: Any) -> tuple[str, int]:
-    """(Name of a kernel or a problem, bytes that its operands span)."""
-    if isinstance(arguments, tuple):
-        return launched.kind, _nbytes(launched.accesses(arguments))
-    return launched.entry, _nbytes(launched.bind(arguments))
-
-
-def _nbytes(values: Iterable[Any]) -> int:
-    flat = [each for value in values for each in (value if isinstance(value, list) else (value,))]
-    return sum(each.nbytes for each in flat if isinstance(each, Access))
-
-
-def _in_order(span: Span) -> tuple[int, int, int]:
-    return span.start_ns, span.device, span.end_ns
-
-
-HOST = 0  # the host's process in a trace file; device i is process i + 1
+NO_LIMIT = sys.maxsize
 NAME_WIDTH = 40  # columns, at least
 NS_PER_US = 1000
-
-
-class Range(NamedTuple):
-    """A range of the program that `cuda.nvtx` marks, or an instant (`start_ns` is `end_ns`).
-
-    thread: the thread that ended it;  start_ns, end_ns: host time since the profile began.
-    """
-
-    text: str
-    thread: int
-    start_ns: int
-    end_ns: int
 
 
 class Profile:
     """The result of `with flambeau.profile() as p:`; complete after the block.
 
     spans: kernels, library calls, copies and fills, by start.  ranges: those marked by `cuda.nvtx`, by end.
+    trace: all that was recorded: these, calls and waits of the host, order between streams, and memory.
     modelled: whether the times are computed by the virtual GPUs' model.
     """
 
-    def __init__(self) -> None:
-        self.spans: list[Span] = []
-        self.ranges: list[Range] = []
-        self.modelled = False
-        self._labels: dict[tuple[int, int], str] = {}
+    def __init__(self, *, shapes: bool = False, stacks: bool = False) -> None:
+        self.trace = Trace()
+        self._options = {"shapes": shapes, "stacks": stacks}
+
+    @property
+    def spans(self) -> list[Span]:
+        return self.trace.spans
+
+    @property
+    def ranges(self) -> list[Range]:
+        return self.trace.ranges
+
+    @property
+    def modelled(self) -> bool:
+        return self.trace.modelled
 
     def __enter__(self) -> Profile:
-        machine = thread.machine()
+        machine: Any = thread.machine()
         machine.start()
-        self._machine = machine
-        self.modelled = machine.driver.capabilities.modelled_time
-        self._recorder: Recorder = ModelRecorder(machine) if self.modelled else EventRecorder(machine)
-        self._began = machine.driver.host_ns()
-        subscribe(on_range=self._keep_range)
-        try:
-            self._recorder.begin()
-        except BaseException:
-            unsubscribe(on_range=self._keep_range)
-            raise
+        self._recorder = Recorder(limit=NO_LIMIT, **self._options)
+        self._recorder.begin(machine)
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         self._recorder.end()
-        unsubscribe(on_range=self._keep_range)
-        streams = list(self._machine.streams.values())
-        self._labels = {(each.device_index, each.cuda_stream): each.label for each in streams}
-        if not (isinstance(error, AcceleratorError) and error.sticky):  # else the device does nothing more
-            self.spans = self._recorder.spans()
+        lost = isinstance(error, AcceleratorError) and error.sticky  # then the device does nothing more
+        self.trace = self._recorder.trace(waits=not lost)
 
-    def _keep_range(self, text: str, start_ns: int | None, end_ns: int) -> None:
-        start = 0 if start_ns is None else max(0, start_ns - self._began)
-        self.ranges.append(Range(text, threading.get_ident(), start, end_ns - self._began))
+    def summary(self) -> str:
+        """Five lines: how long the devices were busy and idle, the host blocked, copies overlapped; the worst line."""
+        from .trace_analysis import Analysis
+
+        return Analysis(self.trace).summary()
+
+    def export_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the trace as one self-contained page."""
+        from .trace_page import write
+
+        write(self.trace, path)
+
+    def _repr_html_(self) -> str:
+        """The page of the trace, in a notebook."""
+        from .trace_page import frame
+
+        return frame(self.trace)
 
     def table(self) -> str:
         """A table of calls, times and bytes by name, the longest time first."""
@@ -304,51 +108,9 @@ class Profile:
 
         A path that ends in .gz makes a compressed file, which both read as well.
         """
-        kind = "modelled" if self.modelled else "measured"
-        document = {"traceEvents": self._events(), "displayTimeUnit": "ns", "otherData": {"times": kind}}
-        opened: Any = gzip.open if os.fspath(path).endswith(".gz") else open
-        with opened(path, "wt", encoding="utf-8") as file:
-            json.dump(document, file)
+        from .chrome_trace import write
 
-    def _events(self) -> list[dict[str, Any]]:
-        """Trace events.  Streams are numbered from 0 in each process: the viewer's lane numbers have 32 bits."""
-        streams = sorted({(each.device, each.stream) for each in self.spans})
-        threads = list(dict.fromkeys(each.thread for each in self.ranges))
-        lanes = {each: sum(other[0] == each[0] for other in streams[:at]) for at, each in enumerate(streams)}
-        return [
-            *(_named("process_name", device + 1, 0, f"cuda:{device}") for device in sorted({at for at, _ in streams})),
-            *(_named("thread_name", at + 1, lanes[at, stream], self._label(at, stream)) for at, stream in streams),
-            *([_named("process_name", HOST, 0, "host")] if threads else []),
-            *(_span_event(each, lanes[each.device, each.stream]) for each in self.spans),
-            *(_range_event(each, threads.index(each.thread)) for each in self.ranges),
-        ]
-
-    def _label(self, device: int, stream: int) -> str:
-        return self._labels.get((device, stream), f"stream {stream}")
-
-
-def _named(what: str, process: int, lane: int, name: str) -> dict[str, Any]:
-    """A trace event that names a process or thread."""
-    return {"ph": "M", "name": what, "pid": process, "tid": lane, "args": {"name": name}}
-
-
-def _span_event(span: Span, lane: int) -> dict[str, Any]:
-    first = span.name.split()[0]
-    kind = first if first in ("copy", "fill", "graph") else "kernel"
-    place = {"pid": span.device + 1, "tid": lane, "cat": kind, "args": {"bytes": span.nbytes, "line": span.site}}
-    return {"ph": "X", "name": span.name} | _times(span.start_ns, span.end_ns) | place
-
-
-def _range_event(named: Range, lane: int) -> dict[str, Any]:
-    place = {"name": named.text, "pid": HOST, "tid": lane, "cat": "range"}
-    if named.start_ns == named.end_ns:
-        return {"ph": "i", "s": "t", "ts": named.start_ns / NS_PER_US} | place
-    return {"ph": "X"} | _times(named.start_ns, named.end_ns) | place
-
-
-def _times(start_ns: int, end_ns: int) -> dict[str, float]:
-    """Start and duration in microseconds, as the trace format requires."""
-    return {"ts": start_ns / NS_PER_US, "dur": (end_ns - start_ns) / NS_PER_US}
+        write(self.trace, path)
 
 
 def profile() -> Profile:
@@ -371,6 +133,30 @@ def profile() -> Profile:
     return Profile()
 
 
+@contextmanager
+def trace(path: str | os.PathLike[str] | None = None) -> Iterator[Profile]:
+    """Collect what every stream does inside a `with` block, and write the page of it, even if the block raises.
+
+    path: of the page, or of a file for Perfetto if it ends in .json or .json.gz; None to write nothing.
+    Host:   as `profile`.
+    Raises: NoDeviceError if there is no GPU; OSError if the file cannot be written.
+    Example:
+        >>> with flambeau.testing.trace() as found:
+        ...     x = torch.ones(1000, device="cuda") * 2
+        ...     total = x.sum().item()
+        >>> [wait.name for wait in found.trace.waits if wait.is_hidden]
+        ['Tensor.item']
+    """
+    found = Profile()
+    try:
+        with found:
+            yield found
+    finally:
+        if path is not None:
+            is_json = os.fspath(path).endswith((".json", ".json.gz"))
+            (found.export_chrome_trace if is_json else found.export_html)(path)
+
+
 STEP_NUMBER = re.compile(r"^ProfilerStep#\d+$")
 COLUMNS = ("count", "cpu_time_total", "device_time_total")
 EVENT_NAME_WIDTH = 55  # columns, at most
@@ -389,7 +175,9 @@ class FunctionEvent:
 
     key: its name.  device_type: where it ran.  device_index: which GPU, -1 for the host.
     start_us, end_us: microseconds since the profile began.  count: the number of events it sums up.
-    stack: the line that queued it, if the profile was made with_stack, else ().
+    stack: the program's lines that led to it, innermost first, if the profile was made with_stack, else ().
+    input_shapes: of a kernel's operands, the result among them, if the profile was made with record_shapes.
+    device_memory_usage: bytes that tensors hold more after it than before, if it was made with profile_memory.
     """
 
     key: str
@@ -401,6 +189,8 @@ class FunctionEvent:
     device_time_total: float
     count: int = 1
     stack: tuple[str, ...] = ()
+    input_shapes: tuple[tuple[int, ...], ...] = ()
+    device_memory_usage: int = 0
 
     @property
     def name(self) -> str:
@@ -420,14 +210,17 @@ class FunctionEvent:
 class EventList(list[FunctionEvent]):
     """A list of events, or of sums of events."""
 
-    def key_averages(self, group_by_stack_n: int = 0) -> EventList:
+    def key_averages(self, group_by_stack_n: int = 0, group_by_input_shape: bool = False) -> EventList:
         """Sum events of one name and kind of device; step numbers are ignored.
 
         group_by_stack_n: number of stack entries that must be equal too.
+        group_by_input_shape: whether the shapes must be.
         """
-        sums: dict[tuple[str, ProfilerActivity, tuple[str, ...]], FunctionEvent] = {}
+        sums: dict[Any, FunctionEvent] = {}
         for each in self:
-            key = STEP_NUMBER.sub("ProfilerStep*", each.key), each.device_type, each.stack[:group_by_stack_n]
+            name = STEP_NUMBER.sub("ProfilerStep*", each.key)
+            shapes = each.input_shapes if group_by_input_shape else None
+            key = name, each.device_type, each.stack[:group_by_stack_n], shapes
             former = sums.get(key)
             sums[key] = replace(each, key=key[0]) if former is None else _sum(former, each)
         return EventList(sums.values())
@@ -451,10 +244,15 @@ class EventList(list[FunctionEvent]):
         checks.integer("table", "row_limit", row_limit)
         shown = sorted(self, key=_by(sort_by), reverse=True) if sort_by else list(self)
         width = min(EVENT_NAME_WIDTH, max([4, *(len(each.key) for each in shown)]))
-        lines = [f"{'Name':<{width}}{'Calls':>8}{'CPU total us':>16}{'Device total us':>18}{'Device avg us':>16}"]
+        has_memory = any(each.device_memory_usage for each in self)
+        has_shapes = any(each.input_shapes for each in self)
+        head = f"{'Name':<{width}}{'Calls':>8}{'CPU total us':>16}{'Device total us':>18}{'Device avg us':>16}"
+        lines = [head + f"{'Device Mem':>16}" * has_memory + "  Input Shapes" * has_shapes]
         for each in shown[: row_limit if row_limit >= 0 else None]:
             times = f"{each.cpu_time_total:>16.3f}{each.device_time_total:>18.3f}{each.device_time:>16.3f}"
-            lines.append(f"{each.key[:width]:<{width}}{each.count:>8}{times}")
+            memory = f"{each.device_memory_usage:>16}" * has_memory
+            shapes = f"  {[list(shape) for shape in each.input_shapes]}" * has_shapes
+            lines.append(f"{each.key[:width]:<{width}}{each.count:>8}{times}{memory}{shapes}")
         return "\n".join(lines)
 
 
@@ -477,27 +275,61 @@ def _sum(one: FunctionEvent, other: FunctionEvent) -> FunctionEvent:
         cpu_time_total=one.cpu_time_total + other.cpu_time_total,
         device_time_total=one.device_time_total + other.device_time_total,
         count=one.count + other.count,
+        device_memory_usage=one.device_memory_usage + other.device_memory_usage,
     )
 
 
-def events_of(profile: Profile, activities: Iterable[ProfilerActivity], with_stack: bool = False) -> EventList:
+def events_of(profile: Profile, activities: Iterable[ProfilerActivity], with_memory: bool = False) -> EventList:
     """Events of a profile of some activities, by start; enclosing events first."""
-    found = []
+    found, trace = [], profile.trace
+    held = _Held(trace.memory) if with_memory else None
     if ProfilerActivity.CPU in activities:
-        found += [_of_host(each.text, each.start_ns, each.end_ns) for each in reversed(profile.ranges)]
+        found += [_of_host(each, held) for each in reversed(trace.ranges)]
     if ProfilerActivity.CUDA in activities:
-        found += [_of_device(each, (each.site,) if with_stack else ()) for each in profile.spans]
+        found += [_of_device(each, trace, held) for each in trace.spans]
     return EventList(sorted(found, key=lambda each: (each.start_us, -each.end_us)))
 
 
-def _of_host(text: str, start_ns: int, end_ns: int) -> FunctionEvent:
-    start, end = start_ns / NS_PER_US, end_ns / NS_PER_US
-    return FunctionEvent(text, ProfilerActivity.CPU, -1, start, end, end - start, 0.0)
+class _Held:
+    """The bytes that tensors hold on all devices, by time."""
+
+    def __init__(self, points: list[MemoryPoint]) -> None:
+        self._times: list[int] = []
+        self._bytes: list[int] = []
+        now: dict[int, int] = {}
+        for each in sorted(points, key=lambda point: point.time_ns):
+            now[each.device] = each.allocated
+            self._times.append(each.time_ns)
+            self._bytes.append(sum(now.values()))
+
+    def change(self, start_ns: int, end_ns: int) -> int:
+        """How much more they hold at a time than before another; what was held before the profile does not count."""
+        return self._at(bisect_right(self._times, end_ns)) - self._at(bisect_left(self._times, start_ns))
+
+    def _at(self, count: int) -> int:
+        return self._bytes[max(count - 1, 0)] if self._bytes else 0
 
 
-def _of_device(span: Span, stack: tuple[str, ...]) -> FunctionEvent:
+def _of_host(named: Range, held: _Held | None) -> FunctionEvent:
+    start, end = named.start_ns / NS_PER_US, named.end_ns / NS_PER_US
+    usage = 0 if held is None else held.change(named.start_ns, named.end_ns)
+    host, key = ProfilerActivity.CPU, named.text
+    return FunctionEvent(key, host, -1, start, end, end - start, 0.0, device_memory_usage=usage)
+
+
+def _of_device(span: Span, trace: Trace, held: _Held | None) -> FunctionEvent:
     start, end = span.start_ns / NS_PER_US, span.end_ns / NS_PER_US
-    return FunctionEvent(span.name, ProfilerActivity.CUDA, span.device, start, end, 0.0, end - start, stack=stack)
+    stack: tuple[str, ...] = ()
+    usage = 0
+    if span.call != NONE:
+        call = trace.calls[span.call]
+        stack = call.stack
+        former = trace.calls[span.call - 1].end_ns + 1 if span.call else 0
+        usage = 0 if held is None else held.change(min(former, call.end_ns), call.end_ns)
+    return FunctionEvent(
+        span.name, ProfilerActivity.CUDA, span.device, start, end, 0.0, end - start,
+        stack=stack, input_shapes=span.shapes, device_memory_usage=usage,
+    )  # fmt: skip
 
 
 class ProfilerAction(IntEnum):
@@ -556,9 +388,10 @@ class SteppedProfile:
     activities: CPU for named ranges, CUDA for the work of streams; both if None.
     schedule: what is done with each step; without it, everything inside the block is recorded.
     on_trace_ready: called with this object when a cycle, or the block, has been recorded.
-    with_stack: events have the line that put them on their stream.  acc_events: events of all cycles are kept.
+    with_stack: events have the lines of the program that led to them.  acc_events: events of all cycles are kept.
+    record_shapes: kernels have the shapes of their operands.  profile_memory: events have the change of memory.
     use_cuda: the former switch for CUDA among the activities.
-    record_shapes, profile_memory, with_flops, with_modules: not recorded; a warning says so.
+    with_flops, with_modules: not recorded; a warning says so.
     experimental_config, custom_trace_id_callback, post_processing_timeout_s: have no effect.
     step_num: how many steps are over.
     Host:   waits, at the end of what is recorded, for every device that was used.
@@ -584,9 +417,7 @@ class SteppedProfile:
         custom_trace_id_callback: Any = None,
         post_processing_timeout_s: float | None = None,
     ) -> None:
-        _warn_unrecorded(
-            record_shapes=record_shapes, profile_memory=profile_memory, with_flops=with_flops, with_modules=with_modules
-        )
+        _warn_unrecorded(with_flops=with_flops, with_modules=with_modules)
         if execution_trace_observer is not None:
             raise NotSupportedError("execution_trace_observer does not exist", hint=LACKING, operator="profile")
         for what, each in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
@@ -597,7 +428,8 @@ class SteppedProfile:
             callers.warn("profile: use_cuda is deprecated, use activities instead")
             cuda = {ProfilerActivity.CUDA}
             self.activities = self.activities | cuda if use_cuda else self.activities - cuda
-        self._with_stack = with_stack
+        self._options = {"shapes": bool(record_shapes), "stacks": bool(with_stack)}
+        self._with_memory = bool(profile_memory)
         self._keeps_all = acc_events
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
@@ -646,7 +478,7 @@ class SteppedProfile:
         self._action = action
         if action in COLLECTING:
             if self._open is None:
-                self._open = Profile().__enter__()
+                self._open = Profile(**self._options).__enter__()
             if self._names_steps:
                 self._range = profiler.range_start(f"{STEP}{self.step_num}")
 
@@ -674,7 +506,7 @@ class SteppedProfile:
         return self._found
 
     def _events(self, name: str) -> EventList:
-        parts = [events_of(each, self.activities, self._with_stack) for each in self._results(name)]
+        parts = [events_of(each, self.activities, self._with_memory) for each in self._results(name)]
         return EventList([event for part in parts for event in part])
 
     def events(self) -> EventList:
@@ -687,9 +519,9 @@ class SteppedProfile:
         """Sum the events by name.  Raises ModeError if nothing was recorded.
 
         group_by_stack_n: number of stack entries that must be equal too.
-        group_by_input_shape, group_by_overload_name: have no effect: neither is recorded.
+        group_by_input_shape: whether the shapes must be.  group_by_overload_name has no effect: it is not recorded.
         """
-        return self._events("key_averages").key_averages(group_by_stack_n)
+        return self._events("key_averages").key_averages(group_by_stack_n, group_by_input_shape)
 
     def export_chrome_trace(self, path: str | os.PathLike[str], use_python_export: bool = False) -> None:
         """Write the last recorded cycle as a Chrome trace, which Perfetto reads too.  Raises ModeError.
@@ -697,6 +529,31 @@ class SteppedProfile:
         A path that ends in .gz makes a compressed file.  use_python_export has no effect.
         """
         self._results("export_chrome_trace")[-1].export_chrome_trace(path)
+
+    def export_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the last recorded cycle as one self-contained page.  Raises ModeError."""
+        self._results("export_html")[-1].export_html(path)
+
+    def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cuda_time_total") -> None:
+        """Write `outermost;...;innermost microseconds` per stack of the program, as flame graphs read them.
+
+        metric: "self_cuda_time_total" alone: the time of the devices.
+        Raises: ModeError without events; ArgumentError without with_stack=True, or for another metric.
+        """
+        if metric not in ("self_cuda_time_total", "self_device_time_total"):
+            raise ArgumentError(
+                f"metric={metric!r} is not recorded", hint="use 'self_cuda_time_total'", operator="export_stacks"
+            )
+        if not self._options["stacks"]:
+            raise ArgumentError(
+                "with_stack=False records no stacks", hint="pass with_stack=True", operator="export_stacks"
+            )
+        sums: defaultdict[str, float] = defaultdict(float)
+        for each in self._events("export_stacks"):
+            if each.stack:
+                sums[";".join(reversed(each.stack))] += each.device_time_total
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(f"{stack} {round(time_us)}\n" for stack, time_us in sorted(sums.items()))
 
 
 def _warn_unrecorded(**asked: bool) -> None:

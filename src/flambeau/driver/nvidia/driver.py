@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import host
 from ...core.nvidia import Event, Stream
-from ...core.queue import HotCalls
+from ...core.queue import HotCalls, hooks
 from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...library_operation import LibraryOperation
@@ -244,6 +244,15 @@ class IpcCalls:
         return made
 
 
+def _blocking(call: Any, *arguments: Any) -> Any:
+    """Make a call that waits; tell tools how long it blocked the thread."""
+    began = perf_counter_ns()
+    result = call(*arguments)
+    if hooks.on_blocked is not None:
+        hooks.on_blocked(began, perf_counter_ns())
+    return result
+
+
 def _exporter(handle: bytes) -> int:
     return int(_HANDLE.unpack(handle)[1])
 
@@ -317,7 +326,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
 
     def device_synchronize(self, device: int) -> None:
         with self._devices.use(device):
-            check(self._cu.cuCtxSynchronize(), "cuCtxSynchronize", device=device)
+            check(_blocking(self._cu.cuCtxSynchronize), "cuCtxSynchronize", device=device)
 
     def mem_info(self, device: int) -> tuple[int, int]:
         with self._devices.use(device):
@@ -424,7 +433,8 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     def stream_synchronize(self, stream: StreamHandle) -> None:
         of = self._streams[stream]
         with self._devices.use(of.device):
-            check(self._cu.cuStreamSynchronize(of.cu), "cuStreamSynchronize", stream=stream, device=of.device)
+            result = _blocking(self._cu.cuStreamSynchronize, of.cu)
+            check(result, "cuStreamSynchronize", stream=stream, device=of.device)
 
     def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
         of, awaited = self._streams[stream], self._events[event]
@@ -487,7 +497,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:
         of = self._events[event]
         with self._devices.use(of.device):
-            check(self._cu.cuEventSynchronize(of.cu), "cuEventSynchronize", event=event, device=of.device)
+            check(_blocking(self._cu.cuEventSynchronize, of.cu), "cuEventSynchronize", event=event, device=of.device)
 
     def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
         first, last = self._events[start], self._events[end]

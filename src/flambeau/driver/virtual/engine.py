@@ -180,7 +180,7 @@ class Engine:
         """Block the host, if a queue is full, until its oldest command is done."""
         if len(queue.pending) >= MAX_PENDING:
             oldest = queue.pending[0]
-            self.clock.reach(oldest.end_ns)
+            self.block_host(oldest.end_ns)
             self.runner.run_until(oldest)
 
     def take_block(self, queue: Queue, low: int, high: int) -> None:
@@ -268,8 +268,16 @@ class Engine:
     def wait(self, awaited: Awaited | None, end_ns: int, clock: Clock) -> None:
         """Let the host wait for work that ends at `end_ns`; afterwards it knows everything in `clock`."""
         self.runner.run_until(awaited)
-        self.clock.reach(end_ns)
+        self.block_host(end_ns)
         self.clocks.host_learn(clock)
+
+    def block_host(self, end_ns: int) -> None:
+        """Block the calling thread until `end_ns` of modelled time, if that is later than its clock."""
+        now = self.clock.now()
+        if end_ns > now:
+            self.clock.reach(end_ns)
+            if hooks.on_blocked is not None:
+                hooks.on_blocked(now, end_ns)
 
     def wait_for_queue(self, queue: Queue) -> None:
         self.wait(queue.tail(), queue.end_ns, self.clocks.snapshot(queue.handle))
@@ -292,7 +300,7 @@ class Engine:
         """Wait for unfinished work on the blocks.  This orders nothing: the program did not ask for the wait."""
         for command in unfinished(blocks):
             self.runner.run_until(command)
-            self.clock.reach(command.end_ns)
+            self.block_host(command.end_ns)
 
     def run_users(self, blocks: Sequence[Block]) -> None:
         """Run unfinished work on the blocks."""

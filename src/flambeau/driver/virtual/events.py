@@ -191,7 +191,7 @@ class Events:
             self._engine.wait(latest.after, latest.time_ns, latest.clock)
         else:
             self._engine.runner.run_until(latest.after)
-            self._engine.clock.reach(latest.time_ns)
+            self._engine.block_host(latest.time_ns)
 
     def _check_host(self, event: Event, name: str) -> None:
         """Raise AcceleratorError for a wait or a query of a captured event, or if a capture forbids all of them."""

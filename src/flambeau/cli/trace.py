@@ -1,0 +1,112 @@
+"""`flambeau trace`: run a program and write the page of what its GPUs did.
+
+The report is written however the program ends: it returned, raised, called `sys.exit`, or got SIGINT or SIGTERM.
+A forked child writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+
+def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -> None:
+    """Run a program, write its trace, print five lines, and exit with the program's status.
+
+    run: runs the program, prints what it raises, and returns its exit status.
+    """
+    from ..tools.recorder import Recorder  # other commands do without it
+
+    places = [Path(each).absolute() for each in (output, chrome) if each is not None]
+    for place in places:
+        _check_place(place)
+    report = _Report(Recorder(limit=limit), places)
+    former = signal.signal(signal.SIGTERM, report.on_signal)
+    report.recorder.begin()
+    try:
+        status = run()
+        _join_threads()
+    except SystemExit:  # there is no such program
+        report.recorder.end()
+        raise
+    except KeyboardInterrupt:  # while it waited for threads
+        status = 130
+    finally:
+        signal.signal(signal.SIGTERM, former)
+    is_written = report.write(f"the program ended with exit status {status}" if status else "")
+    sys.exit(status or int(not is_written))
+
+
+def _check_place(place: Path) -> None:
+    """Exit if no file can be written there, before the program runs."""
+    why = ""
+    if place.is_dir():
+        why = "it is a directory"
+    else:
+        try:
+            with tempfile.TemporaryFile(dir=place.parent):
+                pass
+        except OSError as error:
+            why = str(error.strerror)
+    if why:
+        raise SystemExit(f"flambeau trace: cannot write {str(place)!r}: {why}\nhint: choose another file with -o")
+
+
+def _join_threads() -> None:
+    """Wait for the program's threads, as Python does before it exits."""
+    for each in threading.enumerate():
+        if each is not threading.main_thread() and not each.daemon:
+            each.join()
+
+
+class _Report:
+    """Writes the trace of a recorder, once, in the process that made it.  places: of the page and of the JSON file."""
+
+    def __init__(self, recorder: Any, places: list[Path]) -> None:
+        self.recorder = recorder
+        self._places = places
+        self._process = os.getpid()
+        self._is_written = False
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Write the report, then let the signal end the process."""
+        name = signal.Signals(number).name
+        self.write(f"{name} ended the program", waits=False)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    def write(self, note: str, waits: bool = True) -> bool:
+        """Write the files and print the summary; return whether all was written.  note: why the program ended early."""
+        from ..errors import FlambeauError
+        from ..tools import chrome_trace, trace_page
+        from ..tools.trace_analysis import Analysis
+
+        if self._is_written or os.getpid() != self._process:
+            return True
+        self._is_written = True
+        self.recorder.end()
+        try:
+            found = self.recorder.trace(waits)
+        except FlambeauError:  # the device has failed
+            found = self.recorder.trace(waits=False)
+        found.note = note
+        sys.stdout.flush()
+        print(f"\n{Analysis(found).summary()}", flush=True)
+        for text in (found.cap, note):
+            if text:
+                print(f"flambeau trace: {text}", file=sys.stderr)
+        try:
+            for place, writer in zip(self._places, (trace_page.write, chrome_trace.write)):
+                writer(found, place)
+                print(f"flambeau trace: wrote {place}", file=sys.stderr)
+        except OSError as error:
+            print(f"flambeau trace: cannot write {str(place)!r}: {error.strerror}", file=sys.stderr)
+            return False
+        return True

@@ -1,0 +1,479 @@
+"""Recorder: a subscriber of the runtime's hooks that makes a Trace.
+
+- Virtual GPUs report modelled times, exactly and without overhead.
+- On NVIDIA GPUs, a timing event is recorded before and after each call.  The host waits for a device at its first use,
+  to align its clock with the host's.  Work that is captured into a graph has no times; the graph's launches have.
+- Hooks of one thread come in order: a route, a submission, its spans, its end, a wait.  `_Host` keeps that state.
+- A program may use several machines, one after the other: the next one's clock continues the former's.
+- Nothing here takes a lock but `_lock`, around the first use of a device, so that a signal handler may make the trace.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import callers
+from ..core import thread
+from ..core.hooks import subscribe, unsubscribe
+from ..core.native import Lock
+from ..driver.api import Address, CopyKind, EventHandle
+from ..kernel import Access
+from ..runtime.copy import Route
+from ..runtime.machine import Machine
+from ..runtime.stream import Event, Stream
+from .trace import LIMIT, NONE, Arrow, Call, HostWait, MemoryPoint, Range, Span, Trace
+
+NS_PER_MS = 1_000_000
+STACK_LINES = 32
+FULL_REASON = "the stream has as many pending commands as fit"
+ROOM_REASON = "the allocator waits for work on memory that is to be reused or returned"
+
+_PACKAGE = str(Path(callers.__file__).parent)
+_THREADS = threading.__file__, str(Path(concurrent.futures.__file__).parent)
+
+
+class _Host:
+    """What a thread is doing.
+
+    call: the index of its present call;  route: of a copy that is about to wait;  wait: the wait that goes on.
+    """
+
+    __slots__ = ("call", "is_submitting", "machine", "number", "opened", "route", "start_ns", "wait")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.machine: Any = None
+        self.call = NONE
+        self.start_ns = 0
+        self.is_submitting = False
+        self.route: Stream | None = None
+        self.wait: HostWait | None = None
+        self.opened: EventHandle | None = None
+
+
+class Timed(NamedTuple):
+    """A call between two events.  place: the index of the span that it becomes.  handle, arguments: of a launch."""
+
+    place: int
+    stream: Stream
+    start: EventHandle
+    end: EventHandle
+    handle: int = 0
+    arguments: Any = None
+
+
+class Origin(NamedTuple):
+    """An event of a device, and the host time at which it occurred."""
+
+    event: EventHandle
+    host_ns: int
+
+
+def is_modelled(machine: Machine) -> bool:
+    """Whether the machine's driver reports modelled times."""
+    return machine.driver.capabilities.modelled_time
+
+
+class Recorder:
+    """Collects a Trace from `begin` to `end`.
+
+    shapes: keep the shapes of kernels' operands.  stacks: keep the lines of the program that led to each call.
+    limit: the number of spans to keep.
+    """
+
+    def __init__(self, *, shapes: bool = False, stacks: bool = False, limit: int = LIMIT) -> None:
+        self.found = Trace(limit=limit)
+        self._shapes, self._stacks = shapes, stacks
+        self._hosts: dict[threading.Thread, _Host] = {}
+        self._zeros: dict[Machine, int] = {}  # the host clock of a machine at the beginning of the trace
+        self._latest_ns = 0
+        self._spans: list[Span] = []
+        self._seen: set[Stream] = set()
+        self._last: dict[Any, int] = {}  # the last span of a stream
+        self._records: dict[Any, tuple[Any, int]] = {}  # the stream and its last span, by recorded event
+        self._waiting: defaultdict[Any, list[tuple[int, str]]] = defaultdict(list)  # by waiting stream
+        self._timed: list[Timed] = []
+        self._origins: dict[int, Origin] = {}
+        self._measured: Machine | None = None
+        self._lock = Lock()
+        self._functions: dict[str, Any] = {}
+
+    def begin(self, machine: Machine | None = None) -> None:
+        """Begin.  machine: the one whose present time is the trace's beginning; else the first use is."""
+        if machine is not None:
+            self._zero(machine)
+        names = (
+            "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_span", "on_range", "on_block_taken",
+            "on_block_given", "on_record", "on_wait", "on_blocked", "on_route",
+        )  # fmt: skip
+        self._functions = {name: getattr(self, f"_{name}") for name in names}
+        subscribe(**self._functions)
+
+    def end(self) -> None:
+        unsubscribe(**self._functions)
+
+    def trace(self, waits: bool = True) -> Trace:
+        """Make the trace; called once, after `end`.  waits: wait for the devices, without which nothing is measured."""
+        found = self.found
+        if waits:
+            for machine in self._zeros:
+                if is_modelled(machine):
+                    for device in sorted({each.device for each in self._spans}):
+                        if device < len(machine.devices):
+                            machine.driver.device_synchronize(device)
+        if self._measured is not None:
+            self._measure(waits)
+        kept = [(span, index) for index, span in enumerate(self._spans) if span.end_ns >= 0]
+        kept.sort(key=lambda entry: (entry[0].start_ns, entry[0].device, entry[0].end_ns))
+        place = {index: new for new, (_, index) in enumerate(kept)}
+        found.spans = [span for span, _ in kept]
+        found.arrows = [
+            Arrow(place[each.source], place[each.target], each.site)
+            for each in found.arrows
+            if each.source in place and each.target in place
+        ]
+        ends: dict[int, list[int]] = defaultdict(list)
+        for new, span in enumerate(found.spans):
+            ends[span.end_ns].append(new)
+        for wait in found.waits:
+            wait.span = self._awaited(wait, ends)
+        return found
+
+    def _awaited(self, wait: HostWait, ends: dict[int, list[int]]) -> int:
+        """The span that ended when a wait did; the latest one before, where times are measured."""
+        if not wait.blocked_ns:
+            return NONE
+        spans = self.found.spans
+        exact = [each for each in ends.get(wait.end_ns, ()) if _matches(wait, spans[each])]
+        if exact or self.found.modelled:
+            return exact[-1] if exact else NONE
+        found = [
+            index
+            for index, span in enumerate(spans)
+            if wait.start_ns < span.end_ns <= wait.end_ns and _matches(wait, span)
+        ]
+        return max(found, key=lambda index: spans[index].end_ns, default=NONE)
+
+    # time and threads
+
+    def _zero(self, machine: Machine) -> int:
+        zero = self._zeros.get(machine)
+        if zero is None:
+            zero = self._zeros[machine] = machine.driver.host_ns() - self._latest_ns
+            self.found.modelled = is_modelled(machine)
+            self.found.source = machine.driver.properties(0).name
+        return zero
+
+    def _now(self, machine: Machine) -> int:
+        now = machine.driver.host_ns() - self._zero(machine)
+        self._latest_ns = max(self._latest_ns, now)
+        return now
+
+    def _host(self) -> _Host:
+        present = threading.current_thread()
+        host = self._hosts.get(present)
+        if host is None:
+            host = self._hosts[present] = _Host(self._number(present))
+            self.found.threads[host.number] = present.name
+        return host
+
+    def _number(self, present: threading.Thread) -> int:
+        """A number for a thread: that of an ended one of the same name, which it continues; else its identifier."""
+        for each, host in self._hosts.items():
+            if each.name == present.name and not each.is_alive():
+                return host.number
+        number = threading.get_ident()
+        return -len(self.found.threads) if number in self.found.threads else number
+
+    # work
+
+    def _on_submit(self, stream: Stream) -> None:
+        machine, host = stream.machine, self._host()
+        host.machine, host.is_submitting = machine, True
+        host.start_ns = self._now(machine)
+        host.call = NONE
+        if stream not in self._seen:
+            self._seen.add(stream)
+            self.found.streams[stream.device_index, stream.cuda_stream] = stream.label
+        if host.wait is not None and host.route is None:
+            host.wait = None
+        if not is_modelled(machine) and machine.capture is None:
+            self._meet(machine, stream.device_index)
+            if host.opened is not None:  # of a call that failed
+                machine.driver.event_destroy(host.opened)
+            host.opened = self._event(stream)
+
+    def _on_span(
+        self, device: int, stream: int, name: str, start_ns: int, end_ns: int, nbytes: int, site: str
+    ) -> None:
+        host = self._host()
+        if host.machine is None or not is_modelled(host.machine):
+            return
+        zero = self._zero(host.machine)
+        if host.call == NONE:
+            host.call = self._open_call(host, name)
+        self._latest_ns = max(self._latest_ns, end_ns - zero)
+        span = Span(device, stream, name, start_ns - zero, end_ns - zero, nbytes, _of_program(site), host.call)
+        self._add((host.machine, device, stream), span)
+
+    def _open_call(self, host: _Host, name: str) -> int:
+        """Add the present call; its end is set when it returns."""
+        calls = self.found.calls
+        if len(calls) >= self.found.limit:
+            return NONE
+        site, called = _call()
+        stack = tuple(callers.call_stack(STACK_LINES)) if self._stacks else ()
+        calls.append(Call(host.number, called or name, host.start_ns, host.start_ns, site, stack))
+        return len(calls) - 1
+
+    def _add(self, key: Any, span: Span) -> int:
+        """Add a span; return its index, or NONE if there are too many."""
+        if len(self._spans) >= self.found.limit:
+            self.found.left_out += 1
+            return NONE
+        index = len(self._spans)
+        self._spans.append(span)
+        self._last[key] = index
+        for source, site in self._waiting.pop(key, ()):
+            self.found.arrows.append(Arrow(source, index, site))
+        return index
+
+    def _on_launch(self, stream: Stream, handle: int, arguments: Any) -> None:
+        index = self._submitted(stream, "kernel", 0, handle, arguments)
+        if self._shapes and index != NONE and is_modelled(stream.machine):
+            launched = _launched(stream.machine, stream.device_index).get(handle)
+            shapes = () if launched is None else _described(launched, arguments)[2]
+            self._spans[index] = self._spans[index]._replace(shapes=shapes)
+
+    def _on_copy(self, stream: Stream, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
+        index = self._submitted(stream, f"copy {kind.value}", nbytes)
+        if index != NONE and kind is CopyKind.PEER:
+            places = [stream.machine.driver.memory_device(Address(each)) for each in (dst, src)]
+            peer = next((each for each in places if each is not None and each != stream.device_index), NONE)
+            self._spans[index] = self._spans[index]._replace(peer=peer)
+
+    def _on_fill(self, stream: Stream, dst: int, nbytes: int) -> None:
+        self._submitted(stream, "fill", nbytes)
+
+    def _on_graph_launch(self, stream: Stream, graph: int) -> None:
+        self._submitted(stream, "graph", 0)
+
+    def _submitted(self, stream: Stream, name: str, nbytes: int, handle: int = 0, arguments: Any = None) -> int:
+        """End a call that put something on a stream; return the index of its last span."""
+        host = self._host()
+        host.is_submitting = False
+        machine = stream.machine
+        if not is_modelled(machine):
+            index = self._close_timed(host, stream, name, nbytes, handle, arguments)
+        else:
+            index = self._last.get((machine, stream.device_index, stream.cuda_stream), NONE)
+        if host.call == NONE:
+            return NONE  # it was captured, or is over the limit
+        call = self.found.calls[host.call] = self.found.calls[host.call]._replace(end_ns=self._now(machine))
+        if host.wait is not None and host.route is stream and not is_modelled(machine):
+            host.wait.start_ns, host.wait.end_ns = call.start_ns, call.end_ns  # the driver waits within such a copy
+        return index if index != NONE and self._spans[index].call == host.call else NONE
+
+    def _close_timed(
+        self, host: _Host, stream: Stream, name: str, nbytes: int, handle: int, arguments: Any
+    ) -> int:
+        start, host.opened = host.opened, None
+        if start is None:
+            return NONE
+        end = self._event(stream)
+        host.call = self._open_call(host, name)
+        key = (stream.machine, stream.device_index, stream.cuda_stream)
+        span = Span(stream.device_index, key[2], name, 0, NONE, nbytes, _call()[0], host.call)
+        index = self._add(key, span)
+        if index == NONE:
+            for event in (start, end):
+                stream.machine.driver.event_destroy(event)
+        else:
+            self._timed.append(Timed(index, stream, start, end, handle, arguments))
+        return index
+
+    # measuring, on NVIDIA GPUs
+
+    def _event(self, stream: Stream) -> EventHandle:
+        event = stream.machine.driver.event_create(stream.device_index, True, False, False)
+        stream.record(event)
+        return event
+
+    def _meet(self, machine: Machine, device: int) -> None:
+        if device in self._origins:
+            return
+        with self._lock:
+            if device not in self._origins:
+                machine.driver.device_synchronize(device)
+                event = self._event(machine.devices[device].default_stream)
+                self._origins[device] = Origin(event, machine.driver.host_ns())
+                self._measured = machine
+
+    def _measure(self, waits: bool) -> None:
+        """Set the times of measured spans.  Without a wait, they are left out."""
+        machine = self._measured
+        assert machine is not None
+        if not waits:
+            return
+        for device in sorted(self._origins):
+            machine.driver.device_synchronize(device)
+        launched = {device: _launched(machine, device) for device in self._origins}
+        for timed in self._timed:
+            span = self._spans[timed.place]
+            if timed.handle:
+                of = launched[span.device].get(timed.handle)
+                name, nbytes, shapes = _described(of, timed.arguments)
+                span = span._replace(name=name, nbytes=nbytes, shapes=shapes if self._shapes else ())
+            origin = self._origins[span.device]
+            start = origin.host_ns - self._zero(machine) + self._between(machine, origin.event, timed.start)
+            end = start + self._between(machine, timed.start, timed.end)
+            self._spans[timed.place] = span._replace(start_ns=start, end_ns=end)
+        events = [event for each in self._timed for event in (each.start, each.end)]
+        events += [each.event for each in self._origins.values()]
+        events += [host.opened for host in self._hosts.values() if host.opened is not None]
+        for event in events:
+            machine.driver.event_destroy(event)
+
+    def _between(self, machine: Machine, start: EventHandle, end: EventHandle) -> int:
+        return round(machine.driver.event_elapsed(start, end) * NS_PER_MS)
+
+    # order between streams
+
+    def _on_record(self, event: Any, stream: Stream) -> None:
+        key = (stream.machine, stream.device_index, stream.cuda_stream)
+        self._records[stream.machine, event] = key, self._last.get(key, NONE)
+
+    def _on_wait(self, waiter: Stream | None, awaited: Any) -> None:
+        if waiter is None:
+            self._host_waits(awaited)
+            return
+        record = self._records.get((waiter.machine, awaited))
+        key = (waiter.machine, waiter.device_index, waiter.cuda_stream)
+        if record is not None and record[1] != NONE and record[0] != key:
+            self._waiting[key].append((record[1], callers.call_site()))
+
+    # waits of the host
+
+    def _on_route(self, route: Route, stream: Stream | None, other: Stream | None, nbytes: int) -> None:
+        host = self._host()
+        host.route = host.wait = None
+        if route.waits and stream is not None and stream.machine.capture is None:
+            host.route, host.machine = stream, stream.machine
+            name = f"copy {route.kind.value}" if route.kind else route.name
+            host.wait = self._new_wait(host, name, True, stream, route.reason, route.hint)
+
+    def _host_waits(self, awaited: Any) -> None:
+        host = self._host()
+        if host.route is not None and awaited is host.route:  # the wait of a copy
+            host.route = None
+            return
+        host.route = None
+        of = awaited if isinstance(awaited, (Stream, Event)) else None
+        host.machine = thread.machine() if not isinstance(of, Stream) else of.machine
+        host.wait = self._new_wait(host, "synchronize", False, awaited if isinstance(awaited, Stream) else None)
+        if of is None or isinstance(of, Event):
+            host.wait.device = awaited.index if of is None else of.device_index
+
+    def _new_wait(
+        self, host: _Host, name: str, is_hidden: bool, stream: Stream | None, reason: str = "", hint: str = ""
+    ) -> HostWait:
+        now = self._now(host.machine)
+        site, called = _call()
+        wait = HostWait(host.number, called or name, now, now, site, is_hidden, reason, hint)
+        if stream is not None:
+            wait.device, wait.stream = stream.device_index, stream.cuda_stream
+        if len(self.found.waits) < self.found.limit:
+            self.found.waits.append(wait)
+        return wait
+
+    def _on_blocked(self, start_ns: int, end_ns: int) -> None:
+        host = self._host()
+        machine: Any = host.machine if host.machine is not None else thread.machine()
+        host.machine = machine
+        zero = self._zero(machine)
+        if host.wait is None:
+            full = host.is_submitting
+            wait = self._new_wait(host, "a full stream" if full else "the allocator", True, None)
+            wait.reason = FULL_REASON if full else ROOM_REASON
+            wait.start_ns, wait.end_ns = start_ns - zero, end_ns - zero
+            return
+        if not host.wait.blocked_ns:
+            host.wait.start_ns = start_ns - zero
+        host.wait.end_ns = max(host.wait.end_ns, end_ns - zero)
+
+    # memory and ranges
+
+    def _on_block_taken(self, block: Any, stream: Any) -> None:
+        self._note_memory(stream, 0)
+
+    def _on_block_given(self, block: Any) -> None:
+        self._note_memory(block.stream, block.nbytes)  # the allocator counts it later
+
+    def _note_memory(self, handle: Any, given: int) -> None:
+        machine: Any = thread.machine()
+        stream = machine.streams.get(handle)
+        if stream is None or len(self.found.memory) >= 2 * self.found.limit:
+            return
+        device = stream.device_index
+        allocator = machine.devices[device].allocator
+        small, large = allocator._small.counters, allocator._large.counters
+        flows = small.allocated_bytes, large.allocated_bytes
+        allocated = sum(each.allocated - each.freed for each in flows) - given
+        self.found.memory.append(MemoryPoint(device, self._now(machine), allocated, allocator.reserved_bytes))
+
+    def _on_range(self, text: str, start_ns: int | None, end_ns: int) -> None:
+        host = self._host()
+        machine: Any = thread.machine()
+        zero = self._zero(machine)
+        start = 0 if start_ns is None else max(0, start_ns - zero)
+        self.found.ranges.append(Range(text, host.number, start, end_ns - zero))
+
+
+def _call() -> tuple[str, str]:
+    """(Line of the program, operator that it called there).
+
+    A thread of the library has no line of the program; then it is the main thread's present one.
+    """
+    site, called = callers.call()
+    return _of_program(site), called
+
+
+def _of_program(site: str) -> str:
+    if not site.startswith(_THREADS):
+        return site
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    while frame is not None and frame.f_code.co_filename.startswith((*_THREADS, _PACKAGE)):
+        frame = frame.f_back
+    return site if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _matches(wait: HostWait, span: Span) -> bool:
+    """Whether a wait can be for this span's stream."""
+    return wait.device in (NONE, span.device) and wait.stream in (NONE, span.stream)
+
+
+def _launched(machine: Machine, device: int) -> dict[int, Any]:
+    """The kernel or the library operation of each handle."""
+    of = machine.devices[device]
+    kernels: dict[int, Any] = {handle: kernel for kernel, handle in of.kernels.items()}
+    return kernels | {handle: problem for problem, (handle, _) in of._library_plans.items()}
+
+
+def _described(launched: Any, arguments: Any) -> tuple[str, int, tuple[tuple[int, ...], ...]]:
+    """(Name of a kernel or a library operation, bytes that its operands span, their shapes)."""
+    if isinstance(arguments, tuple):
+        operands, name = _flat(launched.accesses(arguments)), launched.kind
+    else:
+        operands, name = _flat(launched.bind(arguments)), launched.entry
+    return name, sum(each.nbytes for each in operands), tuple(tuple(each.shape) for each in operands)
+
+
+def _flat(values: Iterable[Any]) -> list[Access]:
+    flat = [each for value in values for each in (value if isinstance(value, list) else (value,))]
+    return [each for each in flat if isinstance(each, Access)]

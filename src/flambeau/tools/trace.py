@@ -1,0 +1,167 @@
+"""Trace: the record of what host threads, streams, copy engines and memory did.
+
+- A recorder (recorder.py) makes it, trace_analysis.py explains it, trace_page.py and chrome_trace.py write it.
+- Times are nanoseconds of the host's clock since the trace began; on virtual GPUs they are modelled.
+- Spans, calls and waits refer to each other by their index in the trace's lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+LIMIT = 200_000  # spans
+NONE = -1  # index of a span or call that is not known
+
+
+class Span(NamedTuple):
+    """One piece of work on a stream.
+
+    device: the index;  stream: the CUstream's number, 0 for the default stream.
+    name: the kernel's entry, the library's problem, `copy` with its direction, `fill` or `graph`.
+    start_ns, end_ns: since the profile began.
+    nbytes: bytes that a copy or a fill moves, or that a kernel's operands span.
+    site: `file:line` of the program that queued it; for a graph's parts on virtual GPUs, of the capture.
+    call: the index of the host's call that queued it.  peer: the other device of a copy between devices, else -1.
+    shapes: of its operands, if they are recorded.
+    """
+
+    device: int
+    stream: int
+    name: str
+    start_ns: int
+    end_ns: int
+    nbytes: int
+    site: str
+    call: int = NONE
+    peer: int = NONE
+    shapes: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """`copy`, `fill`, `graph` or `kernel`."""
+        first = self.name.partition(" ")[0]
+        return first if first in ("copy", "fill", "graph") else "kernel"
+
+    @property
+    def lane(self) -> str:
+        """The part of the device that runs it: a copy engine, a link to another device, or `kernels`."""
+        if self.name == "copy peer":
+            return "link" if self.peer < 0 else f"link with cuda:{self.peer}"
+        return {"copy h2d": "copies in", "copy d2h": "copies out"}.get(self.name, "kernels")
+
+
+class Range(NamedTuple):
+    """A range of the program that `cuda.nvtx` marks, or an instant (`start_ns` is `end_ns`).
+
+    thread: the thread that ended it;  start_ns, end_ns: host time since the profile began.
+    """
+
+    text: str
+    thread: int
+    start_ns: int
+    end_ns: int
+
+
+class Call(NamedTuple):
+    """A call of the host that put work on a stream.  name: the operator, or what it put there, if it has none.
+
+    stack: lines of the program, innermost first, if they are recorded.
+    """
+
+    thread: int
+    name: str
+    start_ns: int
+    end_ns: int
+    site: str
+    stack: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class HostWait:
+    """A call in which the host waits for devices.
+
+    start_ns, end_ns: while it was blocked, equal if it was not.  name: the operator or the kind of wait.
+    is_hidden: whether it is part of another call, such as `item()`; a synchronize is not.
+    reason, hint: of a hidden one: why it waits, and how to avoid it.
+    device, stream: what was awaited, -1 for all or unknown.  span: the work that ended last, if known.
+    """
+
+    thread: int
+    name: str
+    start_ns: int
+    end_ns: int
+    site: str
+    is_hidden: bool
+    reason: str = ""
+    hint: str = ""
+    device: int = NONE
+    stream: int = NONE
+    span: int = NONE
+
+    @property
+    def blocked_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+
+class Arrow(NamedTuple):
+    """A stream's wait: span `target` starts after span `source` of another stream.  site: the line of the wait."""
+
+    source: int
+    target: int
+    site: str
+
+
+class MemoryPoint(NamedTuple):
+    """Bytes of a device that tensors hold, and that the allocator has reserved, from `time_ns` on."""
+
+    device: int
+    time_ns: int
+    allocated: int
+    reserved: int
+
+
+@dataclass
+class Trace:
+    """spans: by start.  threads: names by number.  streams: labels by (device, stream).
+
+    modelled: whether the times are modelled.  source: the name of the GPU.
+    left_out: spans that were not kept, because there were `limit` already.  note: why the program ended early.
+    """
+
+    spans: list[Span] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    ranges: list[Range] = field(default_factory=list)
+    waits: list[HostWait] = field(default_factory=list)
+    arrows: list[Arrow] = field(default_factory=list)
+    memory: list[MemoryPoint] = field(default_factory=list)
+    threads: dict[int, str] = field(default_factory=dict)
+    streams: dict[tuple[int, int], str] = field(default_factory=dict)
+    modelled: bool = False
+    source: str = ""
+    limit: int = LIMIT
+    left_out: int = 0
+    note: str = ""
+
+    @property
+    def end_ns(self) -> int:
+        """The end of the last entry."""
+        lists: tuple[list[Any], ...] = (self.spans, self.calls, self.waits, self.ranges)
+        return max((each.end_ns for entries in lists for each in entries), default=0)
+
+    @property
+    def devices(self) -> list[int]:
+        """The devices that did something or have memory."""
+        return sorted({each.device for each in self.spans} | {each.device for each in self.memory})
+
+    @property
+    def times(self) -> str:
+        return "modelled" if self.modelled else "measured"
+
+    @property
+    def cap(self) -> str:
+        """The sentence that says that spans were left out; "" if none was."""
+        if not self.left_out:
+            return ""
+        total = self.limit + self.left_out
+        return f"only the first {self.limit:,} of {total:,} pieces of work are shown: raise the limit to see more"

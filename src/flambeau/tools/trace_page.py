@@ -1,0 +1,327 @@
+"""Writer of a trace as one self-contained HTML page, which loads nothing from elsewhere.
+
+- The page only draws: lanes, causes and tables are computed here and in trace_analysis.py.
+- uPlot (page/uPlot.LICENSE) draws memory.  The timeline is a canvas of our own: libraries for flame graphs
+  (flame-chart-js) draw one stack and no arrows between lanes, and those for schedules (vis-timeline) make an element of
+  each entry, which takes seconds for 100,000.
+- Starts are stored as differences within their lane, and texts once, which keeps the page small.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable
+from html import escape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from .. import callers
+from .trace import NONE, Call, HostWait, Range, Span, Trace
+from .trace_analysis import END, Analysis, duration, percent
+
+FILES = Path(__file__).parent / "page"
+KINDS = ("kernel", "copy", "fill", "graph", "call", "range", "blocked")
+ROWS = 50  # of a table
+FRAME_HEIGHT = 760  # pixels, in a notebook
+
+Entry = tuple[int, int, str, str, str]  # start, end, kind, name, line
+
+
+def write(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write the page of a trace.  An existing file is replaced once the new one is complete."""
+    write_text(page(trace), path)
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a file by way of a temporary one beside it."""
+    target = Path(path)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def frame(trace: Trace) -> str:
+    """The page in an HTML frame of its own, for notebooks."""
+    source = escape(page(trace), quote=True)
+    place = f'style="width:100%;height:{FRAME_HEIGHT}px;border:0"'
+    return f'<iframe {place} sandbox="allow-scripts" title="flambeau trace" srcdoc="{source}"></iframe>'
+
+
+def page(trace: Trace) -> str:
+    """The HTML text of a trace's page."""
+    analysis = Analysis(trace)
+    data = json.dumps(_Data(analysis).document(), separators=(",", ":")).replace("<", "\\u003c")
+    files = {name: (FILES / name).read_text(encoding="utf-8") for name in ("uPlot.min.css", "trace.css")}
+    scripts = [(FILES / name).read_text(encoding="utf-8") for name in ("uPlot.iife.min.js", "trace.js")]
+    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+    title = f"flambeau trace: {len(trace.spans):,} pieces of work in {duration(analysis.length_ns)}"
+    return "\n".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>",
+            *(f"<style>{text}</style>" for text in files.values()),
+            "</head><body><main>",
+            f"<h1>{escape(title)}</h1>",
+            f'<div class="soft">{escape(_about(trace))}</div>',
+            *(f'<div class="note">{escape(text)}</div>' for text in (trace.note, trace.cap) if text),
+            _facts(analysis),
+            (FILES / "timeline.html").read_text(encoding="utf-8"),
+            _ranking(analysis),
+            _hidden(analysis),
+            _gaps(analysis),
+            _work(analysis),
+            f'</main><script type="application/json" id="data">{data}</script>',
+            *(f"<script>{text}</script>" for text in scripts),
+            "</body></html>",
+        ]
+    )
+
+
+def _about(trace: Trace) -> str:
+    if not trace.source:
+        return "no device was used"
+    kind = "modelled: estimates, not measurements of hardware" if trace.modelled else "measured by events"
+    return f"{trace.source}; all times are {kind}"
+
+
+def _facts(analysis: Analysis) -> str:
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in analysis.facts())
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def _line(site: str) -> str:
+    """A source line's place and text."""
+    return f"<code>{escape(callers.shown_site(site))}</code> <code>{escape(callers.source_at(site)[:120])}</code>"
+
+
+def _table(title: str, about: str, heads: str, rows: Iterable[str], count: int) -> str:
+    """A table of rows of HTML.  heads: the titles of columns, of numbers with # before them."""
+    if not count:
+        return f"<h2>{escape(title)}</h2><p class='soft'>none</p>"
+    titles = "".join(
+        f'<th class="n">{escape(each[1:])}</th>' if each[0] == "#" else f"<th>{escape(each)}</th>"
+        for each in heads.split(", ")
+    )
+    more = f"<p class='soft'>and {count - ROWS} more</p>" if count > ROWS else ""
+    body = "".join(rows)
+    head = f"<h2>{escape(title)}</h2><p class='soft'>{escape(about)}</p>"
+    return f'{head}<div class="wide"><table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>{more}'
+
+
+def _numbers(*texts: str) -> str:
+    return "".join(f'<td class="n">{escape(text)}</td>' for text in texts)
+
+
+def _ranking(analysis: Analysis) -> str:
+    rows = (
+        f"<tr>{_numbers(duration(each.gain_ns), percent(each.gain_ns, analysis.length_ns), str(each.times))}"
+        f"<td>{escape(each.cause)}</td><td>{_line(each.site)}</td><td>{escape(each.advice)}</td></tr>"
+        for each in analysis.ranking[:ROWS]
+    )
+    about = "Lines by the time in which devices ran no kernel because of them: at most this much is saved."
+    heads = "#up to, #of all, #times, cause, line, what to do"
+    return _table("What would help most", about, heads, rows, len(analysis.ranking))
+
+
+def _hidden(analysis: Analysis) -> str:
+    rows = (
+        f"<tr>{_numbers(duration(each.blocked_ns), str(each.times))}<td>{escape(each.name)}</td>"
+        f"<td>{_line(each.site)}</td>"
+        f"<td>{escape(each.reason)}<br><span class='soft'>{escape(each.hint)}</span></td></tr>"
+        for each in analysis.hidden[:ROWS]
+    )
+    about = "Calls that make the host wait for a device, other than synchronize."
+    return _table("Hidden synchronizations", about, "#blocked, #times, call, line, why", rows, len(analysis.hidden))
+
+
+def _gaps(analysis: Analysis) -> str:
+    found = sorted((gap for gap in analysis.gaps if gap.cause != END), key=lambda gap: -gap.length_ns)
+    rows = (
+        f'<tr tabindex="0" data-from="{gap.start_ns}" data-to="{gap.end_ns}">'
+        f"{_numbers(duration(gap.length_ns), duration(gap.start_ns - analysis.window[0]))}"
+        f"<td>cuda:{gap.device}</td><td>{escape(gap.cause)}</td><td>{escape(gap.text)}</td>"
+        f"<td>{_line(gap.site)}</td></tr>"
+        for gap in found[:ROWS]
+    )
+    about = "Times in which a device ran no kernel, and what its next kernel waited for.  A click shows one."
+    return _table("Longest idle gaps", about, "#length, #at, device, cause, what happened, line", rows, len(found))
+
+
+def _work(analysis: Analysis) -> str:
+    rows = (
+        f"<tr>{_numbers(duration(sum_ns), str(count), duration(sum_ns // count), f'{nbytes:,}')}"
+        f"<td><code>{escape(name)}</code></td><td>{_line(site)}</td></tr>"
+        for name, site, count, sum_ns, nbytes in analysis.kernels[:ROWS]
+    )
+    return _table("Where the time goes", "", "#total, #times, #mean, #bytes, work, line", rows, len(analysis.kernels))
+
+
+class _Texts:
+    """Texts by number, each stored once.  Number 0 is the empty text."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {"": 0}
+
+    def number(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+class _Data:
+    """The data of the page's script."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis, self._trace = analysis, analysis.trace
+        self._names, self._sites, self._notes = _Texts(), _Texts(), _Texts()
+        self._shown: dict[str, str] = {}
+        self._lanes: list[dict[str, Any]] = []
+        self._call_at: dict[int, tuple[int, int]] = {}  # lane and index by call
+        self._span_at: dict[int, tuple[int, int]] = {}
+
+    def document(self) -> dict[str, Any]:
+        trace = self._trace
+        for thread in dict.fromkeys([*trace.threads, *(each.thread for each in trace.ranges)]):
+            self._add_thread(thread)
+        for device in sorted({each.device for each in trace.spans} | {each.peer for each in trace.spans} - {NONE}):
+            self._add_device(device)
+        arrows = sorted(trace.arrows, key=lambda each: trace.spans[each.source].end_ns)
+        return {
+            "window": self._analysis.window,
+            "times": trace.times,
+            "kinds": KINDS,
+            "lanes": self._lanes,
+            "arrows": [
+                (self._span_at[each.source], self._span_at[each.target], self._sites.number(self._site(each.site)))
+                for each in arrows
+            ],
+            "memory": [self._memory(device) for device in sorted({each.device for each in trace.memory})],
+            "names": list(self._names.numbers),
+            "sites": list(self._sites.numbers),
+            "notes": list(self._notes.numbers),
+        }
+
+    def _site(self, site: str) -> str:
+        """The text of a line: its place and its source."""
+        shown = self._shown.get(site)
+        if shown is None:
+            shown = self._shown[site] = f"{callers.shown_site(site)}   {callers.source_at(site)[:160]}".rstrip()
+        return shown
+
+    def _lane(self, group: str, label: str, entries: list[Entry]) -> dict[str, Any]:
+        """Add a lane of entries that are sorted by start."""
+        starts = [each[0] for each in entries]
+        lane: dict[str, Any] = {
+            "group": group,
+            "label": label,
+            "start": [start - former for start, former in zip(starts, [0, *starts])],
+            "length": [each[1] - each[0] for each in entries],
+            "kind": [KINDS.index(each[2]) for each in entries],
+            "name": [self._names.number(each[3]) for each in entries],
+            "site": [self._sites.number(self._site(each[4])) if each[4] else 0 for each in entries],
+        }
+        self._lanes.append(lane)
+        return lane
+
+    def _add_thread(self, thread: int) -> None:
+        trace, group = self._trace, f"host thread {self._trace.threads.get(thread, thread)}"
+        ranges = [each for each in trace.ranges if each.thread == thread]
+        ranges.sort(key=lambda each: (each.start_ns, -each.end_ns))
+        for depth, nested in enumerate(_nested(ranges)):
+            entries = [(each.start_ns, each.end_ns, "range", each.text, "") for each in nested]
+            self._lane(group, "ranges" if depth == 0 else f"ranges, depth {depth}", entries)
+        calls = [(index, call) for index, call in enumerate(trace.calls) if call.thread == thread]
+        if calls:
+            calls.sort(key=lambda entry: entry[1].start_ns)
+            for place, (index, _) in enumerate(calls):
+                self._call_at[index] = len(self._lanes), place
+            lane = self._lane(group, "calls", [_call_entry(call) for _, call in calls])
+            if any(call.stack for _, call in calls):
+                lane["note"] = [self._notes.number("\n".join(call.stack)) for _, call in calls]
+        waits = self._analysis.blocked.get(thread, [])
+        if waits:
+            entries = [(each.start_ns, each.end_ns, "blocked", each.name, each.site) for each in waits]
+            lane = self._lane(group, "blocked", entries)
+            lane["note"] = [self._notes.number(self._wait_note(each)) for each in waits]
+
+    def _wait_note(self, wait: HostWait) -> str:
+        lines = []
+        if wait.span != NONE:
+            span = self._trace.spans[wait.span]
+            lines.append(f"the host was blocked here by {span.name}, launched at {self._site(span.site)}")
+        lines += [wait.reason] if wait.reason else []
+        lines += [f"hint: {wait.hint}"] if wait.hint else []
+        return "\n".join(lines)
+
+    def _add_device(self, device: int) -> None:
+        trace, group = self._trace, f"cuda:{device}"
+        by_stream: defaultdict[int, list[int]] = defaultdict(list)
+        by_part: defaultdict[str, list[int]] = defaultdict(list)
+        for index, span in enumerate(trace.spans):
+            if span.device == device:
+                by_stream[span.stream].append(index)
+            if span.lane != "kernels" and device in (span.device, span.peer):
+                other = span.device if device == span.peer else span.peer
+                by_part[f"link with cuda:{other}" if span.peer != NONE else span.lane].append(index)
+        for stream in sorted(by_stream):
+            indices = by_stream[stream]
+            for place, index in enumerate(indices):
+                self._span_at[index] = len(self._lanes), place
+            self._add_spans(group, trace.streams.get((device, stream), f"stream {stream}"), indices)
+        for part in sorted(by_part):
+            self._add_spans(group, part, by_part[part])
+
+    def _add_spans(self, group: str, label: str, indices: list[int]) -> None:
+        spans = [self._trace.spans[index] for index in indices]
+        lane = self._lane(group, label, [_span_entry(span) for span in spans])
+        lane["bytes"] = [span.nbytes for span in spans]
+        lane["from"] = [self._call_at.get(span.call, 0) for span in spans]
+        if any(span.shapes for span in spans):
+            lane["note"] = [self._notes.number(_shapes(span)) for span in spans]
+
+    def _memory(self, device: int) -> dict[str, Any]:
+        points = [each for each in self._trace.memory if each.device == device]
+        points.sort(key=lambda each: each.time_ns)
+        kept = [each for each, later in pairwise(points) if later.time_ns > each.time_ns] + points[-1:]
+        times = [each.time_ns for each in kept]
+        return {
+            "device": device,
+            "time": [time - former for time, former in zip(times, [0, *times])],
+            "allocated": [each.allocated for each in kept],
+            "reserved": [each.reserved for each in kept],
+        }
+
+
+def _call_entry(call: Call) -> Entry:
+    return call.start_ns, call.end_ns, "call", call.name, call.site
+
+
+def _span_entry(span: Span) -> Entry:
+    return span.start_ns, span.end_ns, span.kind, span.name, span.site
+
+
+def _shapes(span: Span) -> str:
+    return "shapes " + ", ".join(str(list(each)) for each in span.shapes) if span.shapes else ""
+
+
+def _nested(ranges: list[Range]) -> list[list[Range]]:
+    """Ranges by depth; those of one depth do not overlap."""
+    depths: list[list[Range]] = []
+    for each in ranges:
+        for row in depths:
+            if row[-1].end_ns <= each.start_ns:
+                row.append(each)
+                break
+        else:
+            depths.append([each])
+    return depths

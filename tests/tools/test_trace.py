@@ -1,0 +1,391 @@
+"""What a trace records, how it is analysed, and the page and the command that show it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import flambeau as torch
+from flambeau import errors, testing
+from flambeau.cli import trace as command
+from flambeau.testing import machine
+from flambeau.tools import chrome_trace, trace_page
+from flambeau.tools.recorder import Recorder
+from flambeau.tools.trace import Arrow, Call, HostWait, MemoryPoint, Range, Span, Trace
+from flambeau.tools.trace_analysis import Analysis, common, duration, percent, union
+
+SOURCES = str(Path(__file__).parents[2] / "src")
+MIB = 1 << 20
+
+
+@pytest.fixture
+def two():
+    with machine(devices=2) as made:
+        yield made
+
+
+def line(site):
+    return int(site.rpartition(":")[2])
+
+
+# what is recorded
+
+
+def test_a_hidden_wait_names_its_call_and_the_work_that_it_waited_for(two):
+    x = torch.ones(16 * MIB, device="cuda")
+    torch.cuda.synchronize()
+    with torch.profile() as found:
+        y = x * 2
+        y[0].item()
+        x * 2
+        torch.cuda.synchronize()
+    hidden, explicit = found.trace.waits
+    spans = found.spans
+    assert (hidden.name, hidden.is_hidden, line(hidden.site)) == ("Tensor.item", True, line(spans[0].site) + 1)
+    assert "pageable" in hidden.reason and "non_blocking=True" in hidden.hint
+    assert spans[hidden.span].name == "copy d2h" and hidden.end_ns == spans[hidden.span].end_ns
+    assert not explicit.is_hidden and explicit.name == "synchronize" and spans[explicit.span].name == spans[0].name
+    assert explicit.blocked_ns > 0
+
+
+def test_measured_waits_and_work(two, monkeypatch):
+    """As on hardware, by events."""
+    monkeypatch.setattr("flambeau.tools.recorder.is_modelled", lambda machine: False)
+    x = torch.ones(16 * MIB, device="cuda")
+    torch.cuda.synchronize()
+    with torch.profile() as found:
+        (x * 2)[0].item()
+    (hidden,) = found.trace.waits
+    copy = found.spans[-1]
+    assert hidden.name == "Tensor.item" and hidden.blocked_ns >= copy.end_ns - copy.start_ns
+    assert not found.trace.modelled and "(measured)" in found.summary() and hidden.is_hidden
+    assert [each.name[:3] for each in found.spans] == ["mul", "cop"]
+
+
+def test_streams_waiting_for_each_other_are_arrows(two):
+    side = torch.cuda.Stream(name="side")
+    x = torch.ones(MIB, device="cuda")
+    with torch.profile() as found:
+        y = x * 2
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            z = y + 1
+        y.to("cuda:1")
+    (arrow, *_) = found.trace.arrows
+    source, target = found.spans[arrow.source], found.spans[arrow.target]
+    assert (source.name[:3], target.name[:3], line(arrow.site)) == ("mul", "add", line(source.site) + 1)
+    assert target.start_ns >= source.end_ns and z.numel() == MIB
+    peer = found.spans[-1]
+    assert (peer.lane, peer.peer) == ("link with cuda:1", 1)
+    assert found.trace.streams[0, side.cuda_stream] == "stream 'side'"
+
+
+def test_memory_follows_allocations(two):
+    with torch.profile() as found:
+        x = torch.ones(MIB, device="cuda")
+        y = x * 2
+        del x
+        z = y * 2
+    assert [each.allocated // MIB for each in found.trace.memory] == [4, 8, 4, 8]
+    assert all(each.reserved >= each.allocated for each in found.trace.memory) and z.numel() == MIB
+
+
+def test_work_of_a_graph_belongs_to_its_launch(two):
+    x, graph = torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.add_(1)
+        x.mul_(2)
+    with torch.profile() as found:
+        graph.replay()
+    assert len(found.trace.calls) == 1 and [each.call for each in found.spans] == [0, 0]
+    assert line(found.trace.calls[0].site) > line(found.spans[1].site)
+
+
+def test_threads_that_follow_each_other_are_kept_apart(two):
+    with torch.profile() as found:
+        for name in ("first", "second", "first"):
+            thread = threading.Thread(target=lambda: torch.ones(4, device="cuda"), name=name)
+            thread.start()
+            thread.join()
+    assert [found.trace.threads[each.thread] for each in found.trace.calls] == ["first", "second", "first"]
+    assert sorted(found.trace.threads.values()) == ["first", "second"]
+
+
+def test_work_of_the_library_s_threads_has_the_line_that_made_it(two):
+    model = torch.nn.DataParallel(torch.nn.Linear(4, 4).cuda())
+    x = torch.ones(8, 4, device="cuda")
+    with torch.profile() as found:
+        model(x)
+    assert {each.thread for each in found.trace.calls} > {threading.get_ident()}
+    assert {each.site.rpartition(":")[0] for each in found.spans} == {__file__}
+    assert {each.site for each in found.trace.calls} == {each.site for each in found.spans}
+
+
+def test_machines_follow_each_other_on_one_clock():
+    recorder = Recorder()
+    recorder.begin()
+    for _ in range(2):
+        with machine():
+            torch.ones(4, device="cuda").tolist()
+    recorder.end()
+    found = recorder.trace()
+    assert [each.name for each in found.spans] == ["fill_float32", "copy d2h"] * 2
+    starts = [each.start_ns for each in found.spans]
+    assert starts == sorted(starts) and starts[2] >= found.spans[1].end_ns
+
+
+def test_spans_over_the_limit_are_counted(two):
+    recorder = Recorder(limit=3)
+    recorder.begin()
+    for _ in range(5):
+        torch.ones(4, device="cuda")
+    recorder.end()
+    found = recorder.trace()
+    assert (len(found.spans), found.left_out) == (3, 2)
+    assert "3 of 5" in found.cap and "3 of 5" in trace_page.page(found)
+
+
+def test_a_failed_device_leaves_its_spans(two):
+    x = torch.ones(4, device="cuda")
+    torch.cuda.synchronize()
+    two.driver.faults.fail_launch_at(1)
+    found = torch.profile()
+    with pytest.raises(errors.AcceleratorError), found:
+        (x + x).tolist()
+    assert [each.name[:3] for each in found.spans] == ["add", "cop"]
+
+
+# what is found in it
+
+
+def made(**options):
+    """Two kernels with a copy between them: [0, 100), [300, 400), the copy [200, 300) on another stream."""
+    calls = [Call(1, name, at, at + 10, f"a.py:{number}") for number, (name, at) in enumerate(CALLS, 1)]
+    spans = [
+        Span(0, 0, "add", 10, 100, 64, "a.py:1", 0),
+        Span(0, 7, "copy h2d", 200, 300, 64, "a.py:2", 1),
+        Span(0, 0, "mul", 300, 400, 64, "a.py:3", 2),
+    ]
+    return Trace(spans=spans, calls=calls, arrows=[Arrow(1, 2, "a.py:9")], modelled=True, **options)
+
+
+CALLS = (("add", 0), ("copy h2d", 190), ("mul", 205))
+
+
+def test_figures_of_a_device():
+    (each,) = Analysis(made()).figures
+    assert (each.busy_ns, each.kernel_ns, each.copy_ns, each.overlapped_ns) == (290, 190, 100, 0)
+
+
+def test_a_gap_is_split_at_what_was_waited_for():
+    gaps = Analysis(made(waits=[HostWait(1, "item", 50, 150, "a.py:5", True, "why", "do so", span=0)])).gaps
+    assert [(each.start_ns, each.end_ns, each.cause, each.site) for each in gaps] == [
+        (0, 10, "host busy", "a.py:1"),
+        (100, 200, "host blocked", "a.py:5"),
+        (200, 300, "copy", "a.py:2"),
+    ]
+    assert "launched at a.py:1" in gaps[1].text
+
+
+def test_the_ranking_has_the_largest_gain_first():
+    found = made(waits=[HostWait(1, "item", 50, 150, "a.py:5", True, "why", "do so")])
+    ranking = Analysis(found).ranking
+    assert [(each.site, each.gain_ns) for each in ranking] == [("a.py:2", 100), ("a.py:5", 100), ("a.py:1", 10)]
+    assert ranking[1].advice == "do so"
+    (hidden,) = Analysis(found).hidden
+    assert (hidden.site, hidden.times, hidden.blocked_ns, hidden.reason) == ("a.py:5", 1, 100, "why")
+
+
+def test_a_line_that_leaves_two_devices_idle_gains_the_longer_time():
+    found = made()
+    found.spans += [each._replace(device=1) for each in found.spans[::2]]
+    found.spans.sort()
+    found.arrows.clear()
+    sums = {each.site: (each.gain_ns, each.times) for each in Analysis(found).ranking}
+    assert sums["a.py:1"] == (10, 2) and sums["a.py:3"] == (200, 2)
+
+
+def test_other_causes_of_gaps():
+    found = made()
+    found.spans[1] = found.spans[1]._replace(name="sum")
+    assert [(each.start_ns, each.end_ns, each.cause) for each in Analysis(found).gaps] == [
+        (0, 10, "host busy"),
+        (100, 200, "host busy"),
+    ]
+    other = made(memory=[MemoryPoint(0, 0, 1, 1), MemoryPoint(0, 150, 2, 2)])
+    assert "allocation" in {each.cause for each in Analysis(other).gaps}
+    device = made()
+    device.spans[1] = device.spans[1]._replace(device=1, stream=0, name="sum")
+    gaps = Analysis(device).gaps
+    assert ("other stream", "a.py:2", 100) in {(each.cause, each.site, each.length_ns) for each in gaps}
+    assert any("of cuda:1" in each.text for each in gaps)
+
+
+def test_the_summary_has_five_lines():
+    text = Analysis(made()).summary().splitlines()
+    assert [each.split("  ")[0] for each in text] == ["busy", "idle", "blocked", "overlapped", "worst line"]
+    assert "cuda:0 72 % of 400 ns (modelled)" in text[0] and "0 % of 100 ns" in text[3] and "a.py:2" in text[4]
+    assert "nothing ran" in Analysis(Trace()).summary()
+
+
+def test_copies_beside_kernels_overlap(two):
+    host, side = torch.ones(MIB // 4).pin_memory(), torch.cuda.Stream()
+    torch.cuda._sleep(1)
+    torch.cuda.synchronize()
+    with torch.profile() as found:
+        torch.cuda._sleep(100_000_000)
+        with torch.cuda.stream(side):
+            y = host.to("cuda", non_blocking=True)
+    (each,) = Analysis(found.trace).figures
+    assert each.copy_ns == each.overlapped_ns > 0 and y.numel() == MIB // 4
+    assert "100 % of" in found.summary()
+
+
+def test_intervals():
+    assert union([(5, 7), (0, 2), (2, 3), (6, 9), (4, 4)]) == [(0, 3), (5, 9)]
+    assert common([(0, 10), (20, 30)], [(5, 25)]) == 10
+    assert [duration(each) for each in (0, 5, 1500, 2_000_000, 3_250_000_000)] == [
+        "0 ns", "5 ns", "1.5 µs", "2 ms", "3.25 s",
+    ]  # fmt: skip
+    assert percent(1, 3) == "33 %" and percent(1, 0) == "0 %"
+
+
+# the page
+
+
+def data_of(text):
+    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_the_page_holds_everything_and_loads_nothing():
+    hostile = made(ranges=[Range("</script><b>&", 1, 0, 50), Range("inner", 1, 10, 20)], note="it was killed")
+    text = trace_page.page(hostile)
+    data = data_of(text)
+    assert "</script><b>&" in data["names"] and "<b>&" not in text.replace("\\u003cb>&", "")
+    assert [each["label"] for each in data["lanes"]] == [
+        "ranges", "ranges, depth 1", "calls", "stream 0", "stream 7", "copies in",
+    ]  # fmt: skip
+    assert data["lanes"][3]["start"] == [10, 290] and data["lanes"][3]["length"] == [90, 100]
+    assert data["arrows"] == [[[4, 0], [3, 1], data["arrows"][0][2]]]
+    assert not re.search(r'(src|href)="', text) and "default-src 'none'" in text
+    assert "it was killed" in text
+    assert "Virtual H200; all times are modelled: estimates" in trace_page.page(made(source="Virtual H200"))
+
+
+def test_a_notebook_shows_the_page_in_a_frame(two):
+    with torch.profile() as found:
+        torch.ones(4, device="cuda")
+    text = found._repr_html_()
+    assert text.startswith("<iframe") and 'sandbox="allow-scripts"' in text and "&lt;!doctype html" in text
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
+    with pytest.raises(OSError, match="No such file"):
+        trace_page.write(made(), tmp_path / "none" / "x.html")
+    (tmp_path / "dir").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        trace_page.write(made(), tmp_path / "dir")
+    assert [each.name for each in tmp_path.iterdir()] == ["dir"]
+
+
+def test_trace_writes_even_if_the_block_raises(two, tmp_path):
+    for name in ("t.html", "t.json.gz"):
+        with pytest.raises(KeyError), testing.trace(tmp_path / name) as found:
+            torch.ones(4, device="cuda")
+            raise KeyError
+        assert len(found.spans) == 1
+    assert "fill_float32" in (tmp_path / "t.html").read_text()
+    assert json.loads(gzip.decompress((tmp_path / "t.json.gz").read_bytes()))["otherData"] == {"times": "modelled"}
+
+
+def test_chrome_events_say_what_was_left_out(tmp_path):
+    chrome_trace.write(made(limit=3, left_out=4, note="killed"), tmp_path / "t.json")
+    about = json.loads((tmp_path / "t.json").read_text())["otherData"]
+    assert about["note"] == "killed" and "3 of 7" in about["cap"]
+
+
+# the command
+
+
+def test_help_shows_the_command():
+    from flambeau.cli.commands import commands
+
+    text = CliRunner().invoke(commands, ["trace", "--help"]).output
+    assert "trace.html" in text and "--chrome" in text and "--limit" in text
+
+
+@pytest.mark.parametrize("place", ["none/x.html", "."])
+def test_a_place_that_cannot_be_written_is_refused_before_the_program_runs(tmp_path, place):
+    with pytest.raises(SystemExit, match="flambeau trace: cannot write") as refused:
+        command.trace(lambda: pytest.fail("it ran"), str(tmp_path / place), None, 5)
+    assert "hint:" in str(refused.value)
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_the_command_exits_with_the_program_s_status(two, tmp_path, capsys, status):
+    def program():
+        for _ in range(2):
+            torch.ones(4, device="cuda")
+        return status
+
+    with pytest.raises(SystemExit) as ended:
+        command.trace(program, str(tmp_path / "x.html"), str(tmp_path / "x.json"), 1)
+    out, err = capsys.readouterr()
+    assert ended.value.code == status and len(out.strip().splitlines()) == 5
+    assert "1 of 2" in err and f"wrote {tmp_path / 'x.json'}" in err and (f"status {status}" in err) is bool(status)
+    assert "fill_float32" in (tmp_path / "x.html").read_text() and (tmp_path / "x.json").exists()
+
+
+def test_a_lost_device_leaves_a_report(two, tmp_path, capsys):
+    def program():
+        torch.zeros(10, device="cuda")[torch.tensor([12], device="cuda")]
+        with pytest.raises(errors.AcceleratorError):
+            torch.cuda.synchronize()
+        return 1
+
+    with pytest.raises(SystemExit):
+        command.trace(program, str(tmp_path / "x.html"), None, 100)
+    assert "cuda:0" in capsys.readouterr().out and "select_rows_4" in (tmp_path / "x.html").read_text()
+
+
+def test_a_missing_program_makes_no_report(tmp_path, monkeypatch):
+    from flambeau.cli.commands import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(SystemExit, match="flambeau trace: there is no file 'none.py'"):
+        main(["trace", "--gpus", "virtual:1", "none.py"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_an_error(two, tmp_path, monkeypatch, capsys):
+    def refuse(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("flambeau.tools.trace_page.write", refuse)
+    with pytest.raises(SystemExit) as ended:
+        command.trace(lambda: 0, str(tmp_path / "x.html"), None, 100)
+    assert ended.value.code == 1 and "No space left" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("number", "name"), [(signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "130")])
+def test_a_killed_program_leaves_its_report(tmp_path, number, name):
+    program = "import flambeau as torch, os\ntorch.ones(4, device='cuda')\n" f"os.kill(os.getpid(), {int(number)})\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "flambeau", "trace", "-o", "x.html", "--gpus", "virtual:1", "-c", program],
+        capture_output=True, text=True, cwd=tmp_path, timeout=120,
+        env={**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1"},
+    )  # fmt: skip
+    assert done.returncode == (-number if number == signal.SIGTERM else 130)
+    page = (tmp_path / "x.html").read_text()
+    assert "fill_float32" in page and name in page and "busy" in done.stdout
