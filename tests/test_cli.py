@@ -316,7 +316,12 @@ def test_check_prints_a_report_and_exits_with_1(flambeau, script):
 
 @pytest.mark.parametrize(
     ("end", "status", "said"),
-    [("raise SystemExit(7)", 7, ""), ("raise KeyError('lost')", 1, "KeyError: 'lost'"), ("exit('no')", 1, "no")],
+    [
+        ("raise SystemExit(7)", 7, ""),
+        ("raise KeyError('lost')", 1, "KeyError: 'lost'"),
+        ("exit('no')", 1, "no"),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)", 143, ""),
+    ],
 )
 def test_check_passes_on_the_status_of_a_program_that_fails(flambeau, script, end, status, said):
     done = flambeau("check", script(RACY + end + "\n"))

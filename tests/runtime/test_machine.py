@@ -9,7 +9,7 @@ from flambeau import errors
 from flambeau.config import Gpus
 from flambeau.core import thread
 from flambeau.runtime.machine import Machine, choose
-from flambeau.testing import machine
+from flambeau.testing import check, machine
 
 
 def test_nothing_starts_before_the_first_use():
@@ -74,6 +74,27 @@ def test_a_machine_that_started_cannot_be_chosen_again():
         with pytest.raises(errors.ConfigError, match="the machine has started already, with 2 devices"):
             choose(Gpus("virtual", 4))
         assert torch.cuda.device_count() == 2
+
+
+@pytest.mark.parametrize("races", ["poison", "real"])
+def test_the_same_choice_again_changes_nothing(races):
+    with machine(devices=2) as made, check(races=races):
+        x = torch.ones(2, device="cuda:1")
+        torch.virtual(2)
+        assert thread.machine() is made and x.tolist() == [1.0, 1.0]
+        with pytest.raises(errors.ConfigError, match="has started already, with 2 devices"):
+            torch.virtual(2, memory="1GiB")
+
+
+def test_a_tool_that_changes_the_mode_does_not_make_it_another_choice():
+    previous = thread.swap_machine(Machine(Gpus("virtual", 2)))
+    try:
+        with check(races="real"):
+            torch.cuda.synchronize()
+            torch.virtual(2)
+            assert torch.cuda.device_count() == 2
+    finally:
+        thread.swap_machine(previous)
 
 
 def test_machines_nest_and_each_thread_falls_back_to_device_0():

@@ -3,6 +3,7 @@
 import math
 import os
 import random
+import threading
 
 import pytest
 
@@ -59,6 +60,48 @@ def test_a_race_may_change_nothing():
     assert proof.text == "the same result under every order of the races: 2 schedules, by partial-order reduction"
 
 
+def reused_too_early(schedule=None, waits=False):
+    """A tensor is freed while a side stream still reads it, and its memory is allocated again, unwritten."""
+    with machine(devices=1, races="real", schedule=schedule or "submission"):
+        main, side = torch.cuda.current_stream(), torch.cuda.Stream()
+        kept, x = torch.zeros(8, device="cuda"), torch.full((4096,), 7.0, device="cuda")
+        side.wait_stream(main)
+        with torch.cuda.stream(side):
+            y = x * 2
+        del x
+        kept.add_(1)
+        if waits:
+            main.synchronize()
+        z = torch.empty(4096, device="cuda")
+        assert z.shape == y.shape
+        side.synchronize()
+        with torch.cuda.stream(side):
+            return y[0].item()
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_an_allocation_may_come_before_or_after_an_older_use(waits):
+    found = outcomes(lambda schedule: reused_too_early(schedule, waits))
+    assert found == {14.0, math.nan}
+    proof = prove.prove(lambda: reused_too_early(waits=waits) and 0)
+    assert proof.schedule is not None and not proof.is_complete
+
+
+def test_the_order_of_threads_is_a_condition():
+    def program():
+        with machine(devices=1, races="real"):
+            x = torch.zeros(4, device="cuda")
+            for call in (x.add_, x.mul_):
+                thread = threading.Thread(target=call, args=(2,))
+                thread.start()
+                thread.join()
+            return int(x.tolist() != [4.0] * 4)
+
+    proof = prove.prove(program)
+    assert (proof.status, proof.schedules, proof.is_complete) == (0, 1, False)
+    assert "if its threads submit their work in the order of this run" in proof.text
+
+
 def test_the_search_stops_at_its_limits():
     for limits in ({"schedules": 1}, {"seconds": 0}):
         proof = prove.prove(on_two_streams(COMMUTING), **limits)
@@ -86,7 +129,7 @@ def test_accesses_of_the_host_are_not_proved():
             return int(x.sum().item()) * 0
 
     proof = prove.prove(program)
-    assert not proof.is_complete and "races are with accesses of the host" in proof.text
+    assert not proof.is_complete and "not proved: 1 race is with accesses of the host" in proof.text
 
 
 def test_a_status_and_a_text_are_results_too():

@@ -6,6 +6,7 @@ import json
 import linecache
 import os
 import runpy
+import signal
 import sys
 import types
 from collections.abc import Callable
@@ -205,7 +206,9 @@ def print_report(report: Any, proof: Any, status: int, style: str, file: Any) ->
 
 
 def _status_of(chosen: Program, gpus: str | None, wants_torch: bool) -> int:
-    """Run a program; print the exception that ends it, and return its exit status."""
+    """Run a program; print the exception that ends it, and return its exit status.  SIGTERM ends it with 143."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
     try:
         program(chosen, gpus, wants_torch)
     except MissingProgram:
@@ -222,6 +225,11 @@ def _status_of(chosen: Program, gpus: str | None, wants_torch: bool) -> int:
         sys.excepthook(type(error), error, error.__traceback__)
         return 1
     return 0
+
+
+def _terminate(number: int, _frame: object) -> None:
+    """End the program, but not this process, which has a report to print."""
+    sys.exit(128 + number)
 
 
 def pick_gpus() -> str:

@@ -63,11 +63,11 @@ STRAY_HINT = "choose the device before memory is pinned or a GPU is used"
 def virtual(
     count: int = 1, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: str = "submission"
 ) -> None:
-    """Use virtual GPUs in this process.
+    """Use virtual GPUs in this process.  A repeated call with equal arguments changes nothing.
 
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
     races: "poison", "error" or "real".
-    Raises: ConfigError for a bad value, or once the machine has started.
+    Raises: ConfigError for a bad value, or once the machine has started with other GPUs.
     Example:
         >>> torch.virtual(2, memory="16GiB")
         >>> torch.cuda.device_count(), torch.cuda.get_device_properties(0).total_memory == 16 * 2**30

@@ -132,7 +132,7 @@ class Machine(thread.Machine):
 
     def __init__(self, choice: Gpus, schedule: Any = None) -> None:
         super().__init__()
-        self.choice = choice
+        self.asked = self.choice = choice  # a tool may replace `choice` at the start
         self.schedule = schedule
         self.lock = ReentrantLock()
         self.streams: dict[StreamHandle, Stream] = {}
@@ -282,10 +282,13 @@ thread.make_machines_by(Machine.from_environment)
 
 
 def choose(gpus: Gpus) -> None:
-    """Select the process's GPUs.  Raises ConfigError after the machine has started."""
-    if thread.has_machine() and thread.machine().is_started:
+    """Select the process's GPUs.  Raises ConfigError after the machine has started with others."""
+    current = thread.machine() if thread.has_machine() else None
+    if isinstance(current, Machine) and current.is_started:
+        if current.asked == gpus:
+            return
         raise ConfigError(
-            f"virtual: the machine has started already, with {thread.machine().device_count()} devices",
+            f"virtual: the machine has started already, with {current.device_count()} devices",
             hint="call it before the first use of CUDA, or use flambeau.testing.machine(...) in tests",
         )
     thread.swap_machine(Machine(gpus))

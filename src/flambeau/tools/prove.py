@@ -8,6 +8,7 @@
   them: for each race, at the choice that ran the first of its two commands, the schedule that runs the other's stream.
 - A result is what reaches the program: the bytes of each copy to the host, what it prints and its exit status.
 - A query answers by modelled time, and an access of the host waits for no stream: no schedule changes either.
+  Nor does one change the order in which threads of the program submit work.  The answer names these conditions.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import pickle
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -53,6 +55,7 @@ class Seen(NamedTuple):
     """One run.  copies: by command that copies to the host, its line and a digest of the bytes.
 
     races: pairs of commands of streams;  host_races: the number of races with accesses of the host.
+    threads: how many threads of the program submitted work.
     """
 
     report: Report
@@ -61,6 +64,7 @@ class Seen(NamedTuple):
     races: frozenset[tuple[Point, Point]]
     host_races: int
     queries: int
+    threads: int
     copies: dict[Point, tuple[str, str]]
     output: bytes
     status: int
@@ -137,6 +141,7 @@ class TracedRecorder(Recorder):
         super().__init__()
         self.host_races = 0
         self.copies: dict[Point, tuple[str, str]] = {}
+        self.threads: set[int] = set()
         self._operations: list[Operation] = []
         self._host: dict[StreamKey, int] = {}
         self._taken: set[tuple[Point, Point]] = set()
@@ -191,6 +196,7 @@ class TracedRecorder(Recorder):
 
     def submitted(self, command: Command) -> None:
         super().submitted(command)
+        self.threads.add(threading.get_ident())
         assert command.clock is not None
         point = command.queue.handle, command.number
         self._operations.append(Operation(point, command.accesses, command.clock, self._host))
@@ -235,6 +241,7 @@ class Explorer(Checker):
             frozenset(pair for each in self._recorders for pair in each.races()),
             sum(each.host_races for each in self._recorders),
             sum(driver.queries for driver in self._drivers),
+            len({thread for each in self._recorders for thread in each.threads}),
             {point: copy for each in self._recorders for point, copy in each.copies.items()},
             output,
             status,
@@ -374,7 +381,8 @@ def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference:
         text = f"another schedule gives another result: {difference}\n  flambeau check --schedule {schedule} ..."
     elif first.host_races:
         is_complete = False
-        text = f"not proved: {first.host_races} races are with accesses of the host, which wait for no stream"
+        count_text = "1 race is" if first.host_races == 1 else f"{first.host_races} races are"
+        text = f"not proved: {count_text} with accesses of the host, which wait for no stream"
     elif not first.races:
         text = f"ordered under every legal schedule: no two conflicting accesses of {operations} are unordered"
     elif is_complete:
@@ -384,4 +392,7 @@ def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference:
     if first.queries and choices is None:
         is_complete = False
         text += f"\n  if each query of a stream or an event ({first.queries}) answers as in this run"
+    if first.threads > 1 and choices is None:
+        is_complete = False
+        text += "\n  if its threads submit their work in the order of this run"
     return Proof(first.report, first.status, count, schedule, is_complete, text)

@@ -74,8 +74,8 @@ class Engine:
         self.memory = Memory([choice.memory or reservable(self.preset.total_memory, choice.count)] * choice.count)
         self.clocks = VectorClocks()
         self.clock = HostClocks()
-        self.races = Races(self.clocks, choice.races)
         self.runner = Runner(schedule, fixed_values=choice.races != "real")
+        self.races = Races(self.clocks, choice.races, self.runner.explores)
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
         self.kernels = [BusySpans() for _ in range(choice.count)]
@@ -187,7 +187,8 @@ class Engine:
         """Allocate the block [low, high) on a stream: an operation of the stream that writes poison.
 
         - If the host has waited for all work of the stream, the poison is written at once.
-        - If the stream has new waits or no command yet, the allocation is a command of its own.
+        - If the stream has new waits or no command yet, the allocation is a command of its own.  So it is if it races
+          and the schedule may run more than a wait needs: the older use may then come first, or second.
         - Otherwise the stream's last command leaves the poison behind when it runs.
         """
         memory = self.memory.devices[queue.device]
@@ -203,6 +204,8 @@ class Engine:
         last, facts = queue.last, NOTED
         is_over = self.clocks.host_knows_all(queue.handle)
         is_command = not is_over and (last is None or bool(queue.waits))
+        if taking.conflicts and self.runner.explores:
+            is_over, is_command = False, True
         if self.races.explains or taking.conflicts:
             call = callers.call()
             site = call[0]

@@ -249,6 +249,11 @@ class Runner:
         self._schedule = schedule
         self._ancestors_only = schedule.ancestors_only or self._fixed_values
 
+    @property
+    def explores(self) -> bool:
+        """Whether a wait may run more than it needs, so that values may depend on the schedule."""
+        return not self._ancestors_only
+
     def add(self, queue: Queue) -> None:
         self.queues[queue] = None
         self._schedule.stream_made(queue.handle)

@@ -81,13 +81,15 @@ class Witness(ClockWitness, Protocol):
 class Races:
     """Compares and records the accesses of all commands.
 
-    witness: the tool that watches, None for none.  poisoned: how many racing accesses became poison;  first: the lines
-    of the first pair.
+    witness: the tool that watches, None for none.
+    explores: whether a schedule may run more than a wait needs: racing allocations are then choices.
+    poisoned: how many racing accesses became poison;  first: the lines of the first pair.
     looked_at: the number of groups and uses compared so far, a measure of cost.
     """
 
-    def __init__(self, clocks: VectorClocks, mode: str) -> None:
+    def __init__(self, clocks: VectorClocks, mode: str, explores: bool = False) -> None:
         self._clocks = clocks
+        self.explores = explores
         self.mode = mode
         self.raises = mode == "error"
         self.witness: Witness | None = None
@@ -98,7 +100,7 @@ class Races:
     @property
     def looks(self) -> bool:
         """Whether accesses are compared."""
-        return self.mode != "real" or self.witness is not None
+        return self.mode != "real" or self.explores or self.witness is not None
 
     @property
     def explains(self) -> bool:
