@@ -160,6 +160,12 @@ class MemoryCalls(Calls):
                     error_code=INVALID_HANDLE,
                     operator="block_taken",
                 )
+            if self.faults.block.left and self.faults.block.strikes():
+                raise OutOfMemoryError(
+                    f"{nbytes} bytes on virtual device {device} fail on demand",
+                    hint="flambeau.testing.faults asked for it",
+                    operator="allocate",
+                )
             self._engine.take_block(queue, address, address + nbytes)
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
