@@ -34,6 +34,16 @@ def test_a_launch_fails_for_good():
     assert caught.value.sticky and caught.value.error_code == 719
 
 
+def test_a_refused_launch_changes_nothing():
+    with machine():
+        x = torch.ones(4, device="cuda")
+        before = torch.cuda.memory_allocated()
+        with faults(refused=1), pytest.raises(torch.AcceleratorError, match="refused on device 0 on demand") as caught:
+            x.add_(1)
+        assert not caught.value.sticky and caught.value.error_code == 701
+        assert x.tolist() == [1.0] * 4 and torch.cuda.memory_allocated() == before
+
+
 def test_a_lost_link_is_there_again_after_the_block():
     with machine(devices=2):
         x = torch.ones(4, device="cuda:0")

@@ -126,6 +126,7 @@ class Faults:
         self.allocation = Countdown()
         self.block = Countdown()
         self.launch = Countdown()
+        self.refusal = Countdown()
         self.capture = Countdown()
         self._dropped: set[frozenset[int]] = set()
 
@@ -140,6 +141,10 @@ class Faults:
     def fail_launch_at(self, n: int) -> None:
         """The n-th launch from now fails when it runs, and its device with it."""
         self.launch.left = n
+
+    def refuse_launch_at(self, n: int) -> None:
+        """The n-th launch from now is refused: nothing is queued, and the device stays usable."""
+        self.refusal.left = n
 
     def break_capture_at(self, n: int) -> None:
         """The n-th operation captured from now finds its capture broken, as by a call of another thread."""
