@@ -4,7 +4,8 @@ from ..autograd.gradcheck import gradcheck, gradgradcheck
 from ..tools.profiler import trace
 from ..tools.race_report import check
 from .comparison import assert_close
+from .faults import faults
 from .machine import machine
 from .random_tensors import make_tensor
 
-__all__ = ["assert_close", "check", "gradcheck", "gradgradcheck", "machine", "make_tensor", "trace"]
+__all__ = ["assert_close", "check", "faults", "gradcheck", "gradgradcheck", "machine", "make_tensor", "trace"]

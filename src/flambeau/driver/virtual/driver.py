@@ -160,6 +160,12 @@ class MemoryCalls(Calls):
                     error_code=INVALID_HANDLE,
                     operator="block_taken",
                 )
+            if self.faults.block.left and self.faults.block.strikes():
+                raise OutOfMemoryError(
+                    f"{nbytes} bytes on virtual device {device} fail on demand",
+                    hint="flambeau.testing.faults asked for it",
+                    operator="allocate",
+                )
             self._engine.take_block(queue, address, address + nbytes)
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
@@ -190,6 +196,7 @@ MAX_X = 2**31 - 1  # blocks
 MAX_YZ = 65_535  # blocks
 MAX_THREADS = 1024  # per block
 MAX_SHARED = 227 << 10  # bytes of dynamic shared memory per block
+LAUNCH_OUT_OF_RESOURCES = 701  # CUresult
 PRIORITIES = (-5, 0)  # most and least urgent
 
 
@@ -457,6 +464,10 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
                 f"loaded on device {loaded.device}, launched on stream {queue.handle} of device {device}",
                 error_code=INVALID_HANDLE,
                 operator=name,
+            )
+        if self.faults.refusal.left and self.faults.refusal.strikes():
+            raise AcceleratorError(
+                f"refused on device {device} on demand", error_code=LAUNCH_OUT_OF_RESOURCES, operator=name
             )
         bound = loaded.bound(arguments)
         find = engine.memory.find

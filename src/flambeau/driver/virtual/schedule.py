@@ -129,7 +129,9 @@ class Faults:
 
     def __init__(self) -> None:
         self.allocation = Countdown()
+        self.block = Countdown()
         self.launch = Countdown()
+        self.refusal = Countdown()
         self.capture = Countdown()
         self._dropped: set[frozenset[int]] = set()
 
@@ -137,9 +139,17 @@ class Faults:
         """The n-th `mem_alloc` from now fails, once."""
         self.allocation.left = n
 
+    def refuse_block_at(self, n: int) -> None:
+        """The n-th block that an allocator takes from now is refused, once, whether its memory is cached or not."""
+        self.block.left = n
+
     def fail_launch_at(self, n: int) -> None:
         """The n-th launch from now fails when it runs, and its device with it."""
         self.launch.left = n
+
+    def refuse_launch_at(self, n: int) -> None:
+        """The n-th launch from now is refused: nothing is queued, and the device stays usable."""
+        self.refusal.left = n
 
     def break_capture_at(self, n: int) -> None:
         """The n-th operation captured from now finds its capture broken, as by a call of another thread."""
@@ -148,6 +158,10 @@ class Faults:
     def drop_peer(self, a: int, b: int) -> None:
         """Remove the link between devices `a` and `b`."""
         self._dropped.add(frozenset((a, b)))
+
+    def restore_peer(self, a: int, b: int) -> None:
+        """Restore the link between devices `a` and `b`."""
+        self._dropped.discard(frozenset((a, b)))
 
     def is_linked(self, a: int, b: int) -> bool:
         return frozenset((a, b)) not in self._dropped
