@@ -1,7 +1,7 @@
 """Settings from the environment and the user, validated.
 
 FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
-                        `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
+                        `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=rtx4090`
 FLAMBEAU_CACHE          directory of compiled kernels, like PYTORCH_KERNEL_CACHE_PATH (default:
                         $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
 USE_PYTORCH_KERNEL_CACHE  0: compiled kernels are not kept on disk

@@ -65,6 +65,7 @@ def virtual(
 ) -> None:
     """Use virtual GPUs in this process.  A repeated call with equal arguments changes nothing.
 
+    preset: the modelled card: "h200", "h100", "a100-40", "a100-80", "l4", "t4", "rtx3090" or "rtx4090".
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
     races: "poison", "error" or "real".
     Raises: ConfigError for a bad value, or once the machine has started with other GPUs.

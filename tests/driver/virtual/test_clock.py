@@ -4,9 +4,10 @@ from itertools import pairwise
 import pytest
 
 from flambeau.driver.api import CopyKind
-from flambeau.driver.virtual.clock import H200, HostClocks
+from flambeau.driver.virtual.clock import H200, PRESETS, HostClocks, preset
 from flambeau.driver.virtual.schedule import Delay, Replay, Seeded, Submission
-from flambeau.dtypes import bfloat16, float32
+from flambeau.dtypes import bfloat16, float16, float32
+from flambeau.errors import ConfigError
 from flambeau.library_operation import Attention, AttentionBackward, Convolution, Gemm
 
 from .rig import SLOW, SLOW_NS, Rig
@@ -179,3 +180,26 @@ def test_attention_takes_the_time_of_the_pairs_that_are_seen():
 def test_kernels_are_bound_by_bytes_or_by_operations():
     assert H200.kernel_ns(426_000_000, 1) == H200.kernel_start_ns + 100_000
     assert H200.kernel_ns(4, 6e9) == H200.kernel_start_ns + 100_000
+
+
+def test_every_preset_but_that_of_the_h200_is_marked_as_not_calibrated():
+    marked = {name for name, card in PRESETS.items() if card.name.endswith("(not calibrated)")}
+    assert marked == {name for name, card in PRESETS.items() if not card.is_calibrated} == {*PRESETS} - {"h200"}
+
+
+def test_a_card_is_as_much_slower_as_its_data_sheet_says():
+    def ns(name, dtype):
+        n = 8192
+        return PRESETS[name].gemm_ns(Gemm(dtype, 1, n, n, n, (0, n, 1), (0, n, 1), (0, n, 1)), 0)
+
+    assert PRESETS["rtx4090"].total_memory == 24 << 30
+    assert PRESETS["rtx4090"].kernel_ns(10**9, 0) == pytest.approx(10**9 / (0.89 * 1008), rel=1e-2)
+    assert ns("t4", float16) == pytest.approx(2 * 8192**3 / (0.76 * 65e3), rel=1e-2)
+    assert ns("t4", bfloat16) == ns("t4", float32) > ns("l4", float32) > ns("h100", float32)
+
+
+def test_an_unknown_preset_lists_the_known_ones():
+    with pytest.raises(ConfigError) as failure:
+        preset("rtx9999")
+    assert "'rtx9999'" in str(failure.value)
+    assert all(name in str(failure.value) for name in PRESETS)

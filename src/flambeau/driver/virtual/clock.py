@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...errors import ConfigError
 from ...library_operation import Attention, AttentionBackward, Convolution, Gemm, LibraryOperation
@@ -18,7 +18,10 @@ from ..api import DeviceProperties
 
 @dataclass(frozen=True)
 class Preset:
-    """The figures of one GPU model.  `_ns`: host time per call unless noted;  rates: bytes or operations per ns."""
+    """The figures of one GPU model.  `_ns`: host time per call unless noted;  rates: bytes or operations per ns.
+
+    is_calibrated: whether the figures were measured on hardware, not taken from a data sheet.
+    """
 
     name: str
     major: int
@@ -43,6 +46,7 @@ class Preset:
     tf32_rate: float
     gemm_rates: dict[str, float] = field(default_factory=dict)
     attention_rates: dict[str, float] = field(default_factory=dict)  # by library operation, for half types
+    is_calibrated: bool = True
 
     @property
     def arch(self) -> str:
@@ -122,13 +126,108 @@ H200 = Preset(
     gemm_rates={"bfloat16": 756_000.0, "float16": 756_000.0, "float32": 51_000.0, "float64": 60_000.0},
     attention_rates={"attention": 420_000.0, "attention_backward": 372_000.0},
 )
-PRESETS = {"h200": H200}
+# The part of its data sheet's peaks that the H200 reaches: 4.26 of 4.8 TB/s of memory, 756 of 989 TFLOP/s of bfloat16,
+# 55.4 of 64 GB/s of PCIe and 391 of 450 GB/s of NVLink.  Other cards are assumed to reach the same part of theirs.
+MEMORY_SHARE, PRODUCT_SHARE, LINK_SHARE = 0.89, 0.76, 0.87
+
+
+def _from_data_sheet(
+    name: str,
+    *,
+    capability: tuple[int, int],
+    gib: int,
+    multiprocessors: int,
+    threads: int,
+    l2_mib: int,
+    clock_mhz: int,
+    memory: float,
+    pcie: float,
+    peer: float,
+    products: dict[str, float],
+) -> Preset:
+    """Return the preset of a card that was not measured.
+
+    gib: its memory;  threads: per multiprocessor;  memory, pcie, peer: peak GB/s, of links in one direction.
+    products: peak TFLOP/s of dense products by type and of "tf32";  a half type without a rate runs as float32.
+    Costs on the host are those of the H200's.
+    """
+    float32 = products["float32"]
+    rates = {kind: 1e3 * PRODUCT_SHARE * peak for kind, peak in products.items()}
+    half = rates["float16"]
+    link = LINK_SHARE * pcie
+    return replace(
+        H200,
+        name=f"Virtual {name} (not calibrated)",
+        major=capability[0],
+        minor=capability[1],
+        total_memory=gib << 30,
+        multi_processor_count=multiprocessors,
+        max_threads_per_multi_processor=threads,
+        l2_cache_size=l2_mib << 20,
+        clock_mhz=clock_mhz,
+        memory_rate=MEMORY_SHARE * memory,
+        pinned_in_rate=link,
+        pinned_out_rate=link,
+        pageable_in_rate=min(link, H200.pageable_in_rate),
+        pageable_out_rate=min(link, H200.pageable_out_rate),
+        peer_rate=LINK_SHARE * peer,
+        elementwise_rate=1e3 * MEMORY_SHARE * float32,
+        tf32_rate=rates.pop("tf32"),
+        gemm_rates={"bfloat16": rates["float32"], **rates},
+        attention_rates={kind: rate / H200.gemm_rates["float16"] * half for kind, rate in H200.attention_rates.items()},
+        is_calibrated=False,
+    )
+
+
+# NVIDIA H100 Tensor Core GPU data sheet (SXM5); rates without sparsity.
+H100 = _from_data_sheet(
+    "H100", capability=(9, 0), gib=80, multiprocessors=132, threads=2048, l2_mib=50, clock_mhz=1980,
+    memory=3_350, pcie=64, peer=450,
+    products={"float64": 67, "float32": 67, "tf32": 494, "float16": 989, "bfloat16": 989},
+)  # fmt: skip
+# NVIDIA A100 Tensor Core GPU data sheet (SXM4, 40 and 80 GB).
+A100_40, A100_80 = (
+    _from_data_sheet(
+        f"A100 {gib}GB", capability=(8, 0), gib=gib, multiprocessors=108, threads=2048, l2_mib=40, clock_mhz=1410,
+        memory=memory, pcie=32, peer=300,
+        products={"float64": 19.5, "float32": 19.5, "tf32": 156, "float16": 312, "bfloat16": 312},
+    )
+    for gib, memory in ((40, 1_555), (80, 2_039))
+)  # fmt: skip
+# NVIDIA L4 Tensor Core GPU data sheet, whose rates with sparsity are halved; no NVLink.
+L4 = _from_data_sheet(
+    "L4", capability=(8, 9), gib=24, multiprocessors=58, threads=1536, l2_mib=48, clock_mhz=2040,
+    memory=300, pcie=32, peer=32,
+    products={"float64": 0.47, "float32": 30.3, "tf32": 60, "float16": 121, "bfloat16": 121},
+)  # fmt: skip
+# NVIDIA T4 Tensor Core GPU data sheet; no TF32, no bfloat16 products, no NVLink.
+T4 = _from_data_sheet(
+    "T4", capability=(7, 5), gib=16, multiprocessors=40, threads=1024, l2_mib=4, clock_mhz=1590,
+    memory=320, pcie=16, peer=16,
+    products={"float64": 0.25, "float32": 8.1, "tf32": 8.1, "float16": 65},
+)  # fmt: skip
+# NVIDIA Ampere GA102 GPU Architecture whitepaper (GeForce RTX 3090); half types with float32 accumulation.
+RTX3090 = _from_data_sheet(
+    "RTX 3090", capability=(8, 6), gib=24, multiprocessors=82, threads=1536, l2_mib=6, clock_mhz=1695,
+    memory=936, pcie=32, peer=56,
+    products={"float64": 0.56, "float32": 35.6, "tf32": 35.6, "float16": 71, "bfloat16": 71},
+)  # fmt: skip
+# NVIDIA Ada GPU Architecture whitepaper (GeForce RTX 4090); half types with float32 accumulation; no NVLink.
+RTX4090 = _from_data_sheet(
+    "RTX 4090", capability=(8, 9), gib=24, multiprocessors=128, threads=1536, l2_mib=72, clock_mhz=2520,
+    memory=1_008, pcie=32, peer=32,
+    products={"float64": 1.29, "float32": 82.6, "tf32": 82.6, "float16": 165.2, "bfloat16": 165.2},
+)  # fmt: skip
+PRESETS = {
+    "h200": H200, "h100": H100, "a100-40": A100_40, "a100-80": A100_80, "l4": L4, "t4": T4,
+    "rtx3090": RTX3090, "rtx4090": RTX4090,
+}  # fmt: skip
 
 
 def preset(name: str) -> Preset:
     """Return the preset of a name.  Raises ConfigError if there is none."""
     if name not in PRESETS:
-        raise ConfigError(f"virtual GPUs: preset={name!r} is unknown", hint=f"use one of {', '.join(sorted(PRESETS))}")
+        raise ConfigError(f"virtual GPUs: preset={name!r} is unknown", hint=f"use one of {', '.join(PRESETS)}")
     return PRESETS[name]
 
 
