@@ -9,6 +9,7 @@ import re
 import tempfile
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -25,8 +26,13 @@ SECRET = "FLAMBEAU_JOB_SECRET"
 HAS_HUB = "TORCHELASTIC_USE_AGENT_STORE"  # "True" where the launcher runs the hub
 
 
-class Store:
-    """Base of stores: values of bytes by key.  `get` and `wait` wait for keys until the timeout."""
+class Store(ABC):
+    """Base of stores: values of bytes by key.  `get` and `wait` wait for keys until the timeout.
+
+    Example:
+        >>> isinstance(torch.distributed.HashStore(), torch.distributed.Store)
+        True
+    """
 
     timeout = WAIT
 
@@ -34,37 +40,37 @@ class Store:
         """Set how long `get` and `wait` wait."""
         self.timeout = timeout
 
+    @abstractmethod
     def set(self, key: str, value: str | bytes) -> None:
         """Set a key."""
-        raise NotImplementedError
 
+    @abstractmethod
     def get(self, key: str) -> bytes:
         """Return a key's value, once it is there.  Raises StoreTimeoutError (RuntimeError)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add(self, key: str, amount: int) -> int:
         """Add to a key's number, 0 at first; return the sum."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
         """Set a key if it has the expected value, or is not there and "" is expected; return its value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         """Wait until all keys are there.  Raises StoreTimeoutError (RuntimeError)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self, keys: Sequence[str]) -> bool:
         """Return whether all keys are there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def delete_key(self, key: str) -> bool:
         """Remove a key; return whether it was there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def num_keys(self) -> int:
         """Return the number of keys."""
-        raise NotImplementedError
 
 
 def _text(operator: str, value: Any) -> str:
@@ -81,8 +87,9 @@ def _text(operator: str, value: Any) -> str:
 class LocalStore(Store):
     """A store whose values `_change` reads and writes, all at once."""
 
+    @abstractmethod
     def _change(self, function: Callable[[dict[str, str]], Any]) -> Any:
-        raise NotImplementedError
+        """Call a function with the values, and return its result."""
 
     def set(self, key: str, value: str | bytes) -> None:
         text = _text("Store.set", value)
