@@ -183,7 +183,7 @@ def differentiable() -> list[str]:
 @pytest.mark.parametrize("name", differentiable())
 def test_derivative_agrees_with_differences(name, sample):
     tried = []
-    for case in sample([case for case in BY_OPERATOR[name] if CASES[case][1] is dtypes.float64], 4):
+    for case in sample([case for case in BY_OPERATOR[name] if CASES[case][1] is dtypes.float64], 8):
         operator, args, kwargs = inputs(case, "cpu", grad=True)
         flat = [each for each in flatten((args, tuple(kwargs.values()))) if getattr(each, "requires_grad", False)]
         out = operator(*args, **kwargs)
