@@ -111,7 +111,7 @@ class Groups:
     def __init__(self) -> None:
         self.WORLD: ProcessGroup | None = None
         self.others: list[ProcessGroup] = []
-        self.NON_GROUP_MEMBER = object()  # what `new_group` returns to processes outside of the group
+        self.NON_GROUP_MEMBER = object()  # result of `new_group` in a process that is no member
 
 
 GroupMember = Groups()

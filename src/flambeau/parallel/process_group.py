@@ -901,8 +901,8 @@ def isend(
         >>> try:
         ...     torch.distributed.isend(torch.ones(1), 0)
         ... except NotImplementedError as error:
-        ...     print("nobody else is there")
-        nobody else is there
+        ...     print("the group has one process")
+        the group has one process
         >>> torch.distributed.destroy_process_group()
     """
     return _message("isend", tensor, dst, group, group_dst, tag, is_sent=True)
@@ -919,8 +919,8 @@ def irecv(
         >>> try:
         ...     torch.distributed.irecv(torch.ones(1), 0)
         ... except NotImplementedError as error:
-        ...     print("nobody else is there")
-        nobody else is there
+        ...     print("the group has one process")
+        the group has one process
         >>> torch.distributed.destroy_process_group()
     """
     return _message("irecv", tensor, src, group, group_src, tag, is_sent=False)
@@ -935,8 +935,8 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
         >>> try:
         ...     torch.distributed.send(torch.ones(1), 0)
         ... except NotImplementedError as error:
-        ...     print("nobody else is there")
-        nobody else is there
+        ...     print("the group has one process")
+        the group has one process
         >>> torch.distributed.destroy_process_group()
     """
     _message("send", tensor, dst, group, group_dst, tag, is_sent=True).wait()
@@ -952,8 +952,8 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
         >>> try:
         ...     torch.distributed.recv(torch.ones(1), 0)
         ... except NotImplementedError as error:
-        ...     print("nobody else is there")
-        nobody else is there
+        ...     print("the group has one process")
+        the group has one process
         >>> torch.distributed.destroy_process_group()
     """
     _message("recv", tensor, src, group, group_src, tag, is_sent=False).wait()

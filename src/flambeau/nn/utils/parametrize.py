@@ -275,7 +275,7 @@ def _check_further(module: Module, name: str, parametrization: Module) -> None:
     if inverse is not None:
         try:
             back = inverse(after)
-        except NotImplementedError as error:
+        except NotImplementedError as error:  # it has none, unless a data type was wrong
             if isinstance(error, DtypeError):
                 raise
             return
