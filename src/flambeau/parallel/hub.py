@@ -6,8 +6,9 @@ One process, that of rank 0, runs a `Hub` in a thread.  Every process has one co
   connection without it is closed.  Nothing that is received is executed.
 - Tensors do not pass through the hub: a rank's message says where its bytes are (see exchange.py).
 - The members of a collective post their calls under one key.  When all have posted, the hub sends each of them the
-  places of the others' bytes.  All ranks get the same failure, with every rank's call and line, as soon as two calls differ, a process
-  has ended, or all processes wait and no collective can go on.
+  places of the others' bytes.
+- All ranks get the same failure, with every rank's call and line, as soon as two calls differ, a process has ended, or
+  all processes wait and no collective can go on.
 """
 
 from __future__ import annotations

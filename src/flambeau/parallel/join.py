@@ -30,7 +30,7 @@ class JoinHook:
 
 
 class JoinConfig(NamedTuple):
-    """Options that a Join passes to its Joinables.  is_first: whether this one counts the processes that have inputs."""
+    """Options that a Join passes to its Joinables.  is_first: whether this one counts the ranks that have inputs."""
 
     enable: bool = False
     throws: bool = False
