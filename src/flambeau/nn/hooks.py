@@ -301,7 +301,7 @@ def register_module_forward_hook(
     """Call hook(module, args, output) after the forward of every module; see Module.register_forward_hook.
 
     Example:
-        >>> from torch.nn.modules.module import register_module_forward_hook
+        >>> from flambeau.nn.modules.module import register_module_forward_hook
         >>> with register_module_forward_hook(lambda module, args, output: print(type(module).__name__)):
         ...     net = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
         ...     _ = net(torch.ones(1, 2))
