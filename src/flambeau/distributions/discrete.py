@@ -246,7 +246,7 @@ class Binomial(_OfLogits):
 class NegativeBinomial(_OfLogits):
     """The negative binomial distribution: the number of successes before the failure with number total_count.
 
-    total_count: above 0; a number, or a tensor that broadcasts with the other parameter to the batch shape.
+    total_count: 0 or more; a number, or a tensor that broadcasts with the other parameter to the batch shape.
     probs, logits: the probability of a success in [0, 1), or its log-odds: exactly one of them.
     Raises: ArgumentError for both or none of probs and logits.
     Example:
