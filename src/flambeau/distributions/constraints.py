@@ -211,6 +211,8 @@ class MixtureSameFamilyConstraint(Constraint):
 
 
 class _Boolean(Constraint):
+    """Constraint to zeros and ones."""
+
     is_discrete = True
 
     def check(self, value: Any) -> Any:
@@ -218,6 +220,8 @@ class _Boolean(Constraint):
 
 
 class _OneHot(Constraint):
+    """Constraint to vectors of one 1 and zeros."""
+
     is_discrete = True
     event_dim = 1
 
@@ -236,6 +240,13 @@ class _Bounded(Constraint):
 
 
 class _IntegerInterval(_Bounded):
+    """Constraint to integers from lower_bound to upper_bound, both included.
+
+    Example:
+        >>> torch.distributions.constraints.integer_interval(1, 6).check(torch.tensor([0.0, 1.0, 1.5, 6.0]))
+        tensor([False,  True, False,  True])
+    """
+
     is_discrete = True
     bounds = ("lower_bound", "upper_bound")
 
@@ -248,6 +259,8 @@ class _IntegerInterval(_Bounded):
 
 
 class _IntegerGreaterThan(_Bounded):
+    """Constraint to integers of lower_bound or more."""
+
     is_discrete = True
     bounds = ("lower_bound",)
 
@@ -259,11 +272,20 @@ class _IntegerGreaterThan(_Bounded):
 
 
 class _Real(Constraint):
+    """Constraint to all numbers but nan."""
+
     def check(self, value: Any) -> Any:
         return value == value  # NaN is not real
 
 
 class _GreaterThan(_Bounded):
+    """Constraint to numbers above lower_bound.
+
+    Example:
+        >>> torch.distributions.constraints.greater_than(2.0).check(torch.tensor([2.0, 3.0]))
+        tensor([False,  True])
+    """
+
     bounds = ("lower_bound",)
 
     def __init__(self, lower_bound: Any) -> None:
@@ -274,6 +296,13 @@ class _GreaterThan(_Bounded):
 
 
 class _GreaterThanEq(_Bounded):
+    """Constraint to numbers of lower_bound or more.
+
+    Example:
+        >>> torch.distributions.constraints.greater_than_eq(2.0).check(torch.tensor([1.0, 2.0]))
+        tensor([False,  True])
+    """
+
     bounds = ("lower_bound",)
 
     def __init__(self, lower_bound: Any) -> None:
@@ -284,6 +313,13 @@ class _GreaterThanEq(_Bounded):
 
 
 class _LessThan(_Bounded):
+    """Constraint to numbers below upper_bound.
+
+    Example:
+        >>> torch.distributions.constraints.less_than(2.0).check(torch.tensor([1.0, 2.0]))
+        tensor([ True, False])
+    """
+
     bounds = ("upper_bound",)
 
     def __init__(self, upper_bound: Any) -> None:
@@ -294,6 +330,13 @@ class _LessThan(_Bounded):
 
 
 class _Interval(_Bounded):
+    """Constraint to numbers from lower_bound to upper_bound, both included.
+
+    Example:
+        >>> torch.distributions.constraints.interval(2.0, 6.0).check(torch.tensor([1.0, 2.0, 6.0]))
+        tensor([False,  True,  True])
+    """
+
     bounds = ("lower_bound", "upper_bound")
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
@@ -305,11 +348,20 @@ class _Interval(_Bounded):
 
 
 class _HalfOpenInterval(_Interval):
+    """Constraint to numbers from lower_bound, included, to upper_bound, excluded.
+
+    Example:
+        >>> torch.distributions.constraints.half_open_interval(2.0, 6.0).check(torch.tensor([2.0, 6.0]))
+        tensor([ True, False])
+    """
+
     def check(self, value: Any) -> Any:
         return (value >= self.lower_bound) & (value < self.upper_bound)
 
 
 class _Simplex(Constraint):
+    """Constraint to vectors of numbers of 0 or more whose sum is 1."""
+
     event_dim = 1
 
     def check(self, value: Any) -> Any:
@@ -317,6 +369,13 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
+    """Constraint to vectors of counts, of 0 or more, whose sum is at most upper_bound.
+
+    Example:
+        >>> torch.distributions.constraints.multinomial(4).check(torch.tensor([[1.0, 3.0], [2.0, 3.0]]))
+        tensor([ True, False])
+    """
+
     is_discrete = True
     event_dim = 1
 
@@ -397,6 +456,16 @@ class _Parts(Constraint):
 
 
 class _Cat(_Parts):
+    """Constraint to tensors whose parts along a dimension satisfy a constraint each.
+
+    cseq: the constraints.  lengths: the sizes of their parts, by default 1 each.
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> parts = constraints.cat([constraints.positive, constraints.real], lengths=[2, 1])
+        >>> parts.check(torch.tensor([1.0, -2.0, -3.0]))
+        tensor([ True, False,  True])
+    """
+
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
@@ -410,6 +479,16 @@ class _Cat(_Parts):
 
 
 class _Stack(_Parts):
+    """Constraint to tensors whose entries along a dimension satisfy a constraint each.
+
+    cseq: the constraints, one per entry.
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> constraints.stack([constraints.positive, constraints.real]).check(torch.tensor([[1.0], [-3.0]]))
+        tensor([[True],
+                [True]])
+    """
+
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)
 

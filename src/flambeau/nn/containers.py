@@ -229,12 +229,30 @@ class ModuleDict(Module):
         return name in self._modules
 
     def keys(self) -> Any:
+        """Return the names, in the order of insertion.
+
+        Example:
+            >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).keys())
+            ['act']
+        """
         return self._modules.keys()
 
     def values(self) -> Any:
+        """Return the modules, in the order of insertion.
+
+        Example:
+            >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).values())
+            [ReLU()]
+        """
         return self._modules.values()
 
     def items(self) -> Any:
+        """Return the (name, module) pairs, in the order of insertion.
+
+        Example:
+            >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).items())
+            [('act', ReLU())]
+        """
         return self._modules.items()
 
     def pop(self, key: str) -> Any:
@@ -250,6 +268,14 @@ class ModuleDict(Module):
         return self._modules.pop(key)
 
     def clear(self) -> None:
+        """Remove all modules.
+
+        Example:
+            >>> layers = torch.nn.ModuleDict({"act": torch.nn.ReLU()})
+            >>> layers.clear()
+            >>> len(layers)
+            0
+        """
         self._modules.clear()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -496,12 +522,30 @@ class ParameterDict(Module):
         return ParameterDict(dict.fromkeys(keys, default))
 
     def keys(self) -> Any:
+        """Return the keys, in the order of insertion.
+
+        Example:
+            >>> list(torch.nn.ParameterDict({"scale": torch.ones(2)}).keys())
+            ['scale']
+        """
         return self._keys.keys()
 
     def items(self) -> Any:
+        """Return the (key, parameter) pairs, in the order of insertion.
+
+        Example:
+            >>> [key for key, param in torch.nn.ParameterDict({"scale": torch.ones(2)}).items()]
+            ['scale']
+        """
         return [(key, self[key]) for key in self._keys]
 
     def values(self) -> Any:
+        """Return the parameters, in the order of insertion.
+
+        Example:
+            >>> [param.detach() for param in torch.nn.ParameterDict({"scale": torch.ones(2)}).values()]
+            [tensor([1., 1.])]
+        """
         return [self[key] for key in self._keys]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

@@ -428,6 +428,13 @@ class Module(Hooked):
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Yield the parameters of this module and, if recurse, of its descendants; each once.
+
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+            >>> [tuple(param.shape) for param in net.parameters()]
+            [(3, 2), (3,), (1, 3), (1,)]
+        """
         return (each for _, each in self.named_parameters(recurse=recurse))
 
     def named_buffers(
@@ -444,6 +451,12 @@ class Module(Hooked):
         return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Yield the buffers of this module and, if recurse, of its descendants.
+
+        Example:
+            >>> len(list(torch.nn.Sequential(torch.nn.BatchNorm1d(4)).buffers()))
+            3
+        """
         return (each for _, each in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -461,6 +474,12 @@ class Module(Hooked):
                 yield name, child
 
     def children(self) -> Iterator[Module]:
+        """Yield the direct children.
+
+        Example:
+            >>> list(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU()).children())
+            [Flatten(start_dim=1, end_dim=-1), ReLU()]
+        """
         return (each for _, each in self.named_children())
 
     def named_modules(
@@ -660,6 +679,12 @@ class Module(Hooked):
         return self._apply(lambda each: each.cuda(index))
 
     def cpu(self) -> Self:
+        """Move all parameters and buffers to the CPU; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).cuda().cpu().weight.device
+            device(type='cpu')
+        """
         return self._apply(lambda each: each.cpu())
 
     def share_memory(self) -> Self:
@@ -681,15 +706,39 @@ class Module(Hooked):
         return self._apply(lambda each: each.type(dst_type))
 
     def float(self) -> Self:
+        """Convert the floating point parameters and buffers to float32; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).half().float().weight.dtype
+            torch.float32
+        """
         return self._cast(float32)
 
     def double(self) -> Self:
+        """Convert the floating point parameters and buffers to float64; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).double().weight.dtype
+            torch.float64
+        """
         return self._cast(float64)
 
     def half(self) -> Self:
+        """Convert the floating point parameters and buffers to float16; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).half().weight.dtype
+            torch.float16
+        """
         return self._cast(float16)
 
     def bfloat16(self) -> Self:
+        """Convert the floating point parameters and buffers to bfloat16; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).bfloat16().weight.dtype
+            torch.bfloat16
+        """
         return self._cast(bfloat16)
 
     def _cast(self, kind: dtype) -> Self:
@@ -715,6 +764,12 @@ class Module(Hooked):
         return self
 
     def eval(self) -> Self:
+        """Set evaluation mode of this module and its descendants, as train(False) does; return this module.
+
+        Example:
+            >>> torch.nn.Dropout(0.5).eval()(torch.ones(3))
+            tensor([1., 1., 1.])
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
