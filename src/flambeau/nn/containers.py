@@ -63,13 +63,27 @@ class _Ordered(Module):
         return iter(list(self._modules.values()))
 
     def append(self, module: Module) -> Self:
-        """Add a module at the end."""
+        """Add a module at the end; return this container.
+
+        Raises: ArgumentTypeError for a value that is no module.
+        Example:
+            >>> layers = torch.nn.ModuleList([torch.nn.Flatten()])
+            >>> layers.append(torch.nn.ReLU())[1]
+            ReLU()
+        """
         with naming("append"):
             self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end; after an error none is added."""
+        """Add modules at the end; return this container.
+
+        Raises: ArgumentTypeError for a value that is no module; nothing is added then.
+        Example:
+            >>> layers = torch.nn.ModuleList([torch.nn.Flatten()])
+            >>> len(layers.extend([torch.nn.ReLU(), torch.nn.Tanh()]))
+            3
+        """
         found = checks.listed("extend", "modules", "modules", modules)
         for index, module in enumerate(found):
             check_child("extend", str(len(self) + index), module, Module)
@@ -78,7 +92,16 @@ class _Ordered(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one at `index`, which may be the length."""
+        """Insert a module before the one at `index`, which may be negative, or the length; return this container.
+
+        Raises: IndexRangeError for an index out of range, ArgumentTypeError for a value that is no module.
+        Example:
+            >>> torch.nn.ModuleList([torch.nn.Flatten()]).insert(0, torch.nn.ReLU())
+            ModuleList(
+              (0): ReLU()
+              (1): Flatten(start_dim=1, end_dim=-1)
+            )
+        """
         whole = list(self._modules.values())
         checks.integer("insert", "index", index)
         if not -len(whole) <= index <= len(whole):
@@ -93,7 +116,14 @@ class _Ordered(Module):
         return self
 
     def pop(self, key: int = -1) -> Any:
-        """Remove the module at index `key` and return it."""
+        """Remove the module at index `key` and return it.
+
+        Raises: IndexRangeError for an index out of range.
+        Example:
+            >>> layers = torch.nn.ModuleList([torch.nn.Flatten(), torch.nn.ReLU()])
+            >>> layers.pop(0), len(layers)
+            (Flatten(start_dim=1, end_dim=-1), 1)
+        """
         with naming("pop"):
             found = self[key]
             del self[key]

@@ -364,7 +364,15 @@ class _LazyNorm(LazyModuleMixin, _ChannelNorm):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make the parameters for the channels of an input.  Raises ArgumentError."""
+        """Make the parameters and running statistics for the channels of an input.
+
+        Raises: ArgumentError for an input of another number of dimensions.
+        Example:
+            >>> layer = torch.nn.LazyBatchNorm1d()
+            >>> layer.initialize_parameters(torch.ones(5, 3))
+            >>> layer.weight.shape
+            torch.Size([3])
+        """
         self._check_input_dim(input)
         is_single = isinstance(self, _InstanceNorm) and input.ndim == self._ranks[0]
         self.num_features = input.shape[0 if is_single else 1]
