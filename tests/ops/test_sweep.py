@@ -140,9 +140,9 @@ def test_in_place_equals_out_of_place(name):
 
 
 @pytest.mark.parametrize("name", sorted(name for name in BY_OPERATOR if REGISTRY[name].kind in (POINTWISE, LOWERED)))
-def test_out_receives_the_result(name):
+def test_out_receives_the_result(name, sample):
     tried = []
-    for case in of_each_type(name):
+    for case in sample(of_each_type(name), 4):
         torch.manual_seed(5)
         operator, args, kwargs = inputs(case, "cuda")
         plain = operator(*args, **kwargs)
