@@ -24,17 +24,25 @@ from .strides import contiguous, extent
 
 MAX_DIMS = 8
 Buffer = bytes | bytearray  # arguments of a launch; callees may keep it, since it is not written again
-_FORMATS = {"int32": "i", "int64": "q", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d"}
+_FORMATS = {
+    "bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q",
+    "uint64": "Q", "float16": "e", "float32": "f", "float64": "d",
+}  # fmt: skip
 _ABSENT = (0,) * MAX_DIMS
 _NO_ARRAY = (0, 0)
 
 
 class Grid(NamedTuple):
-    """A launch grid: `blocks` of `threads` threads, each block with `shared` bytes of dynamic shared memory."""
+    """A launch grid: `blocks` of threads, each block with `shared` bytes of dynamic shared memory.
+
+    threads, threads_y, threads_z: the threads of a block along x, y and z.
+    """
 
     blocks: tuple[int, int, int]
     threads: int
     shared: int = 0
+    threads_y: int = 1
+    threads_z: int = 1
 
 
 class Param:

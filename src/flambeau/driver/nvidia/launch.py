@@ -79,7 +79,7 @@ class Launcher:
             raise ArgumentError(
                 f"{len(arguments)} bytes of arguments; a launch takes {MAX_ARGUMENT_BYTES}", operator=loaded.entry
             )
-        (x, y, z), threads, shared = grid
+        (x, y, z), threads, shared, threads_y, threads_z = grid
         function = loaded.function(self._cu, shared)
         try:
             passage = self._spare.pop()
@@ -87,7 +87,9 @@ class Launcher:
             passage = Passage()
         passage.data.raw = bytes(arguments)
         passage.size.value = len(arguments)
-        result = self._launch(function, x, y, z, threads, 1, 1, shared, stream.cu, 0, passage.address)
+        result = self._launch(
+            function, x, y, z, threads, threads_y, threads_z, shared, stream.cu, 0, passage.address
+        )
         self._spare.append(passage)
         if result[0]:
             check(result, "cuLaunchKernel", kernel=loaded.entry, device=loaded.device, grid=grid, stream=stream.raw)

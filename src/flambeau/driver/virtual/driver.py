@@ -195,6 +195,7 @@ class MemoryCalls(Calls):
 MAX_X = 2**31 - 1  # blocks
 MAX_YZ = 65_535  # blocks
 MAX_THREADS = 1024  # per block
+MAX_THREADS_Z = 64  # per block
 MAX_SHARED = 227 << 10  # bytes of dynamic shared memory per block
 LAUNCH_OUT_OF_RESOURCES = 701  # CUresult
 PRIORITIES = (-5, 0)  # most and least urgent
@@ -439,11 +440,13 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             loaded = self._kernels.get(kernel)
             if loaded is None:
                 loaded = self._lookup(self._kernels, kernel, "kernel")
-            (x, y, z), threads, shared = grid
-            if not (0 < x <= MAX_X and 0 < y <= MAX_YZ and 0 < z <= MAX_YZ and 0 < threads <= MAX_THREADS):
+            (x, y, z), threads_x, shared, threads_y, threads_z = grid
+            has_threads = 0 < threads_x and 0 < threads_y and 0 < threads_z <= MAX_THREADS_Z
+            has_threads = has_threads and threads_x * threads_y * threads_z <= MAX_THREADS
+            if not (0 < x <= MAX_X and 0 < y <= MAX_YZ and 0 < z <= MAX_YZ and has_threads):
                 raise AcceleratorError(
                     f"{grid} cannot be launched: blocks go from 1 to {MAX_X}, {MAX_YZ} and {MAX_YZ}, "
-                    f"threads from 1 to {MAX_THREADS}",
+                    f"threads from 1 to {MAX_THREADS} in all, and to {MAX_THREADS_Z} along z",
                     error_code=INVALID_VALUE,
                     operator=loaded.name,
                 )
