@@ -23,6 +23,9 @@ from .errors import ArgumentError
 from .strides import contiguous, extent
 
 MAX_DIMS = 8
+MAX_BLOCKS = (2**31 - 1, 65_535, 65_535)  # of a grid along x, y and z, on every architecture
+MAX_BLOCK = (1024, 1024, 64)  # threads of a block along x, y and z
+MAX_THREADS = 1024  # of a block
 Buffer = bytes | bytearray  # arguments of a launch; callees may keep it, since it is not written again
 _FORMATS = {
     "bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q",
