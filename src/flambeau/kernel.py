@@ -136,7 +136,8 @@ def _hull(shape: Sequence[int], strides: Sequence[int] | None) -> int:
 class Kernel:
     """Device code, its parameters and its reference in NumPy.
 
-    entry: the `extern "C"` name in `source`, which is CUDA C++ without includes.
+    entry: the `extern "C"` name in `source`, which is CUDA C++.  With is_c=False it is a name of C++, such as `f<int>`.
+    options: the compiler's, besides those of every kernel.
     reference: called with one NumPy array per Pointer, a list of arrays per Pointers and a number per Scalar, in the
     order of `params`.  It writes the arrays that are not "r".  An absent operand is None.
     operations: arithmetic operations per element of the largest operand, for the modelled clock.
@@ -146,14 +147,24 @@ class Kernel:
     """
 
     __slots__ = (
-        "__weakref__", "_struct", "body", "computes", "entry", "offsets", "operations", "params", "reference", "source",
+        "__weakref__", "_struct", "body", "computes", "entry", "is_c", "offsets", "operations", "options", "params",
+        "reference", "source",
     )  # fmt: skip
 
     def __init__(
-        self, entry: str, source: str, params: Sequence[Param], reference: Callable[..., None], operations: float = 1.0
+        self,
+        entry: str,
+        source: str,
+        params: Sequence[Param],
+        reference: Callable[..., None],
+        operations: float = 1.0,
+        options: tuple[str, ...] = (),
+        is_c: bool = True,
     ) -> None:
         self.entry = entry
         self.source = source
+        self.options = options
+        self.is_c = is_c
         self.params = tuple(params)
         self.reference = reference
         self.operations = operations

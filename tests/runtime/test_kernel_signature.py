@@ -93,6 +93,23 @@ def test_types_that_are_not_known(text):
     assert parameter(text).dtype is None
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("float", ["float* x", "const float* y", "float z", "int n"]),
+        ("unsigned char, 3", ["unsigned char* x", "const unsigned char* y", "unsigned char z", "int n"]),
+        ("const int", ["const int* x", "const int* y", "int z", "int n"]),
+        ("Point", ["Point* x", "const Point* y", "Point z", "int n"]),
+    ],
+)
+def test_an_instance_of_a_template(arguments, expected):
+    text = "template <typename T, int K = max(1, 2)> __global__ void f(T* x, const T* y, T z, int n) {}"
+    (found,) = signatures(text)
+    assert (found.is_template, found.of_template) == (True, ("T", "K"))
+    assert [each.declaration for each in found.instance(arguments).parameters] == expected
+    assert [each.dtype is None for each in found.instance(arguments).parameters] == [arguments == "Point"] * 3 + [False]
+
+
 def test_several_parameters():
     (found,) = signatures('extern "C" __global__ void f(map<int, float>* a, int b = max(1, 2), const float* c) {}')
     assert [each.declaration for each in found.parameters] == ["map < int , float >* a", "int b", "const float* c"]

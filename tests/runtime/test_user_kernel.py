@@ -339,9 +339,8 @@ DEFINITIONS = {
     "no such name": ((SOURCE, "scales"), {}, errors.NamingError, ["'scales'", "it has scale"]),
     "no kernel": (("int x;", "scale"), {}, errors.NamingError, ["'scale'", "none"]),
     "template": (
-        ("\ntemplate <class T> __global__ void f(T* x) {}", "f"), {}, errors.ArgumentError, ["line 2", "template"],
+        ("\ntemplate <class T> __global__ void f(T* x) {}", "f"), {}, errors.ArgumentError, ["line 2", "f<float>"],
     ),
-    "linkage": (("__global__ void f(int n) {}", "f"), {}, errors.ArgumentError, ["line 1", 'extern "C"']),
     "source": ((3, "f"), {}, errors.ArgumentTypeError, ["source", "3"]),
     "name": ((SOURCE, None), {}, errors.ArgumentTypeError, ["name", "None"]),
     "no dict": ((SOURCE, "scale", ["w"]), {}, errors.ArgumentTypeError, ["parameters", "['w']"]),
@@ -352,6 +351,7 @@ DEFINITIONS = {
     "size of a float": ((SOURCE, "scale", {"x": "r[factor]"}), {}, errors.NamingError, ["x", "factor", "are n"]),
     "const": ((SOURCE, "scale", {"x": "w"}), {}, errors.ArgumentError, ["'w'", "const float* x", "read-only"]),
     "type": ((SOURCE, "scale", {"x": "r int32"}), {}, errors.ArgumentError, ["'r int32'", "float32"]),
+    "options": ((SOURCE, "scale"), {"options": "-DA"}, errors.ArgumentTypeError, ["options", "'-DA'"]),
     "number": ((SOURCE, "scale", {"n": "r"}), {}, errors.ArgumentError, ["'r'", "int n", "a number"]),
     "array": ((SOURCE, "scale", {"x": "float32"}), {}, errors.ArgumentError, ["'float32'", "an array"]),
     "structure": (
@@ -379,6 +379,20 @@ def test_a_kernel_that_a_macro_makes_is_described(x):
     x.fill_(0)
     kernel(args=[x, 3])
     assert x.tolist() == [3, 3, 3, 0]
+
+
+def test_an_instance_of_a_template(gpus):
+    source = "template <class T> __global__ void fill(T* out, T value) { out[threadIdx.x] = value; }"
+
+    def reference(out, value):
+        out[...] = value
+
+    kernel = torch.cuda.kernel(source, "fill<double>", {"out": "w"}, reference=reference)
+    out = torch.empty(3, device="cuda", dtype=torch.float64)
+    kernel(args=[out, 2.5])
+    assert out.tolist() == [2.5] * 3
+    with pytest.raises(errors.DtypeError, match="^fill<double>: out must be float64"):
+        kernel(args=[out.float(), 2.5])
 
 
 def test_a_type_of_the_program_is_described(gpus):

@@ -105,8 +105,8 @@ def __getattr__(name: str) -> object:
     """Load names that need further modules when they are first used."""
     if name == "make_graphed_callables":
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
-    if name in ("CudaKernel", "kernel"):
-        return getattr(_importlib.import_module("flambeau.runtime.user_kernel"), name)
+    if name in ("CudaKernel", "kernel", "_compile_kernel"):
+        return getattr(_importlib.import_module("flambeau.runtime.user_kernel"), name.lstrip("_"))
     if name in ("amp", "comm"):
         return _importlib.import_module(f"{__name__}.{name}")
     if name == "default_generators":

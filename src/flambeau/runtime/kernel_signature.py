@@ -1,13 +1,13 @@
 """Signatures of the `__global__` functions in a CUDA C++ source: their names, linkage and parameters.
 
-The source is read as tokens, not compiled: macros, typedefs and template parameters are not resolved.  A parameter of
+The source is read as tokens, not compiled: macros and typedefs are not resolved.  A parameter of
 such a type is described by the program (see `described` in user_kernel.py).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..dtypes import BY_NAME, dtype
@@ -58,15 +58,23 @@ class CParameter(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """A `__global__` function.  line: of its name;  is_c: whether it has C linkage, so that its name is that of the
-    source.
+    """A `__global__` function.
+
+    line: of its name;  is_c: whether it has C linkage, so that compiled code has its name as it is in the source.
+    is_template, of_template: whether it is a template, and the names of that one's parameters.
     """
 
     name: str
     line: int
     is_c: bool
     is_template: bool
+    of_template: tuple[str, ...]
     parameters: tuple[CParameter, ...]
+
+    def instance(self, arguments: str) -> Signature:
+        """Return the signature of an instance of a template, from its arguments as C++ writes them."""
+        known = dict(zip(self.of_template, ([token.text for token in part] for part in _split(_tokens(arguments)))))
+        return self._replace(parameters=tuple(_substituted(each, known) for each in self.parameters))
 
 
 class _Token(NamedTuple):
@@ -88,8 +96,9 @@ def signatures(source: str) -> list[Signature]:
                 scopes.pop()
             start = index + 1
         elif token.text == "__global__":
-            before = [each.text for each in tokens[start:index]]
-            kernel = _signature(tokens, index + 1, '"C"' in before or any(scopes), "template" in before)
+            before = tokens[start:index]
+            is_c = any(scopes) or any(each.text == '"C"' for each in before)
+            kernel = _signature(tokens, index + 1, is_c, before)
             if kernel is not None:
                 found.append(kernel)
     return found
@@ -118,8 +127,11 @@ def _directives(source: str) -> str:
     return "\n".join(match[0] for match in SKIPPED.finditer(source) if match[0].lstrip().startswith("#"))
 
 
-def _signature(tokens: Sequence[_Token], at: int, is_c: bool, is_template: bool) -> Signature | None:
-    """Read the declaration after `__global__`; None if it has no parameter list that can be read."""
+def _signature(tokens: Sequence[_Token], at: int, is_c: bool, before: Sequence[_Token]) -> Signature | None:
+    """Read the declaration after `__global__`; None if it has no parameter list that can be read.
+
+    before: the tokens of the statement up to there.
+    """
     name: _Token | None = None
     while at < len(tokens) and tokens[at].text not in (";", "{", "}"):
         if tokens[at].text != "(":
@@ -130,8 +142,9 @@ def _signature(tokens: Sequence[_Token], at: int, is_c: bool, is_template: bool)
         if name is None or end is None:
             return None
         if name.text not in WITH_ARGUMENTS:
-            texts = [token.text for token in tokens[at + 1 : end]]
-            return Signature(name.text, name.line, is_c, is_template, _parameters(texts))
+            names = _template_names(before)
+            parameters = _parameters(tokens[at + 1 : end])
+            return Signature(name.text, name.line, is_c, names is not None, names or (), parameters)
         at = end + 1
     return None
 
@@ -145,18 +158,51 @@ def _closing(tokens: Sequence[_Token], at: int) -> int | None:
     return None
 
 
-def _parameters(texts: list[str]) -> tuple[CParameter, ...]:
-    if texts in ([], ["void"]):
+def _template_names(before: Sequence[_Token]) -> tuple[str, ...] | None:
+    """Return the names of a template's parameters; None if the tokens before `__global__` begin no template."""
+    texts = [token.text for token in before]
+    if "template" not in texts:
+        return None
+    inner = before[texts.index("template") + 2 : -texts[::-1].index(">") - 1]
+    return tuple(_until(part, "=")[-1] for part in _split(inner) if part)
+
+
+def _substituted(parameter: CParameter, known: Mapping[str, list[str]]) -> CParameter:
+    """Return a parameter with the arguments of a template in its type."""
+    texts = [word for text in parameter.ctype.split(" ") for word in known.get(text, [text])]
+    stars = texts.count("*")
+    words, is_const = _words([text for text in texts if text != "*"])
+    if stars + parameter.is_pointer > 1:
+        return parameter
+    ctype = " ".join(words)
+    data_type, alignment = _dtype_of(ctype)
+    is_const = parameter.is_const or is_const
+    return CParameter(parameter.name, ctype, parameter.is_pointer or stars > 0, is_const, data_type, alignment)
+
+
+def _parameters(tokens: Sequence[_Token]) -> tuple[CParameter, ...]:
+    if [token.text for token in tokens] in ([], ["void"]):
         return ()
-    parts: list[list[str]] = [[]]
+    return tuple(_parameter([token.text for token in part]) for part in _split(tokens))
+
+
+def _split(tokens: Iterable[_Token]) -> list[list[_Token]]:
+    """Split at the commas that no bracket encloses."""
+    parts: list[list[_Token]] = [[]]
     depth = 0
-    for text in texts:
-        depth += {"(": 1, "[": 1, "<": 1, "{": 1, ")": -1, "]": -1, ">": -1, "}": -1}.get(text, 0)
-        if text == "," and depth == 0:
+    for token in tokens:
+        depth += {"(": 1, "[": 1, "<": 1, "{": 1, ")": -1, "]": -1, ">": -1, "}": -1}.get(token.text, 0)
+        if token.text == "," and depth == 0:
             parts.append([])
         else:
-            parts[-1].append(text)
-    return tuple(_parameter(part) for part in parts)
+            parts[-1].append(token)
+    return parts
+
+
+def _until(tokens: Sequence[_Token], text: str) -> list[str]:
+    """Return the texts before the first token of a text, or all."""
+    texts = [token.text for token in tokens]
+    return texts[: texts.index(text)] if text in texts else texts
 
 
 def _parameter(texts: list[str]) -> CParameter:

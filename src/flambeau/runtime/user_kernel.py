@@ -59,9 +59,10 @@ class ArrayParameter:
     """An array: what the kernel does with it, and its type and sizes where they are declared.
 
     sizes: numbers, or the names of integer parameters; None for the tensor's own shape.
+    may_have_gaps: whether tensors need not be contiguous.
     """
 
-    __slots__ = ("access", "alignment", "dtype", "name", "sizes")
+    __slots__ = ("access", "alignment", "dtype", "may_have_gaps", "name", "sizes")
 
     def __init__(
         self, name: str, access: str, dtype: dtype | None, sizes: tuple[int | str, ...] | None, alignment: int
@@ -71,6 +72,7 @@ class ArrayParameter:
         self.dtype = dtype
         self.sizes = sizes
         self.alignment = alignment
+        self.may_have_gaps = False
 
     def __repr__(self) -> str:
         sizes = "" if self.sizes is None else f"[{', '.join(map(str, self.sizes))}]"
@@ -96,7 +98,7 @@ class ArrayParameter:
                 hint=f"convert it: {self.name}.to(torch.{self.dtype.name})",
                 operator=kernel,
             )
-        if not value.is_contiguous():
+        if not self.may_have_gaps and not value.is_contiguous():
             raise ShapeError(
                 f"{self.name} is not contiguous: {value.describe()} has strides {list(value.strides)}, "
                 "and the kernel gets only an address",
@@ -206,7 +208,7 @@ def _described(name: str, text: Any, known: CParameter | None) -> Parameter:
         declared = f"is {known.declaration!r} in the source" if known else f"is described as {text!r}"
         raise ArgumentError(
             f"the parameter {name} {declared}, which is not a number that can be passed",
-            hint=f'describe its type, as in parameters={{"{name}": "int32"}}; pass structures through a pointer',
+            hint=f'describe its type, as in parameters={{"{name}": "int32"}}; pass a structure through a pointer',
             operator=NAME,
         )
     return NumberParameter(name, data_type)
@@ -247,9 +249,10 @@ def _sizes(name: str, text: str, sizes: str | None) -> tuple[int | str, ...] | N
 def _signature_of(source: str, name: str, is_described: bool) -> Signature | None:
     """Return a kernel's signature.  None if a macro makes it, and the program describes the parameters."""
     found = signatures(source)
-    matching = [signature for signature in found if signature.name == name]
+    plain = name.partition("<")[0].rpartition("::")[2].strip()
+    matching = [signature for signature in found if signature.name == plain]
     if not matching:
-        if is_described and name in names_in(source):
+        if is_described and plain in names_in(source):
             return None
         names = ", ".join(dict.fromkeys(signature.name for signature in found))
         raise NamingError(
@@ -258,23 +261,18 @@ def _signature_of(source: str, name: str, is_described: bool) -> Signature | Non
             operator=NAME,
         )
     signature = matching[-1]
-    if signature.is_template:
+    if signature.is_template and "<" not in name:
         raise ArgumentError(
             f"{name}, at line {signature.line} of the source, is a template, which has no code of its own",
-            hint=f'write an extern "C" __global__ function for each type, which calls a __device__ template of {name}',
+            hint=f'name one of its instances, as in "{name}<float>"',
             operator=NAME,
         )
-    if not any(each.is_c for each in matching):
-        raise ArgumentError(
-            f'{name}, at line {signature.line} of the source, has no extern "C": C++ changes the names of functions',
-            hint=f'write extern "C" __global__ void {name}(...)',
-            operator=NAME,
-        )
-    return signature
+    if "<" in name:
+        signature = signature.instance(name.partition("<")[2].rpartition(">")[0])
+    return signature._replace(is_c=any(each.is_c for each in matching))
 
 
-def _parameters_of(source: str, name: str, described: Mapping[str, Any]) -> tuple[Parameter, ...]:
-    signature = _signature_of(source, name, bool(described))
+def _parameters_of(signature: Signature | None, name: str, described: Mapping[str, Any]) -> tuple[Parameter, ...]:
     if signature is None:
         parameters = [_described(key, text, None) for key, text in described.items()]
     else:
@@ -322,7 +320,13 @@ class Code(Kernel):
     __slots__ = ("_extras", "_function", "_is_array")
 
     def __init__(
-        self, name: str, source: str, parameters: Sequence[Parameter], function: Callable[..., object] | None
+        self,
+        name: str,
+        source: str,
+        parameters: Sequence[Parameter],
+        function: Callable[..., object] | None,
+        options: tuple[str, ...],
+        is_c: bool,
     ) -> None:
         params = [
             Pointer(each.name, each.dtype or uint8, each.access, ())
@@ -330,7 +334,7 @@ class Code(Kernel):
             else Scalar(each.name, each.dtype.name)
             for each in parameters
         ]
-        super().__init__(name, source, params, self._run)
+        super().__init__(name, source, params, self._run, options=options, is_c=is_c)
         self._function = function
         self._extras = _keywords_of(name, parameters, function) if function is not None else ()
 
@@ -415,14 +419,17 @@ class CudaKernel:
         CudaKernel(zero(x: w float32[n], n: int32))
     """
 
-    def __init__(
-        self, source: str, name: str, parameters: Sequence[Parameter], reference: Callable[..., object] | None
-    ) -> None:
-        self.source = source
-        self.name = name
-        self.parameters = tuple(parameters)
+    def __init__(self, code: Code, parameters: tuple[Parameter, ...], reference: Callable[..., object] | None) -> None:
+        self.source = code.source
+        self.name = code.entry
+        self.parameters = parameters
         self.reference = reference
-        self._code = Code(name, source, self.parameters, reference)
+        self._code = code
+
+    @property
+    def code(self) -> Kernel:
+        """The kernel, as drivers load it."""
+        return self._code
 
     def __repr__(self) -> str:
         return f"CudaKernel({self.name}({', '.join(map(repr, self.parameters))}))"
@@ -582,10 +589,11 @@ def kernel(
     parameters: Mapping[str, Any] | None = None,
     *,
     reference: Callable[..., object] | None = None,
+    options: Sequence[str] = (),
 ) -> CudaKernel:
     """Make a kernel of CUDA C++ source, which runs on NVIDIA GPUs, and as its NumPy reference on virtual ones.
 
-    source: code without includes, with an `extern "C" __global__` function `name`.
+    source: code with a `__global__` function `name`; of a template, name an instance: "scale<float>".
     parameters: what the source does not say, by parameter: "r", "w" or "rw" for an array that the kernel reads, writes
     entirely, or both; then a type, for macros and typedefs; then sizes, as in "w float32[rows, n]": the kernel accesses
     so many elements, and the reference gets an array of this shape.  By default a `const` pointer is "r", another "rw",
@@ -593,6 +601,8 @@ def kernel(
     reference: a function of as many NumPy arrays and numbers, which writes its results into the arrays.  If it has
     keyword-only parameters `grid` and `block`, it gets those of the launch.  A DeviceAssertError that it raises stops
     the device, as an assertion of the kernel does.
+    options: of NVRTC, such as "-DTILE=16" and "-I/path/of/headers".  CUDA's own headers are found where they are
+    installed, by a package of NVIDIA's or in CUDA_HOME.
     Host:   returns at once; the first launch on an NVIDIA GPU compiles the source.
     Raises: NamingError, ArgumentError, ArgumentTypeError if source, name, parameters and reference do not fit together.
             A source that does not compile is an AcceleratorError of the first launch, with the compiler's log.
@@ -618,4 +628,58 @@ def kernel(
         raise ArgumentTypeError(
             f"parameters must be a dict, got {shown(parameters)}", hint='as in {"out": "w", "x": "r"}', operator=NAME
         )
-    return CudaKernel(source, name, _parameters_of(source, name, parameters or {}), reference)
+    signature = _signature_of(source, name, bool(parameters))
+    described = _parameters_of(signature, name, parameters or {})
+    is_c = signature is None or signature.is_c
+    return CudaKernel(
+        Code(name, source, described, reference, _texts(NAME, "options", options), is_c), described, reference
+    )
+
+
+def compile_kernel(
+    kernel_source: str,
+    kernel_name: str,
+    compute_capability: str | None = None,
+    cuda_include_dirs: Sequence[str] | None = None,
+    nvcc_options: Sequence[str] | None = None,
+) -> CudaKernel:
+    """torch.cuda._compile_kernel: compile and load a kernel without a reference, for NVIDIA GPUs.
+
+    Tensors of its launches need not be contiguous.
+    compute_capability: that of the current device, as "90".  nvcc_options: options of NVRTC.
+    Host:   waits for the compiler.
+    Raises: NotSupportedError on virtual GPUs; ArgumentError for another capability; otherwise as `kernel`.
+    """
+    name = "cuda._compile_kernel"
+    index = devices.cuda_index()
+    accelerator = thread.machine().devices[index]
+    if accelerator.driver.capabilities.runs_references:
+        raise NotSupportedError(
+            "virtual GPUs run a kernel's reference, and cannot run CUDA C++",
+            hint="torch.cuda.kernel(source, name, reference=a_numpy_function) runs on both",
+            operator=name,
+        )
+    own = f"{accelerator.properties.major}{accelerator.properties.minor}"
+    if compute_capability not in (None, own):
+        raise ArgumentError(
+            f"code for compute capability {shown(compute_capability)} does not run on cuda:{index}, which has {own}",
+            hint="leave compute_capability out",
+            operator=name,
+        )
+    folders = [f"-I{folder}" for folder in _texts(name, "cuda_include_dirs", cuda_include_dirs)]
+    options = (*folders, *_texts(name, "nvcc_options", nvcc_options))
+    compiled = kernel(kernel_source, kernel_name, options=options)
+    for parameter in compiled.parameters:
+        if isinstance(parameter, ArrayParameter):
+            parameter.may_have_gaps = True
+    accelerator.kernel(compiled.code)
+    return compiled
+
+
+def _texts(name: str, what: str, values: Sequence[str] | None) -> tuple[str, ...]:
+    texts = () if values is None else values
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
+        raise ArgumentTypeError(
+            f"{what} must be a list of str, got {shown(texts)}", hint='as in ["-DTILE=16"]', operator=name
+        )
+    return tuple(texts)

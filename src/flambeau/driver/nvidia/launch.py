@@ -40,9 +40,12 @@ class LoadedKernel(Function):
     __slots__ = ("_function", "_lock", "_module", "entry", "kernel")
 
     def __init__(self, cu: Any, device: int, kernel: Kernel, cubin: bytes) -> None:
-        """Load onto `device`, whose context is current.  Raises AcceleratorError."""
+        """Load onto `device`, whose context is current.  cubin: see Compiler.cubin.  Raises AcceleratorError."""
+        symbol = kernel.entry.encode()
+        if not kernel.is_c:
+            symbol, _, cubin = cubin.partition(b"\0")
         self._module = check(cu.cuModuleLoadData(cubin), "cuModuleLoadData", kernel=kernel.entry, device=device)
-        found = cu.cuModuleGetFunction(self._module, kernel.entry.encode())
+        found = cu.cuModuleGetFunction(self._module, symbol)
         self._function = check(found, "cuModuleGetFunction", kernel=kernel.entry, device=device)
         super().__init__(int(self._function), device, PLAIN_SHARED_BYTES)
         self._lock = Lock()
