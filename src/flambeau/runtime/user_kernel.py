@@ -362,10 +362,14 @@ class Code(Kernel):
         return [*bound, grid, block]
 
     def _run(self, *values: Any) -> None:
-        """Run the reference on the arrays and numbers of a launch.  Raises KernelReferenceError."""
+        """Run the reference on the arrays and numbers of a launch."""
         *arguments, grid, block = values
-        assert self._function is not None
         self._poison(arguments)
+        self.call_reference(arguments, grid, block)
+
+    def call_reference(self, arguments: Sequence[Any], grid: Sequence[int], block: Sequence[int]) -> None:
+        """Call the reference with arrays and numbers.  Raises KernelReferenceError."""
+        assert self._function is not None
         extras = {name: {"grid": grid, "block": block}[name] for name in self._extras}
         try:
             result = self._function(*arguments, **extras)
@@ -430,6 +434,11 @@ class CudaKernel:
     def code(self) -> Kernel:
         """The kernel, as drivers load it."""
         return self._code
+
+    def run_reference(self, arguments: Sequence[Any], grid: int | Sequence[int], block: int | Sequence[int]) -> None:
+        """Run the reference on NumPy arrays and numbers.  Raises KernelReferenceError."""
+        size = _grid(self.name, grid, block, 0)
+        self._code.call_reference(arguments, size.blocks, (size.threads, size.threads_y, size.threads_z))
 
     def __repr__(self) -> str:
         return f"CudaKernel({self.name}({', '.join(map(repr, self.parameters))}))"
