@@ -1,6 +1,7 @@
 """torch.cuda: devices, streams, events and memory, under PyTorch's names."""
 
 import importlib as _importlib
+import typing as _typing
 
 from ..errors import AcceleratorError, CudaError, DeferredCudaCallError, OutOfMemoryError
 from ..errors import no_attribute as _no_attribute
@@ -99,6 +100,9 @@ from ..tensor.random import cuda_get_rng_state as get_rng_state
 from ..tensor.random import cuda_set_rng_state as set_rng_state
 from ..tensor.random import get_rng_state_all, set_rng_state_all
 from . import graphs, green_contexts, memory, nvtx, profiler, random, streams
+
+if _typing.TYPE_CHECKING:
+    from ..runtime.user_kernel import CudaKernel, kernel
 
 
 def __getattr__(name: str) -> object:
