@@ -44,6 +44,7 @@ class Calls:
             faults=True,
             modelled_time=True,
             watches_blocks=True,
+            runs_references=True,
             finds_races=True,
             libraries=LIBRARIES,
         )

@@ -17,7 +17,7 @@ from ... import signals
 from ...config import Gpus
 from ...core.queue import HotCalls
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
-from ...kernel import Access, Buffer, Grid, Kernel
+from ...kernel import MAX_BLOCK, MAX_BLOCKS, MAX_THREADS, Access, Buffer, Grid, Kernel
 from ...library_operation import LibraryOperation
 from ..api import (
     Address,
@@ -192,9 +192,6 @@ class MemoryCalls(Calls):
                 self._engine.check_host(MemoryAccess(access, HOST), block)
 
 
-MAX_X = 2**31 - 1  # blocks
-MAX_YZ = 65_535  # blocks
-MAX_THREADS = 1024  # per block
 MAX_SHARED = 227 << 10  # bytes of dynamic shared memory per block
 LAUNCH_OUT_OF_RESOURCES = 701  # CUresult
 PRIORITIES = (-5, 0)  # most and least urgent
@@ -439,11 +436,14 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             loaded = self._kernels.get(kernel)
             if loaded is None:
                 loaded = self._lookup(self._kernels, kernel, "kernel")
-            (x, y, z), threads, shared = grid
-            if not (0 < x <= MAX_X and 0 < y <= MAX_YZ and 0 < z <= MAX_YZ and 0 < threads <= MAX_THREADS):
+            (x, y, z), threads, shared, threads_y, threads_z = grid
+            (most_x, most_y, most_z), most_deep = MAX_BLOCKS, MAX_BLOCK[2]
+            has_blocks = 0 < x <= most_x and 0 < y <= most_y and 0 < z <= most_z
+            has_threads = threads > 0 and threads_y > 0 and 0 < threads_z <= most_deep
+            if not (has_blocks and has_threads and threads * threads_y * threads_z <= MAX_THREADS):
                 raise AcceleratorError(
-                    f"{grid} cannot be launched: blocks go from 1 to {MAX_X}, {MAX_YZ} and {MAX_YZ}, "
-                    f"threads from 1 to {MAX_THREADS}",
+                    f"{grid} cannot be launched: blocks go from 1 to {most_x}, {most_y} and {most_z}, "
+                    f"threads from 1 to {MAX_THREADS} in all, and to {most_deep} along z",
                     error_code=INVALID_VALUE,
                     operator=loaded.name,
                 )
