@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import click
 
 from .. import __version__, callers, config, driver
+from ..driver.virtual import faults
 from ..errors import LACKING, ArgumentError, ConfigError, InternalError
 from . import as_torch, doctor, memory
 
@@ -266,6 +267,17 @@ def checked_schedule(ctx: click.Context, param: click.Parameter, value: str | No
         raise click.BadParameter(str(failure), ctx, param) from failure
 
 
+def checked_faults(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
+    """Check failures on demand and return them as one text."""
+    text = ",".join(values)
+    try:
+        if values:
+            faults.parse(text)
+    except ArgumentError as failure:
+        raise click.BadParameter(str(failure), ctx, param) from failure
+    return text
+
+
 def with_schedule(gpus: str | None, schedule: str | None) -> str | None:
     """The text of --gpus with the schedule of --schedule."""
     if schedule is None:
@@ -324,6 +336,16 @@ def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: 
     metavar="N",
     help="Run N processes, the ranks of a job, with the environment variables of torchrun.",
 )
+@click.option(
+    "--fault",
+    callback=checked_faults,
+    multiple=True,
+    metavar="FAULT",
+    help="Make virtual GPUs fail on demand: oom:3 (the third allocation), oom:64MiB (all of that size or more), "
+    "launch:5, device_assert:5, refused:5 (the fifth launch), capture:2 (the second captured operation), "
+    "lost_link:0:1, slow_link:0:1:10 (ten times slower), kill_worker:0:3 (data worker 0 at its third batch), "
+    "kill_rank:1:5 (rank 1 at its fifth launch).  May be given several times.",
+)
 @click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
 @click.option("-c", "--code", is_flag=True, help=CODE_HELP)
@@ -333,6 +355,7 @@ def run_command(
     gpus: str | None,
     schedule: str | None,
     nproc: int | None,
+    fault: str,
     as_torch: bool,
     module: bool,
     code: bool,
@@ -349,7 +372,12 @@ def run_command(
       flambeau run --gpus virtual:4,races=error train.py
       flambeau run --gpus virtual:2 --as-torch -m package.train
       flambeau run --gpus virtual:4 --nproc 4 train.py
+      flambeau run --gpus virtual:2 --fault oom:64MiB train.py
     """
+    if fault:
+        if (gpus or os.environ.get("FLAMBEAU_GPUS") or "virtual").startswith("nvidia"):
+            raise click.UsageError("--fault needs virtual GPUs: --gpus virtual:2")
+        os.environ["FLAMBEAU_FAULTS"] = fault
     chosen, wanted = chosen_program(script, args, module, code), with_schedule(gpus, schedule)
     if nproc is not None:
         return lambda: launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch)

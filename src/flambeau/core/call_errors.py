@@ -70,7 +70,7 @@ def former_machine(name: str, storage: Any, machine: Any) -> AcceleratorError:
         return error
     return AcceleratorError(
         f"{storage.nbytes} bytes of {storage.device} belong to a machine that is gone",
-        hint="a tensor does not outlive the `testing.machine` block that it was made in",
+        hint="a tensor does not outlive the `testing.machine` block that it was made in, nor `torch.virtual.reset()`",
         error_code=INVALID_HANDLE,
         operator=name,
     )

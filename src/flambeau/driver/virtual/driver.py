@@ -10,10 +10,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import NamedTuple
 
-from ... import signals
+from ... import config, signals
 from ...config import Gpus
 from ...core.queue import HotCalls
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
@@ -38,7 +39,7 @@ from .events import INVALID_HANDLE, Event
 from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE, device_of
-from .queue import Loaded, Queue, run_failure, run_reference
+from .queue import Loaded, Queue, run_assertion, run_failure, run_reference
 from .races import HOST, Witness
 from .schedule import Schedule
 
@@ -160,7 +161,7 @@ class MemoryCalls(Calls):
                     error_code=INVALID_HANDLE,
                     operator="block_taken",
                 )
-            if self.faults.block.left and self.faults.block.strikes():
+            if self.faults.refuses_block(nbytes):
                 raise OutOfMemoryError(
                     f"{nbytes} bytes on virtual device {device} fail on demand",
                     hint="flambeau.testing.faults asked for it",
@@ -210,7 +211,9 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
 
     # devices
     def start(self) -> None:
-        """Set `hot`.  Memory is mapped at its first allocation."""
+        """Set `hot`, and ask for the failures of FLAMBEAU_FAULTS.  Memory is mapped at its first allocation."""
+        if text := config.faults():
+            self.faults.ask_once(text, self.device_count())
         self.hot = HotCalls(self)
 
     def properties(self, device: int) -> DeviceProperties:
@@ -465,14 +468,19 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
                 error_code=INVALID_HANDLE,
                 operator=name,
             )
-        if self.faults.refusal.left and self.faults.refusal.strikes():
+        faults = self.faults
+        if faults.kill.strikes():
+            os.kill(os.getpid(), signal.SIGKILL)
+        if faults.refusal.strikes():
             raise AcceleratorError(
                 f"refused on device {device} on demand", error_code=LAUNCH_OUT_OF_RESOURCES, operator=name
             )
         bound = loaded.bound(arguments)
         find = engine.memory.find
         blocks = [find(device, access.low, access.high, name) for access in bound.accesses]
-        work = run_failure if self.faults.launch.left and self.faults.launch.strikes() else run_reference
+        work = run_failure if faults.launch.strikes() else run_reference
+        if faults.assertion.strikes():
+            work = run_assertion
         duration = bound.duration_ns if queue.share == 1.0 else engine.preset.within(queue.share, bound.duration_ns)
         engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, engine.preset.launch_ns)
 

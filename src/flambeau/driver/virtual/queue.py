@@ -25,8 +25,9 @@ from ...kernel import Access
 from ...vector_clock import Clock
 from ..api import StreamHandle
 from .access import MemoryAccess, Overlap
+from .faults import InjectedFailure
 from .memory import Block
-from .schedule import InjectedFailure, Schedule
+from .schedule import Schedule
 from .space import POISON, Space
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ WAITS_KEPT = 64  # per stream
 DEVICE_ASSERT = 710  # CUresult
 LAUNCH_FAILED = 719  # CUresult
 MODELLED = (FlambeauError, InjectedFailure)  # failures of GPUs: a trap, an access out of bounds; injected
-LOST_HINT = "correct the launch and start again: this process cannot use the device any more"
+LOST_HINT = "correct the launch, then call torch.virtual.reset() or start the process again: the device is lost"
 
 
 class Command:
@@ -516,6 +517,11 @@ def run_poison(command: Command) -> None:
 def run_failure(command: Command) -> None:
     """Fail, as a test injected it."""
     raise InjectedFailure("launch failed on demand")
+
+
+def run_assertion(command: Command) -> None:
+    """Fail as an assertion of device code does, as a test injected it."""
+    raise DeviceAssertError("an assertion failed on demand")
 
 
 def arrays_of(command: Command) -> list[Any]:
