@@ -1,6 +1,8 @@
 """Failures on demand: the error is clear, the state unchanged, and nothing leaks."""
 
+import gc
 import re
+import weakref
 
 import pytest
 
@@ -8,7 +10,7 @@ import flambeau as torch
 from flambeau.core import thread
 from flambeau.data.workers import WorkerDiedError
 from flambeau.driver.virtual.faults import FORMS, parse
-from flambeau.errors import ArgumentError
+from flambeau.errors import ArgumentError, FlambeauError
 from flambeau.testing import faults, machine
 from flambeau.utils.data import DataLoader, Dataset
 
@@ -109,6 +111,61 @@ def test_a_slow_link_takes_more_time_and_copies_the_same():
             slow = modelled_ns(lambda: x.to("cuda:1"))
             assert x.to("cuda:1").tolist() == x.tolist()
         assert slow > 20 * usual and modelled_ns(lambda: x.to("cuda:1")) == usual
+
+
+CALLS = {
+    "zeros": lambda x: torch.zeros(4, device="cuda"),
+    "arange": lambda x: torch.arange(4, device="cuda"),
+    "add": lambda x: x + 1,
+    "matmul": lambda x: x.view(2, 2) @ x.view(2, 2),
+    "cat": lambda x: torch.cat([x, x]),
+    "nonzero": lambda x: x.nonzero(),
+    "clone": lambda x: x.clone(),
+    "backward": lambda x: (x.clone().requires_grad_() * 2).sum().backward(),
+}
+
+
+class Held:
+    """Something that a program's function holds."""
+
+
+@pytest.mark.parametrize("fault", ["oom", "refused"])
+@pytest.mark.parametrize("name", CALLS)
+def test_the_error_of_a_failed_call_keeps_nothing_alive(name, fault):
+    held = []
+
+    def program(x):
+        kept = Held()
+        held.append(weakref.ref(kept))
+        with faults(**{fault: 1}):
+            CALLS[name](x)
+
+    with machine():
+        x = torch.ones(4, device="cuda")
+        gc.disable()
+        try:
+            with pytest.raises(FlambeauError):
+                program(x)
+            assert held[0]() is None
+        finally:
+            gc.enable()
+
+
+def test_nor_does_an_error_that_names_its_caller():
+    held = []
+
+    def program():
+        kept = Held()
+        held.append(weakref.ref(kept))
+        torch.zeros(3, dtype=torch.float8_e8m0fnu)
+
+    gc.disable()
+    try:
+        with pytest.raises(FlambeauError):
+            program()
+        assert held[0]() is None
+    finally:
+        gc.enable()
 
 
 class Numbers(Dataset):

@@ -134,7 +134,10 @@ def raise_failed(operator: Any, error: Exception) -> NoReturn:
     """Raise an error for an exception of a host function: its own FlambeauError, OutOfMemoryError or InternalError."""
     called = "" if operator is None else operator.called
     if isinstance(error, FlambeauError):
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # or it and this frame would keep each other
     if isinstance(error, MemoryError):
         raise OutOfMemoryError(f"CPU out of memory: {error}", hint="split the call", operator=called) from error
     raise reference_failed(called, "", error) from error

@@ -426,7 +426,10 @@ class WorkerIterator(BatchIterator):
         if self._next_number() is None and not (self._pinning is not None and self._pinning.in_flight):
             failure = next(each for each in wanted if each not in alive).failure()
             self.close()
-            raise failure
+            try:
+                raise failure
+            finally:
+                del failure  # or it and this frame would keep each other
 
     def close(self) -> None:
         """End the workers and the pinning thread.  Host: waits for the workers; those that do not end are killed."""
