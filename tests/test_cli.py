@@ -430,13 +430,24 @@ def test_check_proves_or_shows_a_schedule(flambeau):
     found = flambeau("check", "--gpus", "virtual:1", "--prove", "-c", racy)
     schedule = re.search(r"flambeau check --schedule (replay:[\d,]+)", found.stdout)[1]
     assert found.returncode == 1 and "another schedule gives another result" in found.stdout
-    again = flambeau("run", "--gpus", "virtual:1,races=real", "--schedule", schedule, "-c", racy)
+    again = flambeau("run", "--gpus", "virtual:1", "--schedule", schedule, "-c", racy)
     printed = found.stdout.splitlines()[1], again.stdout.splitlines()[1]
     assert again.returncode == 0 and printed[0] == str([2.0] * 8) != printed[1]
     proof = json.loads(flambeau("check", "--gpus", "virtual:1", "--prove", "--json", "-c", COMMUTING).stdout)["proof"]
     assert (proof["schedules"], proof["schedule"], proof["is_complete"]) == (2, None, True)
     limited = flambeau("check", "--gpus", "virtual:1", "--prove", "--limit", "1", "-c", COMMUTING)
     assert "stopped at the limit: 1 schedules" in limited.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_choices_that_are_left_over_are_an_error(flambeau, command):
+    done = flambeau(command, "--gpus", "virtual:1", "--schedule", "replay:1,0,0", "-c", COMMUTING + "raise SystemExit\n")
+    assert done.returncode == 1 and done.stdout.startswith("[2.0, 2.0]\n"), done.stderr
+    assert done.stderr.count("flambeau: the schedule has 3 choices, of which the program used 1\nhint: a schedule") == 1
+    fits = flambeau("run", "--gpus", "virtual:1", "--schedule", "replay:1", "-c", COMMUTING)
+    assert (fits.returncode, fits.stderr) == (0, "")
+    wrong = flambeau("run", "--gpus", "virtual:1", "--schedule", "replay:5", "-c", COMMUTING)
+    assert wrong.returncode == 1 and "choice 5 at step 0, but 2 streams are ready" in wrong.stderr
 
 
 @pytest.mark.parametrize(

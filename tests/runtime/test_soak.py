@@ -167,7 +167,8 @@ def lose_worker(number):
     data = TensorDataset(torch.arange(12))
     with faults(kill_worker=(number // WORKERS_EACH % 2, 2)), pytest.raises(WorkerDiedError, match="SIGKILL"):
         list(DataLoader(data, batch_size=2, num_workers=2))
-    assert [each.tolist() for (each,) in DataLoader(data, batch_size=6, num_workers=1)] == [[*range(6)], [*range(6, 12)]]
+    seen = [each.tolist() for (each,) in DataLoader(data, batch_size=6, num_workers=1)]
+    assert seen == [[*range(6)], [*range(6, 12)]]
 
 
 @pytest.fixture(autouse=True)

@@ -158,6 +158,8 @@ def check(
         else:
             with race_report.check(races=races, suppress=suppressions) as report:
                 status = _status_of(chosen, text, wants_torch)
+                if "replay:" in text and unused_choices():
+                    status = status or 1
     except ArgumentError as failure:
         raise SystemExit(f"flambeau {failure}") from None
     print_report(report, proof, status, style, stdout)
@@ -226,6 +228,29 @@ def _status_of(chosen: Program, gpus: str | None, wants_torch: bool) -> int:
         sys.excepthook(type(error), error, error.__traceback__)
         return 1
     return 0
+
+
+def unused_choices() -> str:
+    """Run the program's queued work.  Text about choices of its schedule that were not used, "" if all were."""
+    from ..core import thread
+    from ..driver.virtual.driver import VirtualDriver
+
+    driver = thread.machine().driver if thread.has_machine() and thread.machine().is_started else None
+    if not isinstance(driver, VirtualDriver):
+        return ""
+    driver.drain()  # prints the text
+    return driver.unused_choices
+
+
+def run_here(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
+    """Run a program.  Its exit status is 1 instead of 0 if it did not fit its schedule."""
+    try:
+        program(chosen, gpus, wants_torch)
+    except SystemExit as end:
+        if end.code:
+            raise
+    if "replay:" in os.environ.get("FLAMBEAU_GPUS", "") and unused_choices():
+        sys.exit(1)
 
 
 def _terminate(number: int, _frame: object) -> None:
@@ -381,7 +406,7 @@ def run_command(
     chosen, wanted = chosen_program(script, args, module, code), with_schedule(gpus, schedule)
     if nproc is not None:
         return lambda: launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch)
-    return lambda: program(chosen, wanted, as_torch)
+    return lambda: run_here(chosen, wanted, as_torch)
 
 
 @commands.command("check", context_settings=PLAIN_SCRIPT)

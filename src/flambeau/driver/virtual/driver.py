@@ -41,7 +41,7 @@ from .ipc import IpcCalls
 from .memory import INVALID_VALUE, device_of
 from .queue import Loaded, Queue, run_assertion, run_failure, run_reference
 from .races import HOST, Witness
-from .schedule import Schedule
+from .schedule import REPLAY_HINT, Replay, Schedule
 
 STEP = 8  # partitions of the modelled GPU have a multiple of so many multiprocessors
 
@@ -215,6 +215,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         if text := config.faults():
             self.faults.ask_once(text, self.device_count())
         self.hot = HotCalls(self)
+        self._told_of_choices = False
 
     def properties(self, device: int) -> DeviceProperties:
         self._check_index(device)
@@ -273,11 +274,21 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             self._engine.runner.follow(schedule)
 
     def drain(self) -> None:
+        """Run all queued work, and print failures and what else the program should know, each once."""
         with self._lock:
             for failure in self._engine.drain():
                 print(failure.fact, file=sys.stderr)
             if note := self._engine.races.take_note():
                 print(f"flambeau: {note}; run `flambeau check`", file=sys.stderr)
+            if self.unused_choices and not self._told_of_choices:
+                self._told_of_choices = True
+                print(f"flambeau: {self.unused_choices}\nhint: {REPLAY_HINT}", file=sys.stderr)
+
+    @property
+    def unused_choices(self) -> str:
+        """Text about choices of a `replay:` schedule that were not used so far, "" if all were."""
+        schedule = self._engine.runner.schedule
+        return schedule.surplus if isinstance(schedule, Replay) else ""
 
     # streams
     def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:

@@ -247,7 +247,7 @@ class Runner:
 
     def follow(self, schedule: Schedule) -> None:
         """Let a schedule choose from now on.  Where values must not depend on it, waits run only what they need."""
-        self._schedule = schedule
+        self.schedule = schedule
         self._ancestors_only = schedule.ancestors_only or self._fixed_values
 
     @property
@@ -257,7 +257,7 @@ class Runner:
 
     def add(self, queue: Queue) -> None:
         self.queues[queue] = None
-        self._schedule.stream_made(queue.handle)
+        self.schedule.stream_made(queue.handle)
 
     def check(self, device: int) -> None:
         """Raise AcceleratorError if the device has failed."""
@@ -283,7 +283,7 @@ class Runner:
         while not target.done:
             if not len(ready):
                 self._check_all(needed)
-            queue = ready.take(self._schedule.choose(ready) if len(ready) > 1 else 0)
+            queue = ready.take(self.schedule.choose(ready) if len(ready) > 1 else 0)
             command = self._run_first(queue)
             for candidate in (queue, *held_up.pop(command, ())):
                 self._look_at(candidate, needed, ready, held_up)

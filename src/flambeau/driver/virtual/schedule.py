@@ -29,6 +29,9 @@ class Schedule(Protocol):
         ...
 
 
+REPLAY_HINT = "a schedule fits the program that it was found with, unchanged, under races=real"
+
+
 class Submission(Schedule):
     """Runs commands in submission order, and only those that the wait needs."""
 
@@ -82,12 +85,20 @@ class Replay(Schedule):
         if not 0 <= choice < len(ready):
             raise ArgumentError(
                 f"choice {choice} at step {step}, but {len(ready)} streams are ready",
-                hint="a schedule fits the program that it was found with, unchanged",
+                hint=REPLAY_HINT,
                 operator="Replay",
             )
         self.taken.append(choice)
         self.ready_counts.append(len(ready))
         return choice
+
+    @property
+    def surplus(self) -> str:
+        """Text about given choices that were not used, "" if all were."""
+        given, used = len(self.choices), len(self.taken)
+        if used >= given:
+            return ""
+        return f"the schedule has {given} choice{'s' * (given != 1)}, of which the program used {used}"
 
 
 def from_text(text: str) -> Schedule:
