@@ -211,21 +211,23 @@ def _backward_of(function: type[Function]) -> Any:
 class Function:
     """Base class of user-defined operators: write `forward(ctx, *inputs)` and `backward(ctx, *grads)`; call `apply`.
 
+    forward: computes the result; `ctx.save_for_backward` keeps tensors for backward.
+    backward: returns one gradient, or None, per input of forward.
     With `setup_context(ctx, inputs, output)`, `forward` takes the inputs alone.
-
     Example:
-        class Square(Function):
-            @staticmethod
-            def forward(ctx, x):
-                ctx.save_for_backward(x)
-                return x * x
-
-            @staticmethod
-            def backward(ctx, grad):
-                (x,) = ctx.saved_tensors
-                return 2 * x * grad
-
-        y = Square.apply(x)
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
     """
 
     @staticmethod
@@ -234,7 +236,24 @@ class Function:
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Save values for backward where `forward` takes no ctx."""
+        """Save values for backward, where `forward` takes no ctx.  A subclass defines it.
+
+        inputs: the arguments of `apply`.  output: what `forward` returned.
+        Example:
+            >>> class Square(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(x):
+            ...         return x * x
+            ...     @staticmethod
+            ...     def setup_context(ctx, inputs, output):
+            ...         ctx.save_for_backward(*inputs)
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return 2 * ctx.saved_tensors[0] * grad
+            >>> x = torch.tensor(3.0, requires_grad=True)
+            >>> torch.autograd.grad(Square.apply(x), x)
+            (tensor(6.),)
+        """
         raise NotSupportedError(
             "setup_context is not defined", hint="define it as a static method", operator="Function"
         )

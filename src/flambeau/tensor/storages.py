@@ -308,10 +308,17 @@ class UntypedStorage(_Memory):
 
     @staticmethod
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """Return the first bytes of a file, which is mapped into memory.
+        r"""Return the first bytes of a file, which is mapped into memory.
 
         shared: True writes to the file, which is made or grows if it is too small; else writes stay in this process.
         Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
+        Example:
+            >>> import tempfile
+            >>> with tempfile.NamedTemporaryFile() as file:
+            ...     storage = torch.UntypedStorage.from_file(file.name, shared=True, nbytes=4)
+            ...     _ = storage.fill_(7)
+            ...     print(file.read())
+            b'\x07\x07\x07\x07'
         """
         checks.count("from_file", "nbytes", nbytes)
         return of(storage.from_array(mapped("from_file", filename, shared, nbytes)))
@@ -320,19 +327,43 @@ class UntypedStorage(_Memory):
         return of(elements._storage)
 
     def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
-        """Return the name of this class."""
+        """Return the name of this class: "torch.UntypedStorage", or "torch.cuda.UntypedStorage" on a GPU.
+
+        Example:
+            >>> torch.UntypedStorage(4).type()
+            'torch.UntypedStorage'
+        """
         return "torch.cuda.UntypedStorage" if self.is_cuda else "torch.UntypedStorage"
 
     def untyped(self) -> UntypedStorage:
-        """Return self."""
+        """Return this storage itself.
+
+        Example:
+            >>> storage = torch.UntypedStorage(4)
+            >>> storage.untyped() is storage
+            True
+        """
         return self
 
     def new(self) -> UntypedStorage:
-        """Return an empty storage on the same device."""
+        """Return an empty storage on the same device.
+
+        Example:
+            >>> torch.UntypedStorage(4).new().nbytes()
+            0
+        """
         return UntypedStorage(0, device=self.device)
 
     def byteswap(self, dtype: dtype) -> None:
-        """Reverse the order of the bytes of every element of a type.  Raises NotSupportedError on a GPU."""
+        """Reverse the order of the bytes of every element of a type, in place.
+
+        Raises: NotSupportedError on a GPU.
+        Example:
+            >>> storage = torch.UntypedStorage([1, 2, 3, 4])
+            >>> storage.byteswap(torch.int16)
+            >>> storage.tolist()
+            [2, 1, 4, 3]
+        """
         if self.is_cuda:
             raise NotSupportedError("only host memory is swapped", hint="call cpu() first", operator="byteswap")
         self._elements().numpy().reshape(-1, dtype.itemsize)[:] = (
@@ -403,7 +434,14 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
         return typed(elements._storage, self._type)
 
     def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
-        """Return the name of this storage's class, such as 'torch.FloatStorage', or the storage as another type."""
+        """Return the name of this storage's class, such as 'torch.FloatStorage', or the storage as another type.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).type()
+            'torch.FloatStorage'
+            >>> torch.FloatStorage([1.5, 2.5]).type(torch.int64).tolist()
+            [1, 2]
+        """
         if dtype is not None:
             named = NAMES.get(dtype.removeprefix("torch.")) if isinstance(dtype, str) else dtype
             return self._as(named if isinstance(named, dtypes.dtype) else named.__dict__["dtype"])
@@ -411,12 +449,22 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
         return f"torch.cuda.{name}" if self.is_cuda else f"torch.{name}"
 
     def pickle_storage_type(self) -> str:
-        """Return the name of the class of a storage of this type."""
+        """Return the name of the class of a storage of this type.
+
+        Example:
+            >>> torch.FloatStorage(2).pickle_storage_type()
+            'FloatStorage'
+        """
         name: str = CLASSES[self._type].__name__
         return name
 
     def untyped(self) -> UntypedStorage:
-        """Return the same memory as bytes."""
+        """Return the same memory as bytes.
+
+        Example:
+            >>> torch.FloatStorage([1.0]).untyped().tolist()
+            [0, 0, 128, 63]
+        """
         return of(self._storage)
 
     def __repr__(self) -> str:
