@@ -232,6 +232,18 @@ class Function:
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
+        """Compute the result from the arguments of `apply`.  A subclass defines it as a static method.
+
+        ctx: keeps values for backward.  A class that defines `setup_context` leaves it out.
+        Raises: NotSupportedError if the subclass does not define it.
+        Example:
+            >>> class Triple(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 3 * x
+            >>> Triple.apply(torch.tensor([1.0, 2.0]))
+            tensor([3., 6.])
+        """
         raise NotSupportedError("forward is not defined", hint="define it as a static method", operator="Function")
 
     @staticmethod
@@ -260,16 +272,54 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """Compute the gradients of the inputs from those of the results.  A subclass defines it as a static method.
+
+        grads: one per result of `forward`.  It returns one gradient per argument of `apply`, None where there is none.
+        Raises: NotSupportedError if the subclass defines neither it nor `vjp`.
+        Example:
+            >>> class Triple(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 3 * x
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return 3 * grad
+            >>> x = torch.tensor(2.0, requires_grad=True)
+            >>> torch.autograd.grad(Triple.apply(x), x)
+            (tensor(3.),)
+        """
         raise NotSupportedError("backward is not defined", hint="define it as a static method", operator="Function")
 
     @staticmethod
     def vjp(ctx: Any, *grads: Any) -> Any:
-        """Another name of `backward`."""
+        """Compute the gradients of the inputs: another name of `backward`, which a subclass may define instead.
+
+        Example:
+            >>> class Triple(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 3 * x
+            ...     @staticmethod
+            ...     def vjp(ctx, grad):
+            ...         return 3 * grad
+            >>> x = torch.tensor(2.0, requires_grad=True)
+            >>> torch.autograd.grad(Triple.apply(x), x)
+            (tensor(3.),)
+        """
         raise NotSupportedError("vjp is not defined", hint="define it as a static method", operator="Function")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward on the arguments; the results require gradients if an argument does."""
+        """Run forward on the arguments; the results require gradients if an argument does.
+
+        Example:
+            >>> class Triple(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 3 * x
+            >>> Triple.apply(torch.tensor([1.0, 2.0]))
+            tensor([3., 6.])
+        """
         if cls.forward is Function.forward:
             raise NotSupportedError(
                 "forward is not defined", hint="define it as a static method", operator=cls.__name__

@@ -195,7 +195,19 @@ class AnyGraph(CUDAGraph):
         super().capture_begin(pool or self.graph_pool, mode, check_input_liveness)
 
     def debug_dump(self, path: str) -> None:
-        """Write the graph to a file, as `torch.cuda.CUDAGraph.debug_dump`."""
+        """Write the graph to a file in Graphviz's DOT language, as `torch.cuda.CUDAGraph.debug_dump`.
+
+        Raises: AcceleratorError before the end of a capture, or if the file cannot be written.
+        Example:
+            >>> import tempfile
+            >>> x, graph = torch.ones(2, device="cuda"), torch.accelerator.Graph(keep_graph=True)
+            >>> with torch.cuda.Stream(), graph:
+            ...     y = x * 2
+            >>> with tempfile.NamedTemporaryFile() as file:
+            ...     graph.debug_dump(file.name)
+            ...     print(file.read()[:7])
+            b'digraph'
+        """
         super().debug_dump(path)
 
     def __enter__(self) -> AnyGraph:

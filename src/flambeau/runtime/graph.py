@@ -108,13 +108,34 @@ class GraphDebugging:
         def _captured(self, name: str) -> Machine: ...
 
     def enable_debug_mode(self) -> None:
-        """Keep the graph of later captures, so that `debug_dump` can write it."""
+        """Keep the graph of later captures, so that `debug_dump` can write it.
+
+        Example:
+            >>> import tempfile
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+            >>> graph.enable_debug_mode()
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> with tempfile.NamedTemporaryFile() as file:
+            ...     graph.debug_dump(file.name)
+            ...     print(file.read()[:7])
+            b'digraph'
+        """
         self._in_debug_mode = True
 
     def debug_dump(self, debug_path: str) -> None:
         """Write the graph to a file in Graphviz's DOT language.  Warns if the graph was not kept.
 
         Raises: AcceleratorError before the end of a capture, or if the file cannot be written.
+        Example:
+            >>> import tempfile
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph(keep_graph=True)
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> with tempfile.NamedTemporaryFile() as file:
+            ...     graph.debug_dump(file.name)
+            ...     print(file.read()[:7])
+            b'digraph'
         """
         machine = self._captured("debug_dump")
         if not self._graph:
@@ -123,7 +144,16 @@ class GraphDebugging:
         machine.driver.graph_write(self._graph, str(debug_path))
 
     def raw_cuda_graph(self) -> int:
-        """The CUgraph, as an int, for other libraries.  Raises AcceleratorError without keep_graph=True."""
+        """Return the CUgraph, as an int, for other libraries.
+
+        Raises: AcceleratorError without keep_graph=True, or if nothing is captured.
+        Example:
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph(keep_graph=True)
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> graph.raw_cuda_graph() > 0
+            True
+        """
         machine = self._captured("raw_cuda_graph")
         if not self.keep_graph:
             raise AcceleratorError(
@@ -135,7 +165,16 @@ class GraphDebugging:
         return machine.driver.graph_raw(self._graph)
 
     def raw_cuda_graph_exec(self) -> int:
-        """The CUgraphExec, as an int, for other libraries.  Raises AcceleratorError before `instantiate`."""
+        """Return the CUgraphExec, as an int, for other libraries.
+
+        Raises: AcceleratorError before `instantiate`, or if nothing is captured.
+        Example:
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> graph.raw_cuda_graph_exec() > 0
+            True
+        """
         machine = self._captured("raw_cuda_graph_exec")
         if not self._launchable:
             raise AcceleratorError(

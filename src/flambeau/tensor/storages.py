@@ -118,39 +118,80 @@ class _Memory:
         return False
 
     def get_device(self) -> int:
-        """Return the index of the CUDA device, -1 on the CPU."""
+        """Return the index of the CUDA device, -1 on the CPU.
+
+        Example:
+            >>> torch.FloatStorage(2).get_device()
+            -1
+        """
         return self._storage.device.index
 
     def nbytes(self) -> int:
-        """Return the size in bytes."""
+        """Return the size in bytes.
+
+        Example:
+            >>> torch.FloatStorage(2).nbytes()
+            8
+        """
         return self._storage.nbytes
 
     def size(self) -> int:
-        """Return the number of elements."""
+        """Return the number of elements; of an untyped storage, the number of bytes.
+
+        Example:
+            >>> torch.FloatStorage(2).size(), torch.UntypedStorage(8).size()
+            (2, 8)
+        """
         return self._storage.nbytes // self._type.itemsize
 
     def __len__(self) -> int:
         return self.size()
 
     def element_size(self) -> int:
-        """Return the bytes of one element."""
+        """Return the size of one element, in bytes.
+
+        Example:
+            >>> torch.FloatStorage(2).element_size()
+            4
+        """
         return self._type.itemsize
 
     def data_ptr(self) -> int:
-        """Return the address of the first byte."""
+        """Return the address of the first byte.
+
+        Example:
+            >>> x = torch.ones(2)
+            >>> x.untyped_storage().data_ptr() == x.data_ptr()
+            True
+        """
         return self._storage.address()
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Return whether it lies in pinned host memory.  Does not initialize CUDA."""
+        """Return whether the storage lies in pinned host memory.  Does not initialize CUDA.
+
+        Example:
+            >>> torch.FloatStorage(2).is_pinned(), torch.FloatStorage(2).pin_memory().is_pinned()
+            (False, True)
+        """
         checks.accelerator("is_pinned", device)
         return self._storage.is_pinned
 
     def is_shared(self) -> bool:
-        """Return whether other processes can open it."""
+        """Return whether other processes can open the memory; True on a GPU.
+
+        Example:
+            >>> torch.FloatStorage(2).is_shared(), torch.FloatStorage(2).share_memory_().is_shared()
+            (False, True)
+        """
         return bool(is_shared(self._elements()))
 
     def share_memory_(self) -> Any:
-        """Move bytes on the CPU to shared memory, which other processes can open; return self."""
+        """Move bytes on the CPU to shared memory, which other processes can open; return self.
+
+        Example:
+            >>> torch.FloatStorage([1.0, 2.0]).share_memory_().tolist()
+            [1.0, 2.0]
+        """
         share_memory_(self._elements())
         return self
 
@@ -163,7 +204,12 @@ class _Memory:
         return (held.name or None) if held is not None else None
 
     def resizable(self) -> bool:
-        """Return whether the size may change: not of memory that is shared with other processes."""
+        """Return whether the size may change: not of memory that is shared with other processes.
+
+        Example:
+            >>> torch.FloatStorage(2).resizable(), torch.FloatStorage(2).share_memory_().resizable()
+            (True, False)
+        """
         return self._storage._owner is None and not (not self.is_cuda and self.is_shared())
 
     def resize_(self, size: int) -> Any:
@@ -171,6 +217,10 @@ class _Memory:
 
         Every tensor over the storage sees the new memory.  One that reaches beyond it must not be used any more.
         Raises: NotSupportedError for memory of another owner.
+        Example:
+            >>> storage = torch.FloatStorage([1.0, 2.0, 3.0]).resize_(2)
+            >>> storage.tolist()
+            [1.0, 2.0]
         """
         checks.count("resize_", "size", size)
         resize(self._storage, size * self._type.itemsize, "resize_")
@@ -188,17 +238,35 @@ class _Memory:
         return iter(self.tolist())
 
     def tolist(self) -> list[Any]:
-        """Return the elements as numbers.  Host: waits if they are on a GPU."""
+        """Return the elements as numbers.
+
+        Host: waits if they are on a GPU.
+        Example:
+            >>> torch.FloatStorage([1.0, 2.0]).tolist()
+            [1.0, 2.0]
+        """
         values: list[Any] = self._elements().tolist()
         return values
 
     def fill_(self, value: Any) -> Any:
-        """Set every element; return self."""
+        """Set every element; return self.
+
+        Example:
+            >>> torch.FloatStorage(2).fill_(7).tolist()
+            [7.0, 7.0]
+        """
         self._elements().fill_(value)
         return self
 
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
-        """Copy the elements of another storage of as many; return self.  Host: as `Tensor.copy_`."""
+        """Copy the elements of another storage of the same size, and return this storage.
+
+        Host:   as `Tensor.copy_`.
+        Raises: ArgumentTypeError if `source` is no storage of this kind; ValueRangeError if it has another size.
+        Example:
+            >>> torch.FloatStorage(2).copy_(torch.FloatStorage([1.0, 2.0])).tolist()
+            [1.0, 2.0]
+        """
         if not isinstance(source, type(self)):
             raise ArgumentTypeError(
                 f"expected a storage as {type(self).__name__}, got {shown(source)}",
@@ -215,66 +283,145 @@ class _Memory:
         return self
 
     def clone(self) -> Any:
-        """Return a copy on the same device."""
+        """Return a copy on the same device.
+
+        Example:
+            >>> storage = torch.FloatStorage([1.0, 2.0])
+            >>> copied = storage.clone().fill_(0)
+            >>> storage.tolist()
+            [1.0, 2.0]
+        """
         return self._like(self._elements().clone())
 
     def cpu(self) -> Any:
-        """Return the storage on the CPU; itself if it is there.  Host: waits if it is on a GPU."""
+        """Return the storage on the CPU: a copy, or the same memory if it is there.
+
+        Host: waits if it is on a GPU.
+        Example:
+            >>> torch.ones(2, device="cuda").untyped_storage().cpu().device
+            device(type='cpu')
+        """
         return self._like(self._elements().cpu())
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """Return the storage on a CUDA device; itself if it is there."""
+        """Return the storage on a CUDA device: a copy, or the same memory if it is there.
+
+        device: None for the current one.  non_blocking: whether the host does not wait for a copy from pinned memory.
+        Example:
+            >>> torch.FloatStorage([1.0, 2.0]).cuda(1).device
+            device(type='cuda', index=1)
+        """
         return self._like(self._elements().cuda(device, non_blocking))
 
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
-        """Return the storage on a device; itself if it is there."""
+        """Return the storage on a device: a copy, or the same memory if it is there.
+
+        Example:
+            >>> torch.FloatStorage([1.0, 2.0]).to(device="cuda:1").device
+            device(type='cuda', index=1)
+        """
         return self._like(self._elements().to(device, non_blocking=non_blocking))
 
     def pin_memory(self, device: Any = None) -> Any:
-        """Return a copy in pinned memory; itself if it is there."""
+        """Return the storage in pinned host memory: a copy, or the same memory if it is there.
+
+        Example:
+            >>> torch.FloatStorage([1.0, 2.0]).pin_memory().is_pinned()
+            True
+        """
         return self._like(self._elements().pin_memory(device))
 
     def _as(self, wanted: dtype) -> TypedStorage:
         return typed(self._elements().to(wanted)._storage, wanted)
 
     def half(self) -> TypedStorage:
-        """Return the elements as float16."""
+        """Return the elements as float16, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.LongStorage([1, 2]).half().tolist()
+            [1.0, 2.0]
+        """
         return self._as(dtypes.float16)
 
     def bfloat16(self) -> TypedStorage:
-        """Return the elements as bfloat16."""
+        """Return the elements as bfloat16, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.LongStorage([1, 2]).bfloat16().tolist()
+            [1.0, 2.0]
+        """
         return self._as(dtypes.bfloat16)
 
     def float(self) -> TypedStorage:
-        """Return the elements as float32."""
+        """Return the elements as float32, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.LongStorage([1, 2]).float().tolist()
+            [1.0, 2.0]
+        """
         return self._as(dtypes.float32)
 
     def double(self) -> TypedStorage:
-        """Return the elements as float64."""
+        """Return the elements as float64, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.LongStorage([1, 2]).double().tolist()
+            [1.0, 2.0]
+        """
         return self._as(dtypes.float64)
 
     def long(self) -> TypedStorage:
-        """Return the elements as int64."""
+        """Return the elements as int64, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).long().tolist()
+            [1, 2]
+        """
         return self._as(dtypes.int64)
 
     def int(self) -> TypedStorage:
-        """Return the elements as int32."""
+        """Return the elements as int32, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).int().tolist()
+            [1, 2]
+        """
         return self._as(dtypes.int32)
 
     def short(self) -> TypedStorage:
-        """Return the elements as int16."""
+        """Return the elements as int16, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).short().tolist()
+            [1, 2]
+        """
         return self._as(dtypes.int16)
 
     def char(self) -> TypedStorage:
-        """Return the elements as int8."""
+        """Return the elements as int8, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).char().tolist()
+            [1, 2]
+        """
         return self._as(dtypes.int8)
 
     def byte(self) -> TypedStorage:
-        """Return the elements as uint8."""
+        """Return the elements as uint8, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).byte().tolist()
+            [1, 2]
+        """
         return self._as(dtypes.uint8)
 
     def bool(self) -> TypedStorage:
-        """Return the elements as bool."""
+        """Return the elements as bool, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).bool().tolist()
+            [True, True]
+        """
         return self._as(dtypes.bool_)
 
     def __eq__(self, other: object) -> Any:
