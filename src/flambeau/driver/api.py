@@ -72,6 +72,7 @@ class Capabilities:
     watches_blocks: bool = False  # block_taken and block_given have an effect
     finds_races: bool = False  # block_finished, host_taken and `orders=False` have an effect
     libraries: frozenset[str] = field(default_factory=frozenset)
+    computes: bool = True  # kernels run; else device memory has no values, and copies to the host write nothing
 
 
 @dataclass(frozen=True)

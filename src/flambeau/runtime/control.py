@@ -61,20 +61,29 @@ STRAY_HINT = "choose the device before memory is pinned or a GPU is used"
 
 
 def virtual(
-    count: int = 1, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: str = "submission"
+    count: int = 1,
+    *,
+    preset: str = "h200",
+    memory: int | str = 0,
+    races: str = "poison",
+    schedule: str = "submission",
+    values: bool = True,
 ) -> None:
     """Use virtual GPUs in this process.  A repeated call with equal arguments changes nothing.
 
     preset: the modelled card: "h200", "h100", "a100-40", "a100-80", "l4", "t4", "rtx3090" or "rtx4090".
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
     races: "poison", "error" or "real".
+    values: False computes no values, for programs that are larger than this machine: memory and time are modelled as
+    ever, a value that the host reads is 1, and an operator whose result's shape depends on values raises
+    NotSupportedError.  `flambeau fit` uses it.
     Raises: ConfigError for a bad value, or once the machine has started with other GPUs.
     Example:
         >>> torch.virtual(2, memory="16GiB")
         >>> torch.cuda.device_count(), torch.cuda.get_device_properties(0).total_memory == 16 * 2**30
         (2, True)
     """
-    machines.choose(virtual_gpus(count, preset=preset, memory=memory, races=races, schedule=schedule))
+    machines.choose(virtual_gpus(count, preset=preset, memory=memory, races=races, schedule=schedule, values=values))
 
 
 def is_available() -> bool:

@@ -46,6 +46,7 @@ class Calls:
             watches_blocks=True,
             finds_races=True,
             libraries=LIBRARIES,
+            computes=choice.values,
         )
         self.faults = Faults()
         self.is_profiled = False
