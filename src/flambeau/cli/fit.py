@@ -154,8 +154,8 @@ def _of_batch(answer: Fit, option: str) -> list[str]:
     assert peak is not None
     of = f"{size(peak.reserved)} of {size(answer.capacity)}"
     if answer.batch is None:
-        return [f"{answer.card}: does not fit with {option} 1: {of}"]
-    lines = [f"{answer.card}: the largest batch that fits is {option} {answer.batch}: {of}"]
+        return [f"{answer.card}: does not fit, even with {option} 1: {of}"]
+    lines = [f"{answer.card}: fits with {option} {answer.batch} at most: {of}"]
     if answer.next_batch is not None:
         lines.append(f"  {option} {answer.next_batch} does not: {answer.why}")
     return lines

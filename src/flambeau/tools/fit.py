@@ -33,6 +33,7 @@ from ..errors import OutOfMemoryError
 from ..nn.hooks import register_module_forward_pre_hook
 from ..optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from ..runtime import machine as machines
+from ..uncomputed import leave_out_host_values
 
 PARAMETERS, GRADIENTS, STATE, ACTIVATIONS = "parameters", "gradients", "optimizer_state", "activations"
 KINDS = (PARAMETERS, GRADIENTS, STATE, ACTIVATIONS, "workspace", "fragmentation")
@@ -165,6 +166,8 @@ class Meter:
     def begin(self) -> None:
         """Watch this process."""
         machines.watcher = self
+        if not self.values:
+            leave_out_host_values(True)
         memory = {"on_block_taken": self._taken, "on_block_given": self._given, "on_memory": self._segments}
         subscribe(**memory)
         self._undo = [
@@ -177,6 +180,7 @@ class Meter:
     def end(self) -> None:
         """Stop watching."""
         machines.watcher = None
+        leave_out_host_values(False)
         for undo in self._undo:
             undo()
 
