@@ -6,12 +6,13 @@
 
 So that a large model can be made on the CPU and moved, `leave_out_host_values` leaves out values there, too.  Storages
 of more than LARGE bytes have no values, and no memory that was written, after random numbers were drawn into them, or
-after a copy from a GPU.  What is computed from these has no values either, or is 1 if it is not large.  NumPy and
-Python read 1.
+after a copy from a GPU.  A function of these does not run: its large results have no values either, and the others are
+1.  NumPy and Python read 1.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from math import prod
@@ -63,8 +64,28 @@ def stand_in(target: TensorBase, source: TensorBase) -> None:
         array_of(target)[...] = 1
 
 
+def is_set(flag: Any) -> bool:
+    """Return whether a flag, a tensor of one number, is not 0.  One that is not computed is 0, without a warning.
+
+    Host: waits.
+    """
+    if computes():
+        return bool(flag.item())
+    _thread.reads_flag = True
+    try:
+        flag.item()
+    finally:
+        _thread.reads_flag = False
+    return False
+
+
+_thread = threading.local()  # reads_flag: whether a value that is read is not used
+
+
 def note_read() -> None:
     """Warn of a value that is read.  Raises NotSupportedError if its line reads so many that it seems to await one."""
+    if getattr(_thread, "reads_flag", False):
+        return
     site = callers.call_site()
     _reads[site] = count = _reads.get(site, 0) + 1
     if count > MAX_READS:
