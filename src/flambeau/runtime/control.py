@@ -68,6 +68,9 @@ class Virtual:
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
     races: "poison", "error" or "real".  None is "real" with a schedule `replay:...`, which repeats values, else
     "poison".
+    values: False computes no values, for programs that are larger than this machine: memory and time are modelled as
+    ever, a value that the host reads is 1, and an operator whose result's shape depends on values raises
+    NotSupportedError.  `flambeau fit` uses it.
     Raises: ConfigError for a bad value, or once the machine has started with other GPUs.
     Example:
         >>> torch.virtual(2, memory="16GiB")
@@ -85,8 +88,12 @@ class Virtual:
         memory: int | str = 0,
         races: str | None = None,
         schedule: str = "submission",
+        values: bool = True,
     ) -> None:
-        machines.choose(virtual_gpus(count, preset=preset, memory=memory, races=races, schedule=schedule))
+        choice = virtual_gpus(
+            count, preset=preset, memory=memory, races=races, schedule=schedule, values=values
+        )
+        machines.choose(choice)
 
     def reset(self) -> None:
         """Replace the virtual GPUs by new ones, of the same kind and number, for example after a device assert.

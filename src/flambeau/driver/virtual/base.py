@@ -48,6 +48,7 @@ class Calls:
             runs_references=True,
             finds_races=True,
             libraries=LIBRARIES,
+            computes=choice.values,
         )
         self.faults = Faults()
         self.is_profiled = False

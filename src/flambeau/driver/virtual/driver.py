@@ -253,6 +253,11 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         with self._lock:
             return self._engine.clock.now()
 
+    def end_ns(self) -> int:
+        """The host clock's time when all submitted work is done.  Costs no modelled time."""
+        with self._lock:
+            return max([self._engine.clock.now(), *[queue.end_ns for queue in self._engine.runner.queues]])
+
     def profiler_start(self) -> None:
         """Set `is_profiled`: no profiler attaches to virtual GPUs."""
         self.is_profiled = True
