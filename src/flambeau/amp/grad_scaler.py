@@ -24,6 +24,7 @@ from ..ops.operator import REGISTRY
 from ..optim.optimizer import Optimizer
 from ..runtime.control import is_available
 from ..tensor import factories
+from ..uncomputed import is_set
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -222,7 +223,7 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        if any([found.item() for found in optimizer_state["found_inf_per_device"].values()]):
+        if any([is_set(found) for found in optimizer_state["found_inf_per_device"].values()]):
             return None
         return optimizer.step(*args, **kwargs)
 
