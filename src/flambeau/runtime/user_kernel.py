@@ -20,8 +20,11 @@ from typing import Any, NamedTuple
 
 from .. import host
 from ..core import thread
+from ..core.call_errors import former_machine
 from ..core.inplace import record_inplace
+from ..core.native import whole
 from ..core.tensor import TensorBase, address_of, before_write, in_graph
+from ..driver.api import KernelHandle
 from ..dtypes import ALL, BOOL, BY_NAME, FLOATING, UNSIGNED, dtype, uint8
 from ..errors import (
     ArgumentError,
@@ -84,7 +87,9 @@ class ArrayParameter:
             return 0
         if not isinstance(value, TensorBase):
             raise ArgumentTypeError(
-                f"{self.name} must be a tensor, got {shown(value)}", hint="None is a null pointer", operator=kernel
+                f"{self.name} must be a tensor, got {shown(value)}",
+                hint="pass a tensor; None is a null pointer",
+                operator=kernel,
             )
         if value.device_index != device and not (value.device_index < 0 and value._storage.is_pinned):
             raise DeviceMismatchError(
@@ -440,6 +445,19 @@ class CudaKernel:
         size = _grid(self.name, grid, block, 0)
         self._code.call_reference(arguments, size.blocks, (size.threads, size.threads_y, size.threads_z))
 
+    def __copy__(self) -> CudaKernel:
+        return self
+
+    def __deepcopy__(self, _: object) -> CudaKernel:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise ArgumentTypeError(
+            f"{self.name} cannot be pickled: it has code that belongs to its process",
+            hint="make it at the top of a module, which each process imports",
+            operator=NAME,
+        )
+
     def __repr__(self) -> str:
         return f"CudaKernel({self.name}({', '.join(map(repr, self.parameters))}))"
 
@@ -480,13 +498,12 @@ class CudaKernel:
         ]
         for tensor in written:
             self._check_written(tensor)
-        handle = stream.machine.devices[stream.device_index].kernel(self._code)
         if driver.capabilities.runs_references:
-            stream.launch(handle, size, self._code.pack_launch(packed, size, forms))
+            buffer = self._code.pack_launch(packed, size, forms)
         else:
-            stream.launch(handle, size, self._code.pack(packed))
-        for tensor in written:
-            record_inplace(tensor, None)
+            buffer = self._code.pack(packed)
+        handle = stream.machine.devices[stream.device_index].kernel(self._code)
+        _launch(stream, handle, size, buffer, written)
 
     def set_shared_memory_config(self, shared_mem_bytes: int) -> None:
         """Do nothing: a launch allows the kernel as much shared memory as it asks for."""
@@ -510,22 +527,23 @@ class CudaKernel:
     def _stream(self, stream: Stream | None, values: Sequence[Any]) -> Stream:
         """Return the stream to launch on: the given one, or the current one of the first CUDA tensor's device."""
         stream = adopted(stream)
+        machine = thread.machine()
+        tensors = [value for value in values if isinstance(value, TensorBase) and value.is_cuda]
+        for tensor in tensors:
+            if tensor._layout.device.machine is not machine:
+                raise former_machine(self.name, tensor._storage, machine)
         if stream is None:
-            tensors = (value for value in values if isinstance(value, TensorBase) and value.is_cuda)
-            first = next(tensors, None)
-            return thread.current_stream(devices.cuda_index() if first is None else first.device_index)
+            return thread.current_stream(tensors[0].device_index if tensors else devices.cuda_index())
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(
                 f"stream must be a Stream or None, got {shown(stream)}",
                 hint="make one with cuda.Stream()",
                 operator=self.name,
             )
-        check_alive(stream, thread.machine(), self.name)
+        check_alive(stream, machine, self.name)
         return stream
 
-    def _packed(
-        self, values: Sequence[Any], device: int
-    ) -> tuple[list[Any], list[Form | None]]:
+    def _packed(self, values: Sequence[Any], device: int) -> tuple[list[Any], list[Form | None]]:
         """Return addresses and numbers of a launch, and the form of each array."""
         numbers = {
             each.name: each.number(self.name, value)
@@ -554,6 +572,14 @@ class CudaKernel:
             )
 
 
+@whole
+def _launch(stream: Stream, handle: KernelHandle, grid: Grid, buffer: Buffer, written: Sequence[TensorBase]) -> None:
+    """Queue a launch, and count its writes."""
+    stream.launch(handle, grid, buffer)
+    for tensor in written:
+        record_inplace(tensor, None)
+
+
 def _grid(name: str, grid: Any, block: Any, shared: Any) -> Grid:
     blocks = _three(name, "grid", grid, MAX_BLOCKS)
     threads = _three(name, "block", block, MAX_BLOCK)
@@ -568,6 +594,11 @@ def _grid(name: str, grid: Any, block: Any, shared: Any) -> Grid:
 
 def _three(name: str, what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
     """Return one to three sizes as three, each within its limit."""
+    if type(given) is tuple and len(given) == 3:  # the usual form, without delay
+        x, y, z = given
+        are_ints = type(x) is int and type(y) is int and type(z) is int
+        if are_ints and 1 <= x <= limits[0] and 1 <= y <= limits[1] and 1 <= z <= limits[2]:
+            return given
     sizes = (given,) if devices.is_integer(given) else given
     is_sizes = isinstance(sizes, (tuple, list)) and all(devices.is_integer(size) for size in sizes)
     if not is_sizes or not 1 <= len(sizes) <= 3:
