@@ -34,8 +34,9 @@ from ...kernel import Access
 from ...vector_clock import Clock
 from ..api import StreamHandle
 from .access import MemoryAccess, Overlap
+from .faults import InjectedFailure
 from .memory import Block
-from .schedule import InjectedFailure, Schedule
+from .schedule import Schedule
 from .space import POISON, Space
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ WAITS_KEPT = 64  # per stream
 DEVICE_ASSERT = 710  # CUresult
 LAUNCH_FAILED = 719  # CUresult
 MODELLED = (FlambeauError, InjectedFailure)  # failures of GPUs: a trap, an access out of bounds; injected
-LOST_HINT = "correct the launch and start again: this process cannot use the device any more"
+LOST_HINT = "correct the launch, then call torch.virtual.reset() or start the process again: the device is lost"
 
 
 class Command:
@@ -255,7 +256,7 @@ class Runner:
 
     def follow(self, schedule: Schedule) -> None:
         """Let a schedule choose from now on.  Where values must not depend on it, waits run only what they need."""
-        self._schedule = schedule
+        self.schedule = schedule
         self._ancestors_only = schedule.ancestors_only or self._fixed_values
 
     @property
@@ -265,7 +266,7 @@ class Runner:
 
     def add(self, queue: Queue) -> None:
         self.queues[queue] = None
-        self._schedule.stream_made(queue.handle)
+        self.schedule.stream_made(queue.handle)
 
     def check(self, device: int) -> None:
         """Raise AcceleratorError if the device has failed."""
@@ -291,7 +292,7 @@ class Runner:
         while not target.done:
             if not len(ready):
                 self._check_all(needed)
-            queue = ready.take(self._schedule.choose(ready) if len(ready) > 1 else 0)
+            queue = ready.take(self.schedule.choose(ready) if len(ready) > 1 else 0)
             command = self._run_first(queue)
             for candidate in (queue, *held_up.pop(command, ())):
                 self._look_at(candidate, needed, ready, held_up)
@@ -528,6 +529,11 @@ def run_poison(command: Command) -> None:
 def run_failure(command: Command) -> None:
     """Fail, as a test injected it."""
     raise InjectedFailure("launch failed on demand")
+
+
+def run_assertion(command: Command) -> None:
+    """Fail as an assertion of device code does, as a test injected it."""
+    raise DeviceAssertError("an assertion failed on demand")
 
 
 def arrays_of(command: Command) -> list[Any]:
