@@ -1,7 +1,7 @@
 """Signatures of the `__global__` functions in a CUDA C++ source: their names, linkage and parameters.
 
 The source is read as tokens, not compiled: macros and typedefs are not resolved.  A parameter of
-such a type is described by the program (see `described` in user_kernel.py).
+such a type is described by the program (see kernel_parameters.py).
 """
 
 from __future__ import annotations

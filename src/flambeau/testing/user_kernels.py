@@ -12,7 +12,8 @@ from ..core.tensor import TensorBase, array_of
 from ..driver.nvidia.compile import compile_cubin, nvrtc_version
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, NoDeviceError, shown
 from ..runtime.control import synchronize
-from ..runtime.user_kernel import ArrayParameter, CudaKernel, NumberParameter
+from ..runtime.kernel_parameters import ArrayParameter, NumberParameter
+from ..runtime.user_kernel import CudaKernel
 from ..tensor import factories
 from .comparison import assert_close
 
