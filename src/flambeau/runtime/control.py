@@ -120,7 +120,7 @@ def is_initialized() -> bool:
 
 
 def ipc_collect() -> None:
-    """Release dropped imports, and reclaim exports that other processes released.
+    """Release memory of other processes that is no longer used here, and take back memory that they have released.
 
     The library does both in the background.  This call returns when they are done.
     Host: waits for the work of this process that uses dropped imports.

@@ -116,6 +116,7 @@ class Stream(Queue):
 
     @property
     def device(self) -> devices.device:
+        """The device whose work it orders."""
         return devices.cuda(self.device_index)
 
     @property
@@ -606,7 +607,7 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
 
 
 def stream_from_external(data_ptr: Any, device: Any = None) -> Stream:
-    """The same as `external_stream`.
+    """Wrap a stream of another library: another name of `ExternalStream`.
 
     Example:
         >>> side = torch.cuda.Stream()

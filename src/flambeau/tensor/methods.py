@@ -210,7 +210,8 @@ def _conversion(name: str, element_type: dtype) -> Callable[[Any], Any]:
 
     method.__name__ = name
     method.__doc__ = (
-        f"This tensor as {element_type.name}; itself if it is.\n\nHost: returns at once.\n"
+        f"Return this tensor converted to {element_type.name}; the tensor itself if it has that type.\n\n"
+        "Host: returns at once.\n"
         f"Example:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {element_type}\n"
     )
     return method

@@ -154,7 +154,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:
     by_shape, by_dtype = calls.method_of(as_shape), calls.method_of(as_dtype)
 
     def call_view(self: Any, *shape: Any, **named: Any) -> Any:
-        """The same memory as another shape (one size may be -1), or as another type.
+        """A view of this tensor with another shape (one size may be -1), or of its bytes as another type.
 
         Shapes: as many elements as this tensor; for a type of another size, the last dimension grows or shrinks.
         Host:   returns at once.

@@ -80,7 +80,7 @@ def set_rng_state(new_state: Any, device: Any = None) -> None:
 
 
 def cuda_get_rng_state(device: Any = "cuda") -> Any:
-    """As get_rng_state, for the current CUDA device if none is named.
+    """As `torch.get_rng_state`, for the current CUDA device if none is named.
 
     Example:
         >>> state = torch.cuda.get_rng_state()
@@ -93,7 +93,7 @@ def cuda_get_rng_state(device: Any = "cuda") -> Any:
 
 
 def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
-    """As set_rng_state, for the current CUDA device if none is named.
+    """As `torch.set_rng_state`, for the current CUDA device if none is named.
 
     Example:
         >>> state = torch.cuda.get_rng_state()

@@ -101,7 +101,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation computed it."""
+        """Whether no recorded operation computed this tensor."""
         if self.requires_grad:
             record.edge_of(self)
         return self._grad_fn is None
@@ -117,7 +117,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self._base is not None
 
     def is_inference(self) -> bool:
-        """Return whether it was made in inference mode, so that autograd cannot save it.
+        """Return whether this tensor was made in inference mode, so that autograd cannot save it.
 
         Example:
             >>> torch.ones(1).is_inference()
@@ -161,7 +161,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def data(self) -> Tensor:
-        """The same memory, outside any graph."""
+        """Return a tensor over the same memory that is outside any graph."""
         return self.detach()
 
     @data.setter
@@ -170,7 +170,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         self._storage, self._layout, self._offset = value._storage, value._layout, value._offset
 
     def detach(self) -> Tensor:
-        """The same memory, outside any graph.
+        """Return a tensor over the same memory that is outside any graph.
 
         Example:
             >>> x = torch.tensor([1.0], requires_grad=True)
@@ -295,7 +295,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise
 
     def dim(self) -> int:
-        """The number of dimensions.
+        """Return the number of dimensions.
 
         Example:
             >>> torch.zeros(2, 3).dim()
@@ -349,7 +349,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def is_cpu(self) -> bool:
-        """Whether it is on the CPU."""
+        """Whether this tensor is on the CPU."""
         return not self.is_cuda
 
     def data_ptr(self) -> int:
@@ -413,7 +413,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.dtype.is_floating_point
 
     def view_as(self, other: Tensor) -> Any:
-        """`view` with the shape of another tensor.
+        """A view of this tensor with the shape of another one: see `view`.
 
         Raises: as `view`.
         Example:
@@ -425,7 +425,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.view(other.shape)
 
     def reshape_as(self, other: Tensor) -> Any:
-        """`reshape` to the shape of another tensor.
+        """This tensor with the shape of another one: see `reshape`.
 
         Raises: as `reshape`.
         Example:
@@ -437,7 +437,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.reshape(other.shape)
 
     def expand_as(self, other: Tensor) -> Any:
-        """`expand` to the shape of another tensor.
+        """A view that expands this tensor to the shape of another one: see `expand`.
 
         Raises: as `expand`.
         Example:
@@ -577,7 +577,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return pinned.copy_(self)
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Return whether it lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA.
+        """Return whether this tensor lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA.
 
         Example:
             >>> torch.ones(2).is_pinned(), torch.ones(2, pin_memory=True).is_pinned()
