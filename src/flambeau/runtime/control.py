@@ -149,7 +149,7 @@ def is_in_bad_fork() -> bool:
 
 
 def current_device() -> int:
-    """The index of this thread's current device.
+    """Return the index of this thread's current device.
 
     Example:
         >>> with torch.cuda.device(1):
@@ -212,7 +212,7 @@ def synchronize(device: Any = None) -> None:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """This thread's current stream on a device.
+    """Return this thread's current stream on a device; None is the current device.
 
     Example:
         >>> side = torch.cuda.Stream()
@@ -224,7 +224,7 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The default stream of a device.
+    """Return the default stream of a device; None is the current device.
 
     Example:
         >>> torch.cuda.default_stream() == torch.cuda.current_stream()
@@ -267,7 +267,7 @@ def get_device_properties(device: Any = None) -> Properties:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The product name of a device, such as "NVIDIA H200".
+    """Return the product name of a device, such as "NVIDIA H200".
 
     Example:
         >>> torch.cuda.get_device_name(0)
@@ -277,7 +277,7 @@ def get_device_name(device: Any = None) -> str:
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """(major, minor) compute capability.
+    """Return the compute capability of a device: (major, minor).
 
     Example:
         >>> torch.cuda.get_device_capability()

@@ -583,7 +583,7 @@ class StreamGuard:
 def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
     """Wrap a stream of another library: a CUstream as an int, or an object with `__cuda_stream__`.
 
-    The object is kept as long as the machine is; whoever passes an int keeps the stream.
+    The machine keeps the object alive; a stream passed as an int must outlive its use here.
     Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
     Example:
         >>> side = torch.cuda.Stream()

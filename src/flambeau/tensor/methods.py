@@ -38,7 +38,7 @@ TYPES = (dtype, type)  # classes of arguments that name a type
 
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """This tensor on a device, as a type, or like another tensor; itself if nothing changes.
+    """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes.
 
     Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking=, copy= and memory_format=.
     Host: waits, except non_blocking from pinned memory, to pinned memory, or between devices.
@@ -69,7 +69,7 @@ def _placed(tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
-    """This tensor on a CUDA device, the current one if none is named; itself if it is there.
+    """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is there.
 
     Example:
         >>> x = torch.tensor([1, 2])
@@ -89,7 +89,7 @@ def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_forma
 
 
 def cpu(self: Any, memory_format: Any = None) -> Any:
-    """This tensor on the CPU.
+    """Return this tensor on the CPU; the tensor itself if it is there.
 
     Host: waits if it is on a GPU.
     Example:
@@ -247,7 +247,7 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
-    """This tensor where the condition holds, else `other`.
+    """Return a tensor with this one's values where the condition is true, and those of `other` elsewhere.
 
     Host: returns at once.
     Example:
