@@ -233,6 +233,17 @@ def _several(operator: Operator) -> Any:
     return method
 
 
+def _of_function(function: Callable[..., Any]) -> Any:
+    """Make a method of a function that takes the tensor as `input`."""
+
+    def call_function(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method: Any = call_function
+    method.__doc__, method.__wrapped__ = function.__doc__, AsMethod(function)
+    return method
+
+
 def new(self: Any, *args: Any, device: Any = None) -> Any:
     """A tensor of this one's type and device: unset values for sizes, or a copy of data.
 
@@ -283,7 +294,12 @@ def install(cls: Any) -> None:
         put(cls, operator.name, _several(operator))
     groups = like_factories.NEW_METHODS, host_loops.METHODS, inplace_views.METHODS, queries.METHODS, reals.METHODS
     for method in (new, polygamma, where, *[each for group in (*groups, storages.METHODS) for each in group]):
-        setattr(cls, method.__name__, method)
+        if method.__code__.co_varnames[0] == "input":
+            put(cls, method.__name__, _of_function(method))
+        else:
+            setattr(cls, method.__name__, method)
+    put(cls, "conj_physical", _of_function(reals.conj))  # the function takes out=
+    put(cls, "index_put_", _of_function(index_put_))
     for kind in queries.KINDS:
         setattr(cls, f"is_{kind}", property(_never, doc=f"False: there are no tensors of the kind {kind}."))
     for name, found in reals.PROPERTIES.items():
@@ -291,7 +307,6 @@ def install(cls: Any) -> None:
     put(cls, "__getitem__", core_views.getter(indexing.get))
     put(cls, "__setitem__", indexing.put)
     put(cls, "__delitem__", indexing.delete)
-    cls.index_put_ = index_put_
     cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__array_namespace__ = interop.array_namespace

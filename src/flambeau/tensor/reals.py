@@ -106,5 +106,5 @@ def positive(input: Any) -> Any:
     return input
 
 
-METHODS = conj, conj_physical, conj_physical_, positive, resolve_conj, resolve_neg
+METHODS = conj, conj_physical_, positive, resolve_conj, resolve_neg
 PROPERTIES = {"real": property(real), "imag": property(imag)}
