@@ -47,8 +47,9 @@ Tensors.to_bytes = _to_bytes
 
 
 def get_rng_state(device: Any = None) -> Any:
-    """Return the state of a CUDA device's generator, or for None of the CPU's: a uint8 tensor of 16 bytes on the CPU.
+    """Return the state of a CUDA device's default generator, or of the CPU's for None, as a tensor on the CPU.
 
+    Shapes: [5056] of the CPU's generator, [16] of a CUDA one; of type uint8.
     Example:
         >>> state = torch.get_rng_state()
         >>> first = torch.rand(2)
