@@ -70,7 +70,7 @@ def former_machine(name: str, storage: Any, machine: Any) -> AcceleratorError:
         return error
     return AcceleratorError(
         f"{storage.nbytes} bytes of {storage.device} belong to a machine that is gone",
-        hint="a tensor does not outlive the `testing.machine` block that it was made in",
+        hint="a tensor does not outlive the `testing.machine` block that it was made in, nor `torch.virtual.reset()`",
         error_code=INVALID_HANDLE,
         operator=name,
     )
@@ -142,7 +142,10 @@ def raise_failed(operator: Any, error: Exception) -> NoReturn:
     """Raise an error for an exception of a host function: its own FlambeauError, OutOfMemoryError or InternalError."""
     called = "" if operator is None else operator.called
     if isinstance(error, FlambeauError):
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # or it and this frame would keep each other
     if isinstance(error, MemoryError):
         raise OutOfMemoryError(f"CPU out of memory: {error}", hint="split the call", operator=called) from error
     raise reference_failed(called, "", error) from error

@@ -162,7 +162,7 @@ Hook = Callable[..., Any]
 NAMES = (
     "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_span", "on_range",
     "on_block_taken", "on_block_freed", "on_block_given", "on_memory", "on_record", "on_wait", "on_blocked", "on_route",
-    "on_convert", "on_done", "on_host_read", "on_host_write",
+    "on_convert", "on_done", "on_host_call", "on_host_read", "on_host_write",
 )  # fmt: skip
 
 
@@ -187,6 +187,7 @@ class Hooks:
     on_route: Hook | None
     on_convert: Hook | None
     on_done: Hook | None
+    on_host_call: Hook | None
     on_host_read: Hook | None
     on_host_write: Hook | None
 

@@ -17,7 +17,7 @@ def machine(
     *,
     preset: str = "h200",
     memory: int | str = 0,
-    races: str = "poison",
+    races: str | None = None,
     schedule: Any = "submission",
 ) -> Iterator[Machine]:
     """Make a fresh virtual machine the process's machine inside a `with` block, and restore the former one after it.
