@@ -17,7 +17,6 @@ import pytest
 
 import flambeau
 from flambeau.nn import functional
-from flambeau.tensor.legacy import TensorType
 from tests.conftest import ON_HARDWARE
 
 ROOT = Path(flambeau.__file__).parent
@@ -84,11 +83,9 @@ TEXTS = {name: inspect.getdoc(found) or "" for name, found in PUBLIC.items()}
 EXAMPLES = {text: name for name, text in reversed(TEXTS.items()) if ">>>" in text}  # one text may serve several names
 
 
-def is_described_elsewhere(name: str, found: Any) -> bool:
-    """Whether another example shows it: FloatTensor and its kin are shown by `tensor`, errors by what raises them."""
-    if isinstance(found, type) and issubclass(found, Exception):
-        return True
-    return isinstance(found, TensorType)
+def is_error(found: Any) -> bool:
+    """Whether an object is an error, which the example of what raises it shows."""
+    return isinstance(found, type) and issubclass(found, Exception)
 
 
 def is_excepted(name: str) -> bool:
@@ -97,9 +94,7 @@ def is_excepted(name: str) -> bool:
 
 def lacking() -> list[str]:
     """The public names without an example."""
-    return [
-        name for name, found in PUBLIC.items() if ">>>" not in TEXTS[name] and not is_described_elsewhere(name, found)
-    ]
+    return [name for name, found in PUBLIC.items() if ">>>" not in TEXTS[name] and not is_error(found)]
 
 
 def test_everything_public_has_an_example():

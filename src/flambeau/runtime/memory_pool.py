@@ -97,7 +97,7 @@ class MemPool:
 
 @contextmanager
 def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
-    """A context in which this thread allocates on a device from a pool.  Other threads, and backward's, do not.
+    """A context in which this thread allocates on a device from a pool.  Other threads do not.
 
     device: None for the current one.  Inside, `empty_cache` has no effect on the device.
     Raises: ArgumentTypeError if `pool` is no MemPool.

@@ -90,7 +90,7 @@ def get_allocator_backend() -> str:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors occupy on a device, in blocks of 512.
+    """Return the bytes that tensors occupy on a device; blocks are multiples of 512 bytes.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -116,7 +116,7 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that the caching allocator holds on a device.
+    """Return the bytes that the caching allocator holds on a device.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -185,7 +185,7 @@ def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = Tru
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """(free, total) bytes of a device, as its driver sees them.
+    """Return the free and the total memory of a device, in bytes, as its driver reports them: (free, total).
 
     Example:
         >>> free, total = torch.cuda.mem_get_info()
