@@ -20,7 +20,8 @@ SIZES = st.one_of(
 EXACTLY = Settings(roundup_divisions=EXACT)
 CACHING = list(map(parse, [
     "", "max_split_size_mb:20", "roundup_power2_divisions:4,large_segment_size_mb:24",
-    "garbage_collection_threshold:0.5,per_process_memory_fraction:0.75",
+    "garbage_collection_threshold:0.5,per_process_memory_fraction:0.75", "expandable_segments:True",
+    "expandable_segments:True,max_split_size_mb:21,large_segment_size_mb:21,per_process_memory_fraction:0.9",
 ]))  # fmt: skip
 CONFIGURATIONS = st.sampled_from([EXACTLY, *CACHING])
 
@@ -152,7 +153,17 @@ class Allocations(RuleBasedStateMachine):
         found = self.allocator.statistics()
         assert found["num_sync_all_streams"] == waits + 1
         assert found["active.all.current"] == len(self.live)
-        assert all(each["active_size"] or each["segment_pool_id"] in self.graphs for each in self.allocator.snapshot())
+        for segment in self.allocator.snapshot():
+            assert segment["active_size"] or segment["segment_pool_id"] in self.graphs
+            if segment["is_expandable"] and segment["segment_pool_id"] not in self.graphs:
+                self.keeps_no_idle_page(segment)
+
+    def keeps_no_idle_page(self, segment):
+        for page, nbytes in self.driver.pages.items():
+            if segment["address"] <= page < segment["address"] + segment["total_size"]:
+                active = [block for block in segment["blocks"] if block["state"] != "inactive"]
+                inside = [block for block in active if block["address"] < page + nbytes]
+                assert any(block["address"] + block["size"] > page for block in inside)
 
     @invariant()
     def sums_agree(self):
@@ -165,7 +176,7 @@ class Allocations(RuleBasedStateMachine):
                 assert found[f"{kind}.{pool}.peak"] >= value
         assert found["allocated_bytes.all.current"] == sum(block.nbytes for block, *_ in self.live)
         assert found["allocated_bytes.all.peak"] == self.peak
-        assert found["reserved_bytes.all.current"] == sum(self.driver.segments.values())
+        assert found["reserved_bytes.all.current"] == self.driver.held()
 
     @invariant()
     def blocks_tile_their_segments(self):
@@ -188,13 +199,15 @@ def expected(segments):
     blocks = [(segment, block) for segment in segments for block in segment["blocks"]]
     allocated = [block for _, block in blocks if block["state"] == "active_allocated"]
     active = [block for _, block in blocks if block["state"] != "inactive"]
-    parts = [b for segment, b in blocks if b["state"] == "inactive" and b["size"] < segment["total_size"]]
+    plain = [segment for segment in segments if not segment["is_expandable"]]
+    idle = [(each["total_size"], b) for each in plain for b in each["blocks"] if b["state"] == "inactive"]
+    parts = [block for total, block in idle if block["size"] < total]
     return {
         "allocation": len(allocated), "allocated_bytes": sum(each["size"] for each in allocated),
         "active": len(active), "active_bytes": sum(each["size"] for each in active),
         "requested_bytes": sum(each["requested_size"] for each in active),
         "inactive_split": len(parts), "inactive_split_bytes": sum(each["size"] for each in parts),
-        "segment": len(segments), "reserved_bytes": sum(each["total_size"] for each in segments),
+        "segment": len(plain), "reserved_bytes": sum(each["total_size"] for each in segments),
     }  # fmt: skip
 
 

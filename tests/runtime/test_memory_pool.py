@@ -6,8 +6,10 @@ import threading
 import pytest
 
 import flambeau as torch
+from flambeau.config import parse_gpus
 from flambeau.core import thread
 from flambeau.errors import ArgumentTypeError, ConfigError, NotSupportedError, OutOfMemoryError
+from flambeau.runtime.machine import Machine
 
 MIB = 1 << 20
 
@@ -179,3 +181,14 @@ def test_wrong_settings_change_nothing(gpus):
         torch.cuda.memory._set_allocator_settings("max_split_size_mb:2")
     assert "_set_allocator_settings" in str(caught.value) and "20 MiB" in str(caught.value)
     assert torch.cuda.memory_stats()["max_split_size"] == 64 * MIB
+
+
+def test_settings_before_the_start_wait_for_it():
+    made = Machine(parse_gpus("virtual:1"))
+    former = thread.swap_machine(made)
+    try:
+        torch.cuda.memory._set_allocator_settings("max_split_size_mb:64")
+        assert not torch.cuda.is_initialized()
+        assert empty(1).numel() == MIB and torch.cuda.memory_stats()["max_split_size"] == 64 * MIB
+    finally:
+        thread.swap_machine(former)

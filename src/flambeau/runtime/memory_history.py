@@ -198,7 +198,7 @@ def _settings() -> dict[str, Any]:
         "PYTORCH_CUDA_ALLOC_CONF": "" if chosen is None else chosen.text,
         "max_split_size": -1 if limit == UNLIMITED else limit,
         "garbage_collection_threshold": 0.0 if chosen is None else chosen.garbage_collection_threshold,
-        "expandable_segments": False,
+        "expandable_segments": chosen is not None and chosen.expandable_segments,
         "pinned_num_register_threads": 1,
         "release_lock_on_cudamalloc": False,
         "pinned_use_cuda_host_register": False,

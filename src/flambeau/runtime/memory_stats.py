@@ -9,9 +9,10 @@ from ..core import thread
 from ..errors import ArgumentTypeError
 from ..memory.allocator import CachingAllocator
 from ..memory.private import PoolId
-from ..memory.settings import EXACT, parse
+from ..memory.settings import EXACT, Settings, parse
 from . import control, memory_history
 from . import device as devices
+from .machine import Machine
 from .stream import Stream
 
 SUMMARY_ROWS = (
@@ -242,6 +243,7 @@ def set_allocator_settings(env: str) -> None:
     """Change the settings of every device's allocator from now on; the text is that of PYTORCH_ALLOC_CONF.
 
     Settings that the text omits return to their defaults, except the limit of this process.  Live blocks stay.
+    Before the start of CUDA, which this does not cause, the settings wait for it.
     Raises: ConfigError for an unknown key or a wrong value; nothing is changed then.
 
     Example:
@@ -252,6 +254,10 @@ def set_allocator_settings(env: str) -> None:
     """
     settings = parse(env, "_set_allocator_settings")
     machine = thread.machine()
+    machine.at_start(lambda: _configure(machine, settings))
+
+
+def _configure(machine: Machine, settings: Settings) -> None:
     if machine.settings.exact:
         settings = replace(settings, roundup_divisions=EXACT)
     for accelerator in machine.devices:

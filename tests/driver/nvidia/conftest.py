@@ -47,6 +47,7 @@ RESULTS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "cuDeviceTotalMem": lambda device: (1 << 30,),
     "cuDeviceGetAttribute": lambda name, device: (ATTRIBUTES.get(name, 0),),
     "cuMemGetInfo": lambda: (3, 7),
+    "cuMemAddressReserve": lambda nbytes, alignment, address, flags: (0x7000_0000_0000,),
     "cuCtxGetStreamPriorityRange": lambda: (0, -5),
     "cuEventElapsedTime": lambda start, end: (1.25,),
     "cuDeviceCanAccessPeer": lambda device, peer: (1,),

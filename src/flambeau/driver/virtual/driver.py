@@ -118,6 +118,33 @@ class MemoryCalls(Calls):
             self._engine.wait_for_users(memory.blocks_in(segment))
             memory.release(segment)
 
+    def mem_reserve(self, device: int, nbytes: int) -> Address:
+        with self._lock:
+            self._captures.check_unsafe("mem_reserve")
+            self._call(device)
+            return self._engine.memory.devices[device].reserve(nbytes)
+
+    def mem_unreserve(self, device: int, address: Address) -> None:
+        with self._lock:
+            self._call(device)
+            self._engine.memory.devices[device].unreserve(address)
+
+    def mem_map(self, device: int, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._captures.check_unsafe("mem_map")
+            self._call(device, self._engine.preset.mem_alloc_ns)
+            if self.faults.allocation.strikes():
+                raise OutOfMemoryError(f"{nbytes} bytes on virtual device {device} fail on demand", operator="mem_map")
+            self._engine.memory.devices[device].map(address, nbytes)
+
+    def mem_unmap(self, device: int, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._captures.check_unsafe("mem_unmap")
+            self._call(device)
+            memory = self._engine.memory.devices[device]
+            self._engine.wait_for_users(memory.mapped_blocks(address, nbytes))
+            memory.unmap(address, nbytes)
+
     def memory_device(self, address: int) -> int | None:
         index = device_of(address)
         return index if index is not None and index < self.device_count() else None
