@@ -343,3 +343,23 @@ answer([*seen, *{each["is_expandable"] for each in torch.cuda.memory_snapshot()}
 def test_expandable_segments_map_pages_and_unmap_them(program):
     found = program(EXPANDING, PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
     assert found == [[100, 40, 2, 0, True]]
+
+
+POOLED = """
+x = torch.ones(1000, device="cuda")
+stats = torch.cuda.memory_stats()
+try:
+    torch.cuda.memory_snapshot()
+except RuntimeError as refused:
+    answer("cudaMallocAsync" in str(refused))
+answer(torch.cuda.get_allocator_backend())
+answer(stats["allocated_bytes.all.current"] >= 4000 and stats["reserved_bytes.all.current"] >= 4000)
+answer(stats["segment.all.current"])
+answer((x + 1).sum().item())
+"""
+
+
+@pytest.mark.rule("1.8.35", since="1.12")
+def test_the_driver_may_cache(program):
+    found = program(POOLED, PYTORCH_CUDA_ALLOC_CONF="backend:cudaMallocAsync")
+    assert found == [True, "cudaMallocAsync", True, 0, 2000]

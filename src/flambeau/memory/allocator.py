@@ -33,7 +33,7 @@ from . import history
 from .out_of_memory import TOO_LARGE_TO_TRY, Holder, Shortage, too_large
 from .pending import RecordEvent
 from .private import PoolId, PoolSet, PrivatePools, Routes, relaxed
-from .segments import Segments, largest
+from .segments import Segments, SegmentSource, largest
 from .settings import UNLIMITED, Settings, check_fraction
 from .statistics import (
     Incidents,
@@ -150,13 +150,35 @@ class CachingAllocator(BlockAllocator):
             self._reroute()
             self._pending.capture_ended()
 
-    def hold_pool(self, pool_id: PoolId, serves_shortages: bool = False, is_split: bool = True) -> None:
-        """Count one user more of a private pool, which is created if missing, until `release_pool`."""
+    @property
+    def backend(self) -> str:  # the name that PyTorch has for the kind of allocator
+        return "native"
+
+    def require_pools(self, operator: str) -> None:
+        """Raise NotSupportedError for an operator if this allocator has no private pools."""
+
+    def require_segments(self, operator: str) -> None:
+        """Raise NotSupportedError for an operator if this allocator has no segments."""
+
+    def hold_pool(
+        self,
+        pool_id: PoolId,
+        serves_shortages: bool = False,
+        is_split: bool = True,
+        source: SegmentSource | None = None,
+    ) -> None:
+        """Count one user more of a private pool, which is created if missing, until `release_pool`.
+
+        source: where it gets its segments, None for the driver.
+        """
         with self.lock:
             private = self._private.use(pool_id, self._shared, self.settings)
             private.serves_shortages = serves_shortages
             if not is_split:
                 private.never_split()
+            if source is not None:
+                private.expands = False
+                self._segments.sources[pool_id] = source
 
     def begin_pool(self, pool_id: PoolId) -> None:
         """Serve the requests of this thread from a private pool, until `end_pool`.  Such calls nest."""
@@ -381,7 +403,7 @@ class CachingAllocator(BlockAllocator):
             processes=tuple(self._process_usage()) if self._process_usage is not None else (),
             allocated=current(self._total.allocated_bytes),
             active=current(self._total.active_bytes),
-            reserved=self._segments.reserved,
+            reserved=self.reserved_bytes,
             largest=max(map(largest, self._shared.all)),
             reachable=largest(pool, stream),
             capturing=self._pending.is_capturing,

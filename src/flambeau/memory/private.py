@@ -50,7 +50,7 @@ class PrivatePool(PoolSet):
     """A set of pools for graphs and `MemPool`.
 
     uses: the number of users.  serves_shortages: whether requests of the shared pools get its idle blocks when memory
-    runs out.  is_split: whether blocks are split; if not, it has no expandable segments.
+    runs out.  expands: whether it may have expandable segments.
     """
 
     def __init__(self, pool_id: PoolId, shared: PoolSet, settings: Settings) -> None:
@@ -59,15 +59,15 @@ class PrivatePool(PoolSet):
         self.configure(settings)
         self.uses = 0
         self.serves_shortages = False
-        self.is_split = True
+        self.expands = True
 
     def never_split(self) -> None:
-        self.is_split = False
+        self.expands = False
         for pool in self.plain:
             pool.smallest_remainder = UNLIMITED
 
     def like(self, pool: Pool) -> Pool:
-        return super().like(pool) if self.is_split else self.plain_like(pool)
+        return super().like(pool) if self.expands else self.plain_like(pool)
 
     @property
     def is_empty(self) -> bool:

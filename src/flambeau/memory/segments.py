@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from .. import signals
 from ..core.pool import SHARED, SMALL_LIMIT, Block, Flow, Pool, Segment
 from ..core.queue import hooks
-from ..driver.api import Driver, StreamHandle
+from ..driver.api import Address, Driver, StreamHandle
 from ..errors import OutOfMemoryError
 from .expandable import PAGE_GRAIN, ExpandableSegments
 from .pending import RecordEvent, wait_for
@@ -25,8 +26,18 @@ SMALL_SEGMENT = 2 << 20  # bytes
 OWN_SEGMENT_GRAIN = 2 << 20  # bytes: segments made for one request are a multiple of this
 
 
+class SegmentSource(Protocol):
+    """Where a private pool gets its segments, in place of the driver."""
+
+    def allocate(self, device: int, nbytes: int, stream: StreamHandle) -> Address:
+        """Allocate memory for work submitted to `stream` from now on.  Raises OutOfMemoryError."""
+
+    def free(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        """Free memory after the work submitted to `stream` so far."""
+
+
 class Segments:
-    """All segments of one device."""
+    """All segments of one device.  sources: where private pools get theirs, by id, if not from the driver."""
 
     def __init__(self, driver: Driver, device: int, record_event: RecordEvent) -> None:
         self.settings = Settings()
@@ -40,6 +51,8 @@ class Segments:
         self._expandable = ExpandableSegments(driver, device, self._map_changed)
         self._by_address: dict[int, Segment] = {}
         self._addresses: list[int] = []
+        self.sources: dict[tuple[int, int], SegmentSource] = {}
+        self._source_of: dict[int, SegmentSource] = {}
 
     def counts(self) -> dict[str, int]:
         """Return the number of driver calls, and the size from which segments are oversize."""
@@ -66,7 +79,12 @@ class Segments:
         if self.limit is not None and self.reserved + size > self.limit:
             return None
         try:
-            address = self._driver.mem_alloc(self._device, size)
+            source = self.sources.get(pool.id)
+            if source is None:
+                address = self._driver.mem_alloc(self._device, size)
+            else:
+                address = source.allocate(self._device, size, stream)
+                self._source_of[address] = source
         except OutOfMemoryError:
             return None
         segment = Segment(address, size, stream, pool.is_small, size >= self.settings.max_split_size)
@@ -127,7 +145,12 @@ class Segments:
         leaving = list(segments)
         self._wait_for({segment.stream: None for segment in leaving})
         for segment in leaving:
-            self._driver.mem_free(self._device, segment.address)
+            source = self._source_of.get(segment.address)
+            if source is None:
+                self._driver.mem_free(self._device, segment.address)
+            else:
+                source.free(self._device, segment.address, segment.nbytes, segment.stream)
+                del self._source_of[segment.address]
             remove_segment(pool, segment)
             del self._by_address[segment.address]
             self._addresses.remove(segment.address)

@@ -23,11 +23,12 @@ DEFAULT_NON_SPLIT_ROUNDING = 20 * MIB  # bytes
 SMALLEST_OWN_SEGMENT = 10 * MIB  # bytes: from here on, a request gets a segment of its own
 SIZE_CLASSES = 16  # roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB and above
 FIRST_CLASS_BITS = 21  # bit length of 1 MiB, the first size class
+BACKENDS = ("native", "cudaMallocAsync")
 EXACT = (-1,)  # as roundup_divisions: no rounding and no caching
 
 NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 NOT_SUPPORTED = frozenset({
-    "backend", "expandable_segments_reserve", "graph_capture_record_stream_reuse",
+    "expandable_segments_reserve", "graph_capture_record_stream_reuse",
     "pinned_free_catch_all", "pinned_max_round_threshold_mb", "pinned_num_register_threads",
     "pinned_reserve_segment_size_mb", "pinned_use_background_threads", "pinned_use_cuda_host_register",
     "release_lock_on_cudamalloc", "throw_on_cudamalloc_oom",
@@ -47,6 +48,7 @@ class Settings:
     garbage_collection_threshold:  fraction of that limit above which idle segments are handed back; 0 for never
     pinned_max_cached:           bytes of idle pinned memory to keep at most
     expandable_segments:         whether new segments are expandable: addresses in which pages are mapped on demand
+    backend:                     the kind of allocator, one of BACKENDS; "" if the text names none
     text:                        the string that they were parsed from
     """
 
@@ -58,6 +60,7 @@ class Settings:
     garbage_collection_threshold: float = 0.0
     pinned_max_cached: int = UNLIMITED
     expandable_segments: bool = False
+    backend: str = ""
     text: str = field(default="", compare=False)
 
     @property
@@ -137,6 +140,12 @@ def _large_segment(text: str, where: str) -> int:
     return nbytes
 
 
+def _backend(text: str, where: str) -> str:
+    if text not in BACKENDS:
+        raise ConfigError(f"{where}: {text!r} is no backend", hint=f"the backends are {' and '.join(BACKENDS)}")
+    return text
+
+
 def _boolean(text: str, where: str) -> bool:
     if text not in ("True", "False"):
         raise ConfigError(f"{where}: {text!r} is neither True nor False", hint="use True or False")
@@ -206,6 +215,7 @@ READERS: dict[str, tuple[str, Callable[[str, str], object]]] = {
     "large_segment_size_mb": ("large_segment", _large_segment),
     "per_process_memory_fraction": ("memory_fraction", _fraction),
     "garbage_collection_threshold": ("garbage_collection_threshold", _threshold),
+    "backend": ("backend", _backend),
     "expandable_segments": ("expandable_segments", _boolean),
     "pinned_max_cached_size_mb": ("pinned_max_cached", _mebibytes),
 }

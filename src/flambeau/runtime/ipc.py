@@ -114,6 +114,7 @@ class Exchange:
         return Handle(storage, terms, location.pack(segment, self._event_handles[event]), event, route, site)
 
     def _first_terms(self, storage: Storage, site: str) -> Terms:
+        self._machine.devices[storage.device.index].allocator.require_segments("multiprocessing")
         if storage.block.segment.pool.is_expandable:
             raise NotSupportedError(
                 f"cuda:{storage.device.index} cannot share {storage.nbytes} bytes of an expandable segment with other "

@@ -66,6 +66,9 @@ def record_memory_history(
     if kept is None:
         history.record(None)
         return
+    if thread.has_machine() and thread.machine().is_started:
+        for accelerator in thread.machine().devices:
+            accelerator.allocator.require_segments("_record_memory_history")
     made = History(kept == "all", context, "line" if stacks == "line" else "python", max_entries, skipped)
     former = history.recorder
     if former is not None:

@@ -598,6 +598,38 @@ class DriverContract(GraphContract):
         self.driver.mem_map(DEVICE, address, PAGE)
         self._undo.append(lambda: self.driver.mem_unmap(DEVICE, address, PAGE))
 
+    def test_the_pool_allocates_in_the_order_of_a_stream(self) -> None:
+        try:
+            first = self.driver.pool_alloc(DEVICE, 4 * COUNT, self.stream)
+        except NotSupportedError:  # by this device
+            return
+        other = self.driver.pool_alloc(DEVICE, 4 * COUNT, self.stream)
+        assert abs(first - other) >= 4 * COUNT and first % 256 == other % 256 == 0
+        assert self.driver.pool_reserved(DEVICE) >= 8 * COUNT
+        source = self.upload(host.numpy().arange(COUNT, dtype="float32"))
+        for address in (first, other):
+            self.launch(SCALE, [address, source, 2.0, COUNT])
+        self.driver.pool_free(DEVICE, first, self.stream)
+        again = self.driver.pool_alloc(DEVICE, 4 * COUNT, self.stream)  # no wait: the order of the stream suffices
+        self.launch(SCALE, [again, other, 2.0, COUNT])
+        assert self.download(again, (COUNT,), float32).tolist() == list(range(0, 4 * COUNT, 4))
+        for address in (again, other):
+            self.driver.pool_free(DEVICE, address, self.stream)
+        self.driver.stream_synchronize(self.stream)
+        held = self.driver.pool_reserved(DEVICE)
+        self.driver.pool_trim(DEVICE)
+        assert self.driver.pool_reserved(DEVICE) < held
+
+    def test_wrong_uses_of_the_pool_are_refused(self) -> None:
+        try:
+            address = self.driver.pool_alloc(DEVICE, COUNT, self.stream)
+        except NotSupportedError:  # by this device
+            return
+        too_much = 2 * self.driver.properties(DEVICE).total_memory
+        raised(OutOfMemoryError, lambda: self.driver.pool_alloc(DEVICE, too_much, self.stream))
+        self.driver.pool_free(DEVICE, address, self.stream)
+        raised(AcceleratorError, lambda: self.driver.pool_free(DEVICE, address, self.stream))
+
     def test_an_address_names_its_device(self) -> None:
         memory, host_array = self.new_memory(), host.numpy().zeros(COUNT)
         assert self.driver.memory_device(memory) == DEVICE == self.driver.memory_device(memory + 4 * COUNT - 1)

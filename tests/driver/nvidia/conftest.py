@@ -47,6 +47,8 @@ RESULTS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "cuDeviceTotalMem": lambda device: (1 << 30,),
     "cuDeviceGetAttribute": lambda name, device: (ATTRIBUTES.get(name, 0),),
     "cuMemGetInfo": lambda: (3, 7),
+    "cuDeviceGetDefaultMemPool": lambda device: (0x9000 + device,),
+    "cuMemPoolGetAttribute": lambda pool, name: (77,),
     "cuMemAddressReserve": lambda nbytes, alignment, address, flags: (0x7000_0000_0000,),
     "cuCtxGetStreamPriorityRange": lambda: (0, -5),
     "cuEventElapsedTime": lambda start, end: (1.25,),

@@ -50,7 +50,7 @@ from .devices import STREAM_NON_BLOCKING, ContextCalls, Devices
 from .handles import Table
 from .launch import Launcher, LoadedKernel
 from .library import CAPTURE_REFUSALS, INVALID_HANDLE, NOT_READY, check, check_ready
-from .mapping import MappingCalls
+from .memory import MemoryCalls
 from .own_kernels import Launch
 from .plans import LIBRARIES, Plan, Planner
 
@@ -268,7 +268,7 @@ DEVICE_MEMORY = 2  # CU_MEMORYTYPE_DEVICE
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
 
 
-class NvidiaDriver(GraphCalls, IpcCalls, MappingCalls, ContextCalls):
+class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ContextCalls):
     """The process's NVIDIA GPUs."""
 
     capabilities = Capabilities("nvidia", graphs=True, ipc=True, libraries=LIBRARIES)

@@ -41,6 +41,7 @@ from .memory import INVALID_VALUE, device_of
 from .queue import Loaded, Queue, run_failure, run_reference
 from .races import HOST, Witness
 from .schedule import Schedule
+from .stream_pool import PoolCalls
 
 STEP = 8  # partitions of the modelled GPU have a multiple of so many multiprocessors
 
@@ -227,7 +228,7 @@ LAUNCH_OUT_OF_RESOURCES = 701  # CUresult
 PRIORITIES = (-5, 0)  # most and least urgent
 
 
-class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
+class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ContextCalls):
     """An implementation of `driver.api.Driver`.
 
     schedule: the order in which ready streams run; None for the one that `choice` names.

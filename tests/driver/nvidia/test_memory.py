@@ -1,4 +1,4 @@
-"""Memory at reserved addresses, as calls of the CUDA driver."""
+"""Memory at reserved addresses and of the driver's own pool, as calls of the CUDA driver."""
 
 from types import SimpleNamespace
 
@@ -14,10 +14,12 @@ PAGE = 2 << 20
 @pytest.fixture
 def cuda(monkeypatch):
     """A driver whose devices can map memory, and the structures that its calls take."""
-    monkeypatch.setitem(ATTRIBUTES, "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED", 1)
+    for feature in ("VIRTUAL_MEMORY_MANAGEMENT", "MEMORY_POOLS"):
+        monkeypatch.setitem(ATTRIBUTES, f"CU_DEVICE_ATTRIBUTE_{feature}_SUPPORTED", 1)
     fake = FakeCuda()
-    for name in ("CUmemAllocationType", "CUmemLocationType", "CUmemAccess_flags"):
+    for name in ("CUmemAllocationType", "CUmemLocationType", "CUmemAccess_flags", "CUmemPool_attribute"):
         setattr(fake, name, Names())
+    fake.cuuint64_t = int
     fake.CUmemAllocationProp = fake.CUmemAccessDesc = lambda: SimpleNamespace(location=SimpleNamespace())
     return fake
 
@@ -109,3 +111,37 @@ def test_a_device_that_cannot_map_says_so(cuda, driver, monkeypatch):
         driver.mem_reserve(1, PAGE)
     assert "mem_reserve" in str(caught.value) and "device 1" in str(caught.value)
     assert "expandable_segments" in caught.value.hint
+
+
+def test_the_pool_keeps_what_is_freed_and_allocates_on_a_stream(cuda, driver):
+    stream = driver.stream_create(1, 0)
+    raw = driver.stream_raw(stream)
+    cuda.calls.clear()
+    address = driver.pool_alloc(1, 1000, stream)
+    driver.pool_alloc(1, 2000, stream)
+    driver.pool_free(1, address, stream)
+    assert cuda.named("cuMemPoolSetAttribute") == [(0x9001, "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD", 2**64 - 1)]
+    assert cuda.named("cuMemAllocAsync") == [(1000, raw), (2000, raw)]
+    assert cuda.named("cuMemFreeAsync") == [(address, raw)] and cuda.used["cuMemAllocAsync"] == 0xC1
+    cuda.calls.clear()
+    assert driver.pool_reserved(1) == 77 and driver.pool_reserved(0) == 0
+    driver.pool_trim(0)
+    driver.pool_trim(1)
+    assert names(cuda) == ["cuMemPoolGetAttribute", "cuCtxSynchronize", "cuMemPoolTrimTo"]
+
+
+def test_peers_may_access_the_pool(cuda, driver):
+    stream = driver.stream_create(1, 0)
+    driver.pool_alloc(1, 8, stream)
+    driver.peer_enable(0, 1)
+    driver.peer_enable(1, 0)
+    driver.pool_alloc(0, 8, driver.stream_create(0, 0))
+    found = [(call[0], [each.location.id for each in call[1]]) for call in cuda.named("cuMemPoolSetAccess")]
+    assert found == [(0x9001, [0]), (0x9000, [1])]
+
+
+def test_a_device_without_pools_says_so(cuda, driver, monkeypatch):
+    monkeypatch.setitem(ATTRIBUTES, "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED", 0)
+    with pytest.raises(NotSupportedError) as caught:
+        driver.pool_alloc(1, 8, driver.stream_create(1, 0))
+    assert "device 1" in str(caught.value) and "cudaMallocAsync" in caught.value.hint
