@@ -330,9 +330,10 @@ class CachingAllocator(BlockAllocator):
             raise too_large()
         self._settle_pools()
         block = self._search(pool, size, stream) if pool.is_expandable else None
-        if block is None:
+        is_rejected = block is None and self._is_rejected(pool, size)
+        if block is None and not is_rejected:
             block = self._find_at_once(pool, size, stream)
-        if block is None and not self._pending.is_capturing:
+        if block is None and not is_rejected and not self._pending.is_capturing:
             block = self._find_after_waiting(pool, size, stream)
             for private in self._private.in_shortages() if block is None else ():
                 block = block or private.like(pool).take(size, stream)
@@ -343,6 +344,14 @@ class CachingAllocator(BlockAllocator):
                 hooks.on_memory("oom", self.device, shortage.free, size, stream, pool.id)
             raise shortage.error()
         return block
+
+    def _is_rejected(self, pool: Pool, size: int) -> bool:
+        """Count and return whether the settings refuse a request because its segment would exceed the limit."""
+        limit = self._segments.limit if self.settings.rejects_over_limit else None
+        if limit is None or self._segments.reserved + self._segments.size_for(size, pool) <= limit:
+            return False
+        self._incidents.rejections += 1
+        return True
 
     def _search(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
         """Return an idle block of a pool; with expandable segments, also one of the ordinary segments beside them."""

@@ -29,9 +29,8 @@ EXACT = (-1,)  # as roundup_divisions: no rounding and no caching
 NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 NOT_SUPPORTED = frozenset({
     "expandable_segments_reserve", "graph_capture_record_stream_reuse",
-    "pinned_free_catch_all", "pinned_max_round_threshold_mb", "pinned_num_register_threads",
-    "pinned_reserve_segment_size_mb", "pinned_use_background_threads", "pinned_use_cuda_host_register",
-    "release_lock_on_cudamalloc", "throw_on_cudamalloc_oom",
+    "pinned_free_catch_all", "pinned_num_register_threads", "pinned_reserve_segment_size_mb",
+    "pinned_use_background_threads", "release_lock_on_cudamalloc",
 })  # fmt: skip
 
 
@@ -48,6 +47,9 @@ class Settings:
     garbage_collection_threshold:  fraction of that limit above which idle segments are handed back; 0 for never
     pinned_max_cached:           bytes of idle pinned memory to keep at most
     expandable_segments:         whether new segments are expandable: addresses in which pages are mapped on demand
+    rejects_over_limit:          whether a request that would exceed the limit fails at once, before memory is sought
+    pinned_registers:            whether pinned memory is the process's own, which the driver registers
+    pinned_rounding:             bytes from which pinned blocks need no rounding to powers of two; they never have any
     backend:                     the kind of allocator, one of BACKENDS; "" if the text names none
     text:                        the string that they were parsed from
     """
@@ -60,6 +62,9 @@ class Settings:
     garbage_collection_threshold: float = 0.0
     pinned_max_cached: int = UNLIMITED
     expandable_segments: bool = False
+    rejects_over_limit: bool = False
+    pinned_registers: bool = False
+    pinned_rounding: int = UNLIMITED
     backend: str = ""
     text: str = field(default="", compare=False)
 
@@ -218,6 +223,9 @@ READERS: dict[str, tuple[str, Callable[[str, str], object]]] = {
     "backend": ("backend", _backend),
     "expandable_segments": ("expandable_segments", _boolean),
     "pinned_max_cached_size_mb": ("pinned_max_cached", _mebibytes),
+    "pinned_max_round_threshold_mb": ("pinned_rounding", _mebibytes),
+    "pinned_use_cuda_host_register": ("pinned_registers", _boolean),
+    "throw_on_cudamalloc_oom": ("rejects_over_limit", _boolean),
 }
 
 

@@ -197,6 +197,7 @@ class Machine(thread.Machine):
         self.launch_blocking = config.launch_blocking()
         self.stray_contexts = config.stray_contexts()
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
+        self.pinned.registers = self.settings.pinned_registers
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
         fork.watch(self)
         if config.strict():

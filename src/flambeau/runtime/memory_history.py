@@ -204,7 +204,7 @@ def _settings() -> dict[str, Any]:
         "expandable_segments": chosen is not None and chosen.expandable_segments,
         "pinned_num_register_threads": 1,
         "release_lock_on_cudamalloc": False,
-        "pinned_use_cuda_host_register": False,
+        "pinned_use_cuda_host_register": chosen is not None and chosen.pinned_registers,
         "roundup_power2_divisions": {
             str(1 << index): divisions[index] if divisions else 0 for index in range(SIZE_CLASSES)
         },

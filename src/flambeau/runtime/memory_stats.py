@@ -272,6 +272,7 @@ def _configure(machine: Machine, settings: Settings) -> None:
     for accelerator in machine.devices:
         accelerator.allocator.configure(settings)
     machine.pinned.max_cached = settings.pinned_max_cached
+    machine.pinned.registers = settings.pinned_registers
     machine.settings = settings
 
 
