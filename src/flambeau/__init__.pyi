@@ -272,17 +272,17 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha
 def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
 def affine_grid_generator(theta: Any, size: Sizes, align_corners: _bool) -> Tensor:
-    """`nn.functional.affine_grid`."""
+    """Grid of sample positions of affine maps: another name of `nn.functional.affine_grid`."""
 def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """As `alias`, but the result is a contiguous copy."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
-    """Return whether all elements are close (see isclose)."""
+    """Return whether all elements of two tensors are close: see `isclose`."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`torch.alpha_dropout` in place."""
+    """In-place `torch.alpha_dropout`: overwrites its input, and returns it."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -336,7 +336,7 @@ def argwhere(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
 def as_strided_(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-    """The method `Tensor.as_strided_`."""
+    """Give a tensor itself other sizes and strides, and return it: `Tensor.as_strided_` as a function."""
 def as_strided_copy(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `as_strided`, but the result is a contiguous copy."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -456,7 +456,7 @@ def clip(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number 
 def clip_(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
     """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
 def clone(input: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor:
-    """The method `Tensor.clone`."""
+    """Return a copy of a tensor: the method `Tensor.clone` as a function."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 1, with vectors as columns."""
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -472,7 +472,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def conj_physical_(input: Tensor) -> Tensor:
     """The tensor itself, unchanged: a real number is its own conjugate."""
 def constant_pad_nd(input: Tensor, pad: Any, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`nn.functional.pad` of mode "constant"."""
+    """Pad the last dimensions with a number: `nn.functional.pad` of mode "constant"."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -488,7 +488,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., s
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """Transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
 def convolution(input: Tensor, weight: Tensor | None, bias: Tensor | None, stride: Sequence[_int], padding: Any, dilation: Any, transposed: _bool, output_padding: Any, groups: _int) -> Tensor:
-    """`conv1d`, `conv2d` or `conv3d`, or their transposed forms, as the weight's dimensions say."""
+    """Convolution: `conv1d`, `conv2d` or `conv3d`, or a transposed one, by the number of the weight's dimensions."""
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The magnitude of `input` with the sign of `other`; integers give float32."""
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -502,7 +502,7 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: overwrites this tensor with the result, and returns it."""
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -528,11 +528,11 @@ def deg2rad_(input: Tensor) -> Tensor:
 def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Determinant of square matrices."""
 def detach(input: Tensor) -> Tensor:
-    """The method `Tensor.detach`."""
+    """Return a tensor over the same memory that is outside any graph: `Tensor.detach` as a function."""
 def detach_(input: Tensor) -> Tensor:
-    """The method `Tensor.detach_`."""
+    """Detach a tensor from its graph, and return it: `Tensor.detach_` as a function."""
 def detach_copy(input: Tensor) -> Tensor:
-    """A copy outside any graph, without gaps."""
+    """A copy outside any graph, contiguous in memory."""
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal."""
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -560,7 +560,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`torch.dropout` in place."""
+    """In-place `torch.dropout`: overwrites its input, and returns it."""
 def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
@@ -588,13 +588,13 @@ def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def erf_(input: Tensor) -> Tensor:
     """In-place version of `erf`: overwrites this tensor with the result, and returns it."""
 def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 - erf(x), accurate where that is near 0."""
+    """Complementary error function: 1 - erf(x), accurate where that is near 0."""
 def erfc_(input: Tensor) -> Tensor:
     """In-place version of `erfc`: overwrites this tensor with the result, and returns it."""
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the error function; NaN outside [-1, 1]."""
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """e to the power x."""
+    """Exponential of each element: e to the power x."""
 def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """2 to the power x."""
 def exp2_(input: Tensor) -> Tensor:
@@ -612,15 +612,15 @@ def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """`alpha_dropout` of whole channels."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`torch.feature_alpha_dropout` in place."""
+    """In-place `torch.feature_alpha_dropout`: overwrites its input, and returns it."""
 def feature_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Set each channel of each instance to 0 with probability p, and scale the others by 1 / (1 - p)."""
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`torch.feature_dropout` in place."""
+    """In-place `torch.feature_dropout`: overwrites its input, and returns it."""
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """A tensor like the input, filled with a number or with the value of a 0-dim tensor."""
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
-    """The method `Tensor.fill_`."""
+    """Set every element of a tensor to one value, and return it: `Tensor.fill_` as a function."""
 def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
 def fix_(input: Tensor) -> Tensor:
@@ -680,11 +680,11 @@ def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 def get_default_dtype() -> _dtype:
-    """Return the type of Python floats among no tensors, and of factories that are given none."""
+    """Return the default floating point type: that of tensors made without dtype=, such as by `zeros` or from floats."""
 def get_device(input: Tensor) -> _int:
     """Return the index of a tensor's CUDA device, -1 on the CPU."""
 def get_rng_state(device: Device = ...) -> Tensor:
-    """Return the state of a CUDA device's generator, or for None of the CPU's: a uint8 tensor of 16 bytes on the CPU."""
+    """Return the state of a CUDA device's default generator, or of the CPU's for None, as a tensor on the CPU."""
 def gradient(input: Tensor, *, spacing: Any = ..., dim: Sizes | None = ..., edge_order: _int = ..., out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Estimates of the partial derivatives by central differences, one tensor for each of the dimensions `dim`."""
 def greater(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -694,9 +694,9 @@ def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor
 def grid_sampler(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """`nn.functional.grid_sample` with numbers for its modes, in the order of its documentation, from 0."""
 def grid_sampler_2d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """`torch.grid_sampler` of images."""
+    """Sample images at the positions of a grid: `torch.grid_sampler` of images."""
 def grid_sampler_3d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """`torch.grid_sampler` of volumes."""
+    """Sample volumes at the positions of a grid: `torch.grid_sampler` of volumes."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -710,7 +710,7 @@ def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
 def hinge_embedding_loss(input: Tensor, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
@@ -730,7 +730,7 @@ def i0_(input: Tensor) -> Tensor:
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 - igamma(input, other), accurate where that is near 0."""
+    """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where that is near 0."""
 def imag(input: Tensor) -> Tensor:
     """Raise DtypeError: only complex tensors have imaginary parts, and there are none."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -742,7 +742,7 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | Number, 
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Write or add `values` to the elements that index tensors select (see `index`)."""
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
-    """`index_put` in place; a method of tensors."""
+    """In-place version of `index_put`, also a method: overwrites `input` with the result, and returns it."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -794,13 +794,13 @@ def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Kronecker product: every element of the input times the whole of `other`, in blocks."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
-    """As in `nn.functional`.  cudnn_enable has no effect."""
+    """As `nn.functional.layer_norm`.  cudnn_enable has no effect."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple, which is not negative; 0 where an operand is 0."""
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
@@ -874,7 +874,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """(P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -899,7 +899,7 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Largest element of each window of sequences."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(`max_pool1d`, the place of each maximum in its sequence)."""
+    """(maxima, indices): `max_pool1d`, and the place of each maximum in its sequence."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Largest element of each window of images.  The arguments are those of `max_pool1d`, or a tuple of two."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -968,7 +968,7 @@ def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor |
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `narrow`, but the result is a contiguous copy."""
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """`torch.channel_shuffle`."""
+    """Another name of `torch.channel_shuffle`."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Any, Any, Any]:
     """(`group_norm`, mean, 1 / standard deviation) of each group of channels.  N, C, HxW: the input's sizes."""
 def native_layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Any, Any, Any]:
@@ -976,11 +976,11 @@ def native_layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | N
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input != other, as bool; True for NaN."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """-x."""
+    """Negative of each element, -x."""
 def neg_(input: Tensor) -> Tensor:
     """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """-x."""
+    """Negative of each element, -x."""
 def negative_(input: Tensor) -> Tensor:
     """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -994,7 +994,7 @@ def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
     """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """The method `Tensor.norm`, with out=."""
+    """p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=."""
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Norm over all dimensions except one, which are kept with size 1.  dim: -1 is none: the norm of all elements."""
 def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1010,7 +1010,7 @@ def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | 
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """As `ones`, with the shape, type and device of `input` unless others are named."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`linalg.householder_product`."""
+    """Another name of `linalg.householder_product`."""
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1034,7 +1034,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None
 def poisson(input: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A tensor like `input` with values from the Poisson distributions of these rates."""
 def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The n-th derivative of digamma."""
 def positive(input: Tensor) -> Tensor:
@@ -1080,11 +1080,11 @@ def ravel(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """The tensor itself, which is real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 / x; integers give float32."""
+    """Reciprocal of each element, 1 / x; integers give float32."""
 def reciprocal_(input: Tensor) -> Tensor:
     """In-place version of `reciprocal`: overwrites this tensor with the result, and returns it."""
 def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """max(x, 0); NaN is unchanged."""
+    """Rectified linear unit, max(x, 0); NaN is unchanged."""
 def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`: overwrites this tensor with the result, and returns it."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -1096,11 +1096,11 @@ def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _
 def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """A view with another shape where the strides allow it, else a copy."""
 def resize_as_(input: Tensor, the_template: Any, *, memory_format: _memory_format | None = ...) -> Tensor:
-    """The method `Tensor.resize_as_`."""
+    """Give a tensor itself the shape of another one, and return it: `Tensor.resize_as_` as a function."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself, which is no lazy conjugate."""
+    """The tensor itself: no tensor has a conjugation that is still to be made."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself, which is no lazy negative."""
+    """The tensor itself: no tensor has a negation that is still to be made."""
 def result_type(tensor: Any = ..., other: Any = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
     """Return the type of the result of arithmetic on two tensors or numbers."""
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1118,9 +1118,9 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else x times a slope: in training random in [lower, upper), else the mean of both."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
-    """`rrelu`, written into its input."""
+    """In-place `torch.rrelu`: overwrites its input, and returns it."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 / sqrt(x); integers give float32."""
+    """Reciprocal of the square root, 1 / sqrt(x); integers give float32."""
 def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of `rsqrt`: overwrites this tensor with the result, and returns it."""
 def rsub(input: Tensor, other: Tensor | Number, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1156,7 +1156,7 @@ def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sign of each value: -1, 0 or 1; 0 for NaN."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 / (1 + exp(-x))."""
+    """Logistic sigmoid, 1 / (1 + exp(-x))."""
 def sigmoid_(input: Tensor) -> Tensor:
     """In-place version of `sigmoid`: overwrites this tensor with the result, and returns it."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1198,7 +1198,7 @@ def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def sqrt_(input: Tensor) -> Tensor:
     """In-place version of `sqrt`: overwrites this tensor with the result, and returns it."""
 def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x * x; bool gives int64."""
+    """Square of each element, x * x; bool gives int64."""
 def square_(input: Tensor) -> Tensor:
     """In-place version of `square`: overwrites this tensor with the result, and returns it."""
 def squeeze(input: Tensor, dim: Sizes | None = ...) -> Tensor:
@@ -1220,7 +1220,7 @@ def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
 def svd_lowrank(A: Any, q: _int | None = ..., niter: _int | None = ..., M: Any = ...) -> Tensor:
-    """(U, S, V): the largest q singular values of A - M, about, and their vectors, by random projections."""
+    """(U, S, V): approximations of the q largest singular values of A - M and their vectors, by random projections."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1272,7 +1272,7 @@ def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1334,7 +1334,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
 def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:
     """In-place version of `xlogy`: overwrites this tensor with the result, and returns it."""
 def zero_(input: Tensor) -> Tensor:
-    """The method `Tensor.zero_`."""
+    """Set every element of a tensor to 0, and return it: `Tensor.zero_` as a function."""
 def zeros(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor of zeros."""
 def zeros_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:

@@ -229,7 +229,7 @@ def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ...
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """input where it is positive, else input times a slope: random in training, else the mean of both."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
-    """`rrelu`, written into its input."""
+    """In-place `torch.rrelu`: overwrites its input, and returns it."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """softmax(scale * query @ key^T + mask) @ value."""
 def selu(input: Tensor, inplace: _bool = ...) -> Tensor:
@@ -237,7 +237,7 @@ def selu(input: Tensor, inplace: _bool = ...) -> Tensor:
 def selu_(input: Tensor) -> Tensor:
     """In-place version of `selu`: overwrites `input` with the result, and returns it."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 / (1 + exp(-x))."""
+    """Logistic sigmoid, 1 / (1 + exp(-x))."""
 def silu(input: Tensor, inplace: _bool = ...) -> Tensor:
     """input * sigmoid(input); inplace: the input is overwritten."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:

@@ -150,7 +150,7 @@ class Tensor:
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
-        """Return whether all elements are close (see isclose)."""
+        """Return whether all elements of two tensors are close: see `isclose`."""
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
@@ -238,7 +238,7 @@ class Tensor:
     def bernoulli_(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Self:
         """In-place version of `bernoulli`: overwrites this tensor with the result, and returns it."""
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as bfloat16; itself if it is."""
+        """Return this tensor converted to bfloat16; the tensor itself if it has that type."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
         """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
@@ -268,7 +268,7 @@ class Tensor:
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of two batches of matrices."""
     def bool(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as bool; itself if it is."""
+        """Return this tensor converted to bool; the tensor itself if it has that type."""
     @overload
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
         """Alias of `expand`."""
@@ -276,15 +276,15 @@ class Tensor:
     def broadcast_to(self, *size: _int) -> Tensor:
         """Alias of `expand`."""
     def byte(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as uint8; itself if it is."""
+        """Return this tensor converted to uint8; the tensor itself if it has that type."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Self:
-        """A tensor like `input` with values from the Cauchy distribution with this median and half width at half maximum."""
+        """Overwrite this tensor with values from the Cauchy distribution, and return it."""
     def ceil(self) -> Tensor:
         """Round up to an integer; integers are unchanged."""
     def ceil_(self) -> Self:
         """In-place version of `ceil`: overwrites this tensor with the result, and returns it."""
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as int8; itself if it is."""
+        """Return this tensor converted to int8; the tensor itself if it has that type."""
     def cholesky(self, upper: _bool = ...) -> Tensor:
         """The former name of `linalg.cholesky`."""
     def cholesky_inverse(self, upper: _bool = ...) -> Tensor:
@@ -313,14 +313,14 @@ class Tensor:
         """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
     def conj(self) -> Tensor:
         """The tensor itself: a real number is its own conjugate."""
-    def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
-        """The tensor itself, or `out` with its values: a real number is its own conjugate."""
+    def conj_physical(self) -> Tensor:
+        """The tensor itself: a real number is its own conjugate."""
     def conj_physical_(self) -> Self:
         """The tensor itself, unchanged: a real number is its own conjugate."""
     def contiguous(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """The tensor itself if it lies in that format, contiguous_format by default, else a copy that does."""
+        """Return the tensor itself if its memory has a format (contiguous_format by default), else a copy that has it."""
     def copy_(self, other: Tensor | Number, non_blocking: _bool = ...) -> Self:
-        """Overwrite this tensor with `other`, broadcast and converted."""
+        """Overwrite this tensor with `other`, broadcast to its shape and converted to its type, and return it."""
     def copysign(self, other: Tensor | Number) -> Tensor:
         """The magnitude of `input` with the sign of `other`; integers give float32."""
     def copysign_(self, other: Tensor | Number) -> Self:
@@ -340,11 +340,11 @@ class Tensor:
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """The covariance matrix of variables, which are rows, over observations, which are columns."""
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor on the CPU."""
+        """Return this tensor on the CPU; the tensor itself if it is there."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
         """Cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
     def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
+        """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is there."""
     def cummax(self, dim: _int) -> ValuesAndIndices:
         """(values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
     def cummin(self, dim: _int) -> ValuesAndIndices:
@@ -359,11 +359,11 @@ class Tensor:
         """In-place version of `cumsum`: overwrites this tensor with the result, and returns it."""
     @property
     def data(self) -> Tensor:
-        """The same memory, outside any graph."""
+        """Return a tensor over the same memory that is outside any graph."""
     @data.setter
     def data(self, value: Tensor) -> None: ...
     def data_ptr(self) -> _int:
-        """The address of the first element, 0 if there is none."""
+        """Return the address of the first element; 0 if there are no elements."""
     def deg2rad(self) -> Tensor:
         """An angle in degrees converted to radians; integers give float32."""
     def deg2rad_(self) -> Self:
@@ -371,11 +371,12 @@ class Tensor:
     def det(self) -> Tensor:
         """Determinant of square matrices."""
     def detach(self) -> Tensor:
-        """The same memory, outside any graph."""
+        """Return a tensor over the same memory that is outside any graph."""
     def detach_(self) -> Self:
         """Detach this tensor from its graph.  Raises AutogradError for a view."""
     @property
-    def device(self) -> _device: ...
+    def device(self) -> _device:
+        """The device of the memory, such as cpu or cuda:0."""
     def diag(self, diagonal: _int = ...) -> Tensor:
         """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal."""
     def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
@@ -393,7 +394,7 @@ class Tensor:
     def digamma_(self) -> Self:
         """In-place version of `digamma`: overwrites this tensor with the result, and returns it."""
     def dim(self) -> _int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
     def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
         """Return the dimensions in the order of memory, slowest first."""
     def dist(self, other: Tensor, p: _float | str | None = ...) -> Tensor:
@@ -409,13 +410,14 @@ class Tensor:
     def dot(self, tensor: Tensor) -> Tensor:
         """Inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as float64; itself if it is."""
+        """Return this tensor converted to float64; the tensor itself if it has that type."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
     @property
-    def dtype(self) -> _dtype: ...
+    def dtype(self) -> _dtype:
+        """The type of the elements, such as torch.float32."""
     def element_size(self) -> _int:
-        """The bytes of one element."""
+        """Return the size of one element, in bytes."""
     def eq(self, other: Tensor | Number) -> Tensor:
         """input == other, as bool; False for NaN."""
     def eq_(self, other: Tensor | Number) -> Self:
@@ -427,7 +429,7 @@ class Tensor:
     def erf_(self) -> Self:
         """In-place version of `erf`: overwrites this tensor with the result, and returns it."""
     def erfc(self) -> Tensor:
-        """1 - erf(x), accurate where that is near 0."""
+        """Complementary error function: 1 - erf(x), accurate where that is near 0."""
     def erfc_(self) -> Self:
         """In-place version of `erfc`: overwrites this tensor with the result, and returns it."""
     def erfinv(self) -> Tensor:
@@ -435,7 +437,7 @@ class Tensor:
     def erfinv_(self) -> Self:
         """In-place version of `erfinv`: overwrites this tensor with the result, and returns it."""
     def exp(self) -> Tensor:
-        """e to the power x."""
+        """Exponential of each element: e to the power x."""
     def exp2(self) -> Tensor:
         """2 to the power x."""
     def exp2_(self) -> Self:
@@ -449,15 +451,15 @@ class Tensor:
     def expand(self, *size: _int) -> Tensor:
         """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
     def expand_as(self, other: Tensor) -> Tensor:
-        """`expand` to the shape of another tensor."""
+        """A view that expands this tensor to the shape of another one: see `expand`."""
     def expm1(self) -> Tensor:
         """exp(x) - 1, accurate near 0."""
     def expm1_(self) -> Self:
         """In-place version of `expm1`: overwrites this tensor with the result, and returns it."""
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
-        """A tensor like `input` with values from the exponential distribution of a rate: lambd * exp(-lambd * x), x >= 0."""
+        """Overwrite this tensor with values from the exponential distribution, and return it."""
     def fill_(self, value: Tensor | Number) -> Self:
-        """Set every element to a number, or to the value of a tensor of one element."""
+        """Set every element to a number, or to the value of a tensor of one element; return this tensor."""
     def fill_diagonal_(self, fill_value: Number, wrap: _bool = ...) -> Self:
         """Set the main diagonal of this tensor, and return it; of more than two dimensions, which must be equal in size."""
     def fix(self) -> Tensor:
@@ -477,7 +479,7 @@ class Tensor:
     def flipud(self) -> Tensor:
         """A copy with the order of dimension 0 reversed."""
     def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as float32; itself if it is."""
+        """Return this tensor converted to float32; the tensor itself if it has that type."""
     def float_power(self, exponent: Tensor | Number) -> Tensor:
         """`input` to the power `exponent`, computed and returned in float64."""
     def float_power_(self, exponent: Tensor | Number) -> Self:
@@ -515,7 +517,7 @@ class Tensor:
     def ge_(self, other: Tensor | Number) -> Self:
         """In-place version of `ge`: overwrites this tensor with the result, and returns it."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
-        """A tensor like `input` with the number of trials, each with success probability p, up to the first success."""
+        """Overwrite this tensor with values from the geometric distribution, and return it."""
     def geqrf(self) -> Tensor:
         """(a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
     def ger(self, vec2: Tensor) -> Tensor:
@@ -545,7 +547,7 @@ class Tensor:
     def gt_(self, other: Tensor | Number) -> Self:
         """In-place version of `gt`: overwrites this tensor with the result, and returns it."""
     def half(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as float16; itself if it is."""
+        """Return this tensor converted to float16; the tensor itself if it has that type."""
     def hardshrink(self, lambd: _float = ...) -> Tensor:
         """0 from -lambd to lambd, else x."""
     def heaviside(self, values: Tensor) -> Tensor:
@@ -571,7 +573,7 @@ class Tensor:
     def igamma_(self, other: Tensor) -> Self:
         """In-place version of `igamma`: overwrites this tensor with the result, and returns it."""
     def igammac(self, other: Tensor) -> Tensor:
-        """1 - igamma(input, other), accurate where that is near 0."""
+        """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where that is near 0."""
     def igammac_(self, other: Tensor) -> Self:
         """In-place version of `igammac`: overwrites this tensor with the result, and returns it."""
     @property
@@ -592,7 +594,7 @@ class Tensor:
     def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
         """Write or add `values` to the elements that index tensors select (see `index`)."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
-        """`index_put` in place; a method of tensors."""
+        """In-place version of `index_put`, also a method: overwrites `input` with the result, and returns it."""
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
         """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
@@ -602,7 +604,7 @@ class Tensor:
     def inner(self, other: Tensor) -> Tensor:
         """Sum of products over the last dimension of both; the product, if one is a number."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as int32; itself if it is."""
+        """Return this tensor converted to int32; the tensor itself if it has that type."""
     def inverse(self) -> Tensor:
         """Inverse of square matrices."""
     def is_complex(self) -> _bool:
@@ -613,21 +615,22 @@ class Tensor:
         """Return whether the elements lie without gaps in row-major order, or in another memory format."""
     @property
     def is_cpu(self) -> _bool:
-        """Whether it is on the CPU."""
+        """Whether this tensor is on the CPU."""
     @property
-    def is_cuda(self) -> _bool: ...
+    def is_cuda(self) -> _bool:
+        """Whether this tensor is on a CUDA device."""
     def is_distributed(self) -> _bool:
         """Return False: a tensor lies on one device."""
     def is_floating_point(self) -> _bool:
-        """Whether the type is a floating point type."""
+        """Return whether the type is a floating point type."""
     def is_inference(self) -> _bool:
-        """Return whether it was made in inference mode, so that autograd cannot save it."""
+        """Return whether this tensor was made in inference mode, so that autograd cannot save it."""
     @property
     def is_ipu(self) -> _bool:
         """False: there are no tensors of the kind ipu."""
     @property
     def is_leaf(self) -> _bool:
-        """Whether no recorded operation computed it."""
+        """Whether no recorded operation computed this tensor."""
     @property
     def is_maia(self) -> _bool:
         """False: there are no tensors of the kind maia."""
@@ -651,7 +654,7 @@ class Tensor:
     def is_nonzero(self) -> _bool:
         """Return whether the value of a tensor of one element is not 0."""
     def is_pinned(self, device: Device = ...) -> _bool:
-        """Return whether it lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA."""
+        """Return whether this tensor lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA."""
     @property
     def is_quantized(self) -> _bool:
         """False: there are no tensors of the kind quantized."""
@@ -693,10 +696,10 @@ class Tensor:
     def isreal(self) -> Tensor:
         """Test each element for being real, which all are."""
     def item(self) -> _bool | _int | _float:
-        """The value of a tensor of one element, as a Python number."""
+        """Return the value of a tensor of one element, as a Python number."""
     @property
     def itemsize(self) -> _int:
-        """The bytes of one element."""
+        """Return the size of one element, in bytes."""
     def kron(self, other: Tensor) -> Tensor:
         """Kronecker product: every element of the input times the whole of `other`, in blocks."""
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
@@ -749,7 +752,7 @@ class Tensor:
     def log_(self) -> Self:
         """In-place version of `log`: overwrites this tensor with the result, and returns it."""
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
-        """A tensor like `input` with exponentials of values from the normal distribution with this mean and deviation."""
+        """Overwrite this tensor with values from the log-normal distribution, and return it."""
     def log_softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
         """Logarithm of `softmax`, accurate where softmax underflows."""
     def logaddexp(self, other: Tensor) -> Tensor:
@@ -783,7 +786,7 @@ class Tensor:
     def logsumexp(self, dim: _int | Sequence[_int] | None, keepdim: _bool = ...) -> Tensor:
         """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as int64; itself if it is."""
+        """Return this tensor converted to int64; the tensor itself if it has that type."""
     def lt(self, other: Tensor | Number) -> Tensor:
         """input < other, as bool."""
     def lt_(self, other: Tensor | Number) -> Self:
@@ -799,7 +802,7 @@ class Tensor:
     def mT(self) -> Tensor:
         """A view with the last two dimensions swapped."""
     def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Self:
-        """As `map_`, with two other tensors."""
+        """Replace every element of a CPU tensor by a function of it and of the elements of two others: see `map_`."""
     def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Self:
         """Replace every element of a CPU tensor by a Python function of it and of another tensor's element."""
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
@@ -853,7 +856,7 @@ class Tensor:
     def mode(self, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
         """(values, indices) of the most frequent element along a dimension: the least of several, at its last place."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
-        """The tensor that `load_state_dict` puts in this one's place: `other` if assign, else a copy in this memory."""
+        """Return what `load_state_dict` puts in this tensor's place: `other`, or this tensor with its values."""
     def moveaxis(self, source: Sizes, destination: Sizes) -> Tensor:
         """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def movedim(self, source: Sizes, destination: Sizes) -> Tensor:
@@ -902,19 +905,20 @@ class Tensor:
     def nbytes(self) -> _int:
         """The bytes of all elements, without gaps between them."""
     @property
-    def ndim(self) -> _int: ...
-    def ndimension(self) -> _int:
+    def ndim(self) -> _int:
         """The number of dimensions."""
+    def ndimension(self) -> _int:
+        """Return the number of dimensions."""
     def ne(self, other: Tensor | Number) -> Tensor:
         """input != other, as bool; True for NaN."""
     def ne_(self, other: Tensor | Number) -> Self:
         """In-place version of `ne`: overwrites this tensor with the result, and returns it."""
     def neg(self) -> Tensor:
-        """-x."""
+        """Negative of each element, -x."""
     def neg_(self) -> Self:
         """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
     def negative(self) -> Tensor:
-        """-x."""
+        """Negative of each element, -x."""
     def negative_(self) -> Self:
         """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
     def nelement(self) -> _int:
@@ -948,7 +952,7 @@ class Tensor:
     def norm(self, p: _float | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements."""
     def normal_(self, mean: _float = ..., std: _float = ..., generator: Generator | None = ...) -> Self:
-        """A tensor like `input` with values from the normal distribution with this mean and standard deviation."""
+        """Overwrite this tensor with values from the normal distribution of a mean and a standard deviation; return it."""
     def not_equal(self, other: Tensor | Number) -> Tensor:
         """input != other, as bool; True for NaN."""
     def not_equal_(self, other: Tensor | Number) -> Self:
@@ -956,9 +960,9 @@ class Tensor:
     def numel(self) -> _int:
         """The number of elements."""
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
-        """A NumPy array over the same memory."""
+        """Return a NumPy array over the same memory."""
     def orgqr(self, input2: Tensor) -> Tensor:
-        """`linalg.householder_product`."""
+        """Another name of `linalg.householder_product`."""
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ...) -> Tensor:
         """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
     def outer(self, vec2: Tensor) -> Tensor:
@@ -973,13 +977,13 @@ class Tensor:
     def permute(self, *dims: _int) -> Tensor:
         """A view with the dimensions in another order."""
     def pin_memory(self, device: Device = ...) -> Tensor:
-        """A copy in pinned memory; itself if it is there.  device: any CUDA device: pinned memory serves all."""
+        """Return a copy in pinned memory; the tensor itself if it is there."""
     def pinverse(self, rcond: _float = ...) -> Tensor:
         """Pseudoinverse: `linalg.pinv` with another default."""
     def polygamma(self, n: _int) -> Tensor:
         """The n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
-        """The n-th derivative of digamma."""
+        """In-place version of `polygamma`: overwrites this tensor with the result, and returns it."""
     def positive(self) -> Tensor:
         """The tensor itself, `+input`.  Raises DtypeError for bool."""
     def pow(self, exponent: Tensor | Number) -> Tensor:
@@ -1003,14 +1007,14 @@ class Tensor:
     def rad2deg_(self) -> Self:
         """In-place version of `rad2deg`: overwrites this tensor with the result, and returns it."""
     def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
-        """A tensor like `input` with integers from the uniform distribution over low to high - 1."""
+        """Overwrite this tensor with integers from the uniform distribution over low to high - 1, and return it."""
     def ravel(self) -> Tensor:
         """Flatten to one dimension: a view of a contiguous input, else a copy."""
     @property
     def real(self) -> Tensor:
         """The tensor itself, which is real."""
     def reciprocal(self) -> Tensor:
-        """1 / x; integers give float32."""
+        """Reciprocal of each element, 1 / x; integers give float32."""
     def reciprocal_(self) -> Self:
         """In-place version of `reciprocal`: overwrites this tensor with the result, and returns it."""
     def record_stream(self, s: Stream) -> None:
@@ -1020,7 +1024,7 @@ class Tensor:
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf."""
     def relu(self) -> Tensor:
-        """max(x, 0); NaN is unchanged."""
+        """Rectified linear unit, max(x, 0); NaN is unchanged."""
     def relu_(self) -> Self:
         """In-place version of `relu`: overwrites this tensor with the result, and returns it."""
     def remainder(self, other: Tensor | Number) -> Tensor:
@@ -1053,15 +1057,15 @@ class Tensor:
     def reshape(self, *shape: _int) -> Tensor:
         """A view with another shape where the strides allow it, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
-        """`reshape` to the shape of another tensor."""
+        """This tensor with the shape of another one: see `reshape`."""
     def resize_(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., memory_format: _memory_format | None = ...) -> Self:
         """Give this tensor itself another shape, and return it.  The storage grows if it is too small."""
     def resize_as_(self, the_template: Any, *, memory_format: _memory_format | None = ...) -> Self:
         """As `resize_`, to the shape of another tensor; preserve_format takes its memory format too."""
     def resolve_conj(self) -> Tensor:
-        """The tensor itself, which is no lazy conjugate."""
+        """The tensor itself: no tensor has a conjugation that is still to be made."""
     def resolve_neg(self) -> Tensor:
-        """The tensor itself, which is no lazy negative."""
+        """The tensor itself: no tensor has a negation that is still to be made."""
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `grad` during backward, after its hooks."""
     @property
@@ -1075,7 +1079,7 @@ class Tensor:
     def round_(self, *, decimals: _int = ...) -> Self:
         """In-place version of `round`: overwrites this tensor with the result, and returns it."""
     def rsqrt(self) -> Tensor:
-        """1 / sqrt(x); integers give float32."""
+        """Reciprocal of the square root, 1 / sqrt(x); integers give float32."""
     def rsqrt_(self) -> Self:
         """In-place version of `rsqrt`: overwrites this tensor with the result, and returns it."""
     def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Tensor:
@@ -1101,13 +1105,14 @@ class Tensor:
     def sgn_(self) -> Self:
         """In-place version of `sign`: overwrites this tensor with the result, and returns it."""
     @property
-    def shape(self) -> Size: ...
+    def shape(self) -> Size:
+        """The size of each dimension, as a torch.Size."""
     def share_memory_(self) -> Self:
         """Move a CPU tensor, and every tensor over the same memory, to shared memory; return this tensor."""
     def short(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as int16; itself if it is."""
+        """Return this tensor converted to int16; the tensor itself if it has that type."""
     def sigmoid(self) -> Tensor:
-        """1 / (1 + exp(-x))."""
+        """Logistic sigmoid, 1 / (1 + exp(-x))."""
     def sigmoid_(self) -> Self:
         """In-place version of `sigmoid`: overwrites this tensor with the result, and returns it."""
     def sign(self) -> Tensor:
@@ -1130,10 +1135,10 @@ class Tensor:
         """In-place version of `sinh`: overwrites this tensor with the result, and returns it."""
     @overload
     def size(self, dim: None = ...) -> Size:
-        """The shape, or one dimension of it."""
+        """Return the shape, or the size of one dimension."""
     @overload
     def size(self, dim: _int) -> _int:
-        """The shape, or one dimension of it."""
+        """Return the shape, or the size of one dimension."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
         """A copy of the input with `src` in a slice of a dimension."""
     def slogdet(self) -> Tensor:
@@ -1151,7 +1156,7 @@ class Tensor:
     def sqrt_(self) -> Self:
         """In-place version of `sqrt`: overwrites this tensor with the result, and returns it."""
     def square(self) -> Tensor:
-        """x * x; bool gives int64."""
+        """Square of each element, x * x; bool gives int64."""
     def square_(self) -> Self:
         """In-place version of `square`: overwrites this tensor with the result, and returns it."""
     def squeeze(self, dim: Sizes | None = ...) -> Tensor:
@@ -1163,15 +1168,15 @@ class Tensor:
     def storage(self) -> TypedStorage:
         """The memory of this tensor as elements of its type; all of it, also for a view."""
     def storage_offset(self) -> _int:
-        """How many elements of the storage come before the first element."""
+        """Return the number of elements of the storage that come before the first element."""
     def storage_type(self) -> Any:
         """The class of the storages of this tensor's type."""
     @overload
     def stride(self, dim: None = ...) -> tuple[_int, ...]:
-        """Steps between neighbours, in elements; of one dimension if given."""
+        """Return the steps between neighbours along each dimension, or along one, in elements."""
     @overload
     def stride(self, dim: _int) -> _int:
-        """Steps between neighbours, in elements; of one dimension if given."""
+        """Return the steps between neighbours along each dimension, or along one, in elements."""
     def sub(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
         """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def sub_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
@@ -1183,7 +1188,7 @@ class Tensor:
     def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Sum over some dimensions, or all of them."""
     def sum_to_size(self, *sizes: _int | Sequence[_int], size: Sizes | None = ...) -> Tensor:
-        """Sum over the dimensions that broadcasting the sizes to this shape repeats."""
+        """Sum this tensor to a smaller shape that broadcasts to its own: the reverse of broadcasting."""
     def svd(self, some: _bool = ..., compute_uv: _bool = ...) -> Tensor:
         """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
@@ -1220,15 +1225,15 @@ class Tensor:
         """As `repeat`; missing leading counts are 1."""
     @overload
     def to(self, dtype: Dtype, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor on a device, as a type, or like another tensor; itself if nothing changes."""
+        """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes."""
     @overload
     def to(self, device: Device = ..., dtype: Dtype | None = ..., non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor on a device, as a type, or like another tensor; itself if nothing changes."""
+        """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes."""
     @overload
     def to(self, other: Tensor, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor on a device, as a type, or like another tensor; itself if nothing changes."""
+        """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes."""
     def tolist(self) -> Any:
-        """The values as nested lists."""
+        """Return the values as nested lists; a Python number if there are no dimensions."""
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...) -> ValuesAndIndices:
         """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
     def trace(self) -> Tensor:
@@ -1257,12 +1262,12 @@ class Tensor:
         """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
     @overload
     def type(self, dtype: None = ...) -> str:
-        """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
+        """Return the name of this tensor's legacy type, or this tensor converted to a dtype or a legacy class."""
     @overload
     def type(self, dtype: Dtype | str | _type[Tensor], non_blocking: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
-        """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
+        """Return the name of this tensor's legacy type, or this tensor converted to a dtype or a legacy class."""
     def type_as(self, other: Tensor) -> Tensor:
-        """This tensor with the type and on the device of another one; itself if it is so."""
+        """Return this tensor with the type and on the device of another one; the tensor itself if nothing changes."""
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of every index of a dimension."""
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
@@ -1270,7 +1275,7 @@ class Tensor:
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """A view of all windows of `size` along a dimension, at distance `step`."""
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
-        """A tensor like `input` with values from the uniform distribution over [low, high)."""
+        """Overwrite this tensor with values from the uniform distribution over [low, high), and return it."""
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """The distinct elements in order, or with dim the distinct slices.  No NaN equals another."""
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
@@ -1286,33 +1291,33 @@ class Tensor:
     def unsqueeze_(self, dim: _int) -> Self:
         """Insert a dimension of size 1 into this tensor itself, and return it."""
     def untyped_storage(self) -> UntypedStorage:
-        """The memory of this tensor as bytes."""
+        """Return the memory of this tensor as a storage of bytes."""
     def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
         """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
     def vdot(self, other: Tensor) -> Tensor:
         """Inner product of two vectors, as `dot`: there are no complex numbers."""
     @overload
     def view(self, dtype: Dtype) -> Tensor:
-        """The same memory as another shape (one size may be -1), or as another type."""
+        """A view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
     @overload
     def view(self, size: Sequence[_int]) -> Tensor:
-        """The same memory as another shape (one size may be -1), or as another type."""
+        """A view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
     @overload
     def view(self, *size: _int) -> Tensor:
-        """The same memory as another shape (one size may be -1), or as another type."""
+        """A view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
     def view_as(self, other: Tensor) -> Tensor:
-        """`view` with the shape of another tensor."""
+        """A view of this tensor with the shape of another one: see `view`."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
     def wait(self) -> Tensor:
         """Wait for the non_blocking copies into this tensor, and return it.  Does nothing for a tensor on a GPU."""
     def where(self, condition: Tensor, other: Tensor | Number) -> Tensor:
-        """This tensor where the condition holds, else `other`."""
+        """Return a tensor with this one's values where the condition is true, and those of `other` elsewhere."""
     def xlogy(self, other: Tensor | Number) -> Tensor:
         """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
     def xlogy_(self, other: Tensor | Number) -> Self:
         """In-place version of `xlogy`: overwrites this tensor with the result, and returns it."""
     def zero_(self) -> Self:
-        """Set every element to 0."""
+        """Set every element to 0, and return this tensor."""
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
     def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
