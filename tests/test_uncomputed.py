@@ -108,7 +108,7 @@ def test_a_scaled_optimizer_makes_its_step(card):
 def test_a_loop_that_awaits_a_value_ends(card, monkeypatch):
     monkeypatch.setattr(uncomputed, "MAX_READS", 20)
     x = torch.zeros(3, device="cuda")
-    with pytest.raises(NotSupportedError, match=rf"test_uncomputed.py:\d+ has read .* 20 times(.|\n)*--values"):
+    with pytest.raises(NotSupportedError, match=r"test_uncomputed.py:\d+ has read .* 20 times(.|\n)*--values"):
         while x.sum() > 0:
             x -= 1
 

@@ -18,8 +18,6 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
-from sortedcontainers import SortedDict
-
 from . import callers, host
 from .config import VALUES_HINT
 from .core import thread
@@ -104,6 +102,8 @@ class LeftOut:
     """Large storages of the host that have no values."""
 
     def __init__(self) -> None:
+        from sortedcontainers import SortedDict  # importing flambeau does without it
+
         self._storages: SortedDict[int, weakref.ref[Storage]] = SortedDict()  # by address
 
     def add(self, storage: Storage) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -27,10 +28,8 @@ def seen(program, *, card="h200", steps=3, values=False, devices=1):
     meter.begin()
     try:
         with machine(devices=devices):
-            try:
+            with suppress(Enough):
                 program()
-            except Enough:
-                pass
             peak = torch.cuda.max_memory_reserved()
     finally:
         meter.end()
@@ -330,7 +329,7 @@ def test_70_billion_parameters_on_any_machine(programs):
     assert made["kinds"]["parameters"] > 2 * 68_900_000_000 and made["peak"] > 4 * made["kinds"]["parameters"]
 
 
-PROGRAMS = ("bert", "cifar_resnet", "clip", "dcgan", "diffusion", "mnist_cnn", "nano_gpt", "siamese", "unet", "vae", "vit")
+PROGRAMS = ("bert", "cifar_resnet", "clip", "dcgan", "diffusion", "mnist_cnn", "nano_gpt", "siamese", "unet", "vit")
 
 
 @pytest.mark.full

@@ -84,7 +84,8 @@ class Run(NamedTuple):
     @staticmethod
     def from_json(text: str | bytes) -> Run:
         *rest, peaks = json.loads(text)
-        return Run(*rest, [Peak(*peak) for peak in peaks])
+        status, error, shortage, steps, step_ns = rest
+        return Run(status, error, shortage, steps, step_ns, [Peak(*peak) for peak in peaks])
 
 
 class DeviceLog:
@@ -168,10 +169,9 @@ class Meter:
         machines.watcher = self
         if not self.values:
             leave_out_host_values(True)
-        memory = {"on_block_taken": self._taken, "on_block_given": self._given, "on_memory": self._segments}
-        subscribe(**memory)
+        subscribe(on_block_taken=self._taken, on_block_given=self._given, on_memory=self._segments)
         self._undo = [
-            lambda: unsubscribe(**memory),
+            lambda: unsubscribe(on_block_taken=self._taken, on_block_given=self._given, on_memory=self._segments),
             register_module_forward_pre_hook(self._before_forward).remove,
             register_optimizer_step_pre_hook(self._before_step).remove,
             register_optimizer_step_post_hook(self._after_step).remove,
