@@ -178,6 +178,14 @@ def test_what_numpy_reads_is_1_and_has_values_from_then_on(left_out):
     assert (array[1, 2], x.sum().item(), float(x[0].mean())) == (1.0, 600 * 7 + 599 * 600, 7.0)
 
 
+def test_a_batch_of_samples_that_are_left_out_is_no_read(left_out):
+    data = torch.utils.data.TensorDataset(torch.randn(1000, 1000), torch.arange(1000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x, number = next(iter(torch.utils.data.DataLoader(data, batch_size=10)))
+    assert (x.shape, x.sum().item(), number.tolist()) == ((10, 1000), 10_000.0, list(range(10)))
+
+
 def test_a_new_tensor_in_the_memory_of_a_left_out_one_has_values(left_out):
     for _ in range(3):
         x = torch.randn(600, 600)

@@ -12,6 +12,7 @@ after a copy from a GPU.  A function of these does not run: its large results ha
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,7 @@ from .kernel import Access
 
 LARGE = 1 << 20  # bytes
 MAX_READS = 50_000  # of a line, of values that are not computed
+COLLATE = "flambeau.data.collate"
 WARNING = "a value is read here that was not computed: it is taken as 1"
 
 
@@ -146,13 +148,18 @@ class LeftOut:
         return True
 
     def read(self, access: Access) -> None:
-        """Make a storage 1 before Python or NumPy reads it."""
+        """Make what Python or NumPy is about to read 1.  A storage of which a large part is read has values then."""
         storage = self.around(access.address)
-        if storage is not None:
+        if storage is None:
+            return
+        if sys._getframe(1).f_globals.get("__name__") != COLLATE:  # that only copies samples into a batch
             note_read()
-            del self._storages[storage.address()]
-            count = storage.nbytes // access.dtype.itemsize
-            host.array_at(storage.address(), access.dtype, (count,), None)[...] = 1
+        if access.nbytes <= LARGE:
+            host.array_at(access.address, access.dtype, access.shape, access.strides)[...] = 1
+            return
+        del self._storages[storage.address()]
+        count = storage.nbytes // access.dtype.itemsize
+        host.array_at(storage.address(), access.dtype, (count,), None)[...] = 1
 
 
 _left_out: LeftOut | None = None

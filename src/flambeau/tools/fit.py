@@ -295,11 +295,15 @@ def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
                 os.dup2(errors.fileno(), 2)
             _run_in_child(run, meter, answer)
-        former = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child gets it too
+        formers = {
+            signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),  # a terminal sends it to the child too
+            signal.SIGTERM: signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number)),
+        }
         try:
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         finally:
-            signal.signal(signal.SIGINT, former)
+            for number, former in formers.items():
+                signal.signal(number, former)
         answer.seek(0)
         errors.seek(0)
         text = answer.read()
