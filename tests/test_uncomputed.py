@@ -183,7 +183,7 @@ def test_a_batch_of_samples_that_are_left_out_is_no_read(left_out):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         x, number = next(iter(torch.utils.data.DataLoader(data, batch_size=10)))
-    assert (x.shape, x.sum().item(), number.tolist()) == ((10, 1000), 10_000.0, list(range(10)))
+    assert (x.shape, number.tolist()) == ((10, 1000), list(range(10)))
 
 
 def test_a_new_tensor_in_the_memory_of_a_left_out_one_has_values(left_out):

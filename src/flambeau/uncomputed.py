@@ -32,7 +32,7 @@ from .kernel import Access
 
 LARGE = 1 << 20  # bytes
 MAX_READS = 50_000  # of a line, of values that are not computed
-COLLATE = "flambeau.data.collate"
+LOADING = "flambeau.data."  # modules that copy samples into batches
 WARNING = "a value is read here that was not computed: it is taken as 1"
 
 
@@ -152,10 +152,12 @@ class LeftOut:
         storage = self.around(access.address)
         if storage is None:
             return
-        if sys._getframe(1).f_globals.get("__name__") != COLLATE:  # that only copies samples into a batch
+        makes_batch = str(sys._getframe(1).f_globals.get("__name__")).startswith(LOADING)
+        if not makes_batch:
             note_read()
         if access.nbytes <= LARGE:
             host.array_at(access.address, access.dtype, access.shape, access.strides)[...] = 1
+        if access.nbytes <= LARGE or makes_batch:  # of which a few samples are copied, whatever they hold
             return
         del self._storages[storage.address()]
         count = storage.nbytes // access.dtype.itemsize
