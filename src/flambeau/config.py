@@ -4,6 +4,7 @@ FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options
                         `,races=poison|error|real`, `,schedule=seeded:7`, `,preset=rtx4090` and `,values=no`
 FLAMBEAU_CACHE          directory of compiled kernels, like PYTORCH_KERNEL_CACHE_PATH (default:
                         $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
+FLAMBEAU_FAULTS         failures on demand, such as `oom:3,lost_link:0:1`: see `flambeau.testing.faults`
 USE_PYTORCH_KERNEL_CACHE  0: compiled kernels are not kept on disk
 FLAMBEAU_PURE           1: compile no module when the package is built, and do not warn at import that none is compiled
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
@@ -57,7 +58,7 @@ class Gpus:
     values: bool = True
 
 
-def parse_gpus(text: str, races: str = "poison") -> Gpus:
+def parse_gpus(text: str, races: str | None = None) -> Gpus:
     """Parse the value of FLAMBEAU_GPUS.  races: the default for that option.  Raises ConfigError."""
     head, *options = [part.strip() for part in re.split(r",(?!\s*\d+\s*(?:,|$))", text)]  # a replay has commas
     names = [option.partition("=")[0].strip() for option in options]
@@ -74,7 +75,9 @@ def parse_gpus(text: str, races: str = "poison") -> Gpus:
         if options:
             raise ConfigError(f"FLAMBEAU_GPUS={text!r}: {kind} takes no options, got {', '.join(options)}")
         return Gpus(kind)
-    chosen = {"races": races, **dict(_option(option, text) for option in options)}
+    chosen = dict(_option(option, text) for option in options)
+    if races is not None:
+        chosen.setdefault("races", races)
     return virtual_gpus(_count(count or "1", text), **chosen)
 
 
@@ -83,11 +86,17 @@ def virtual_gpus(
     *,
     preset: str = "h200",
     memory: int | str = 0,
-    races: str = "poison",
+    races: str | None = None,
     schedule: str = "submission",
     values: bool | str = True,
 ) -> Gpus:
-    """Describe `count` virtual GPUs.  values: a bool, "yes" or "no".  Raises ConfigError."""
+    """Describe `count` virtual GPUs.  races: None is "real" for a replay, which repeats values, else "poison".
+
+    values: a bool, "yes" or "no".
+    Raises: ConfigError.
+    """
+    if races is None:
+        races = "real" if schedule.startswith("replay:") else "poison"
     if not 1 <= count <= MAX_VIRTUAL_DEVICES:
         raise ConfigError(f"virtual GPUs: {count} devices were asked for; 1 to {MAX_VIRTUAL_DEVICES} are possible")
     if races not in RACES:
@@ -120,7 +129,7 @@ def parse_bytes(size: int | str) -> int:
 def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
     """Return the parsed value of FLAMBEAU_GPUS, or None if it is not set."""
     text = environment.get("FLAMBEAU_GPUS", "")
-    return parse_gpus(text, races="error" if sanitizer(environment) else "poison") if text else None
+    return parse_gpus(text, races="error" if sanitizer(environment) else None) if text else None
 
 
 def sanitizer(environment: Mapping[str, str] = os.environ) -> bool:
@@ -141,6 +150,11 @@ def compile_ahead(environment: Mapping[str, str] = os.environ) -> bool:
 def strict(environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether strict mode, which finds silent mistakes, is on."""
     return environment.get("FLAMBEAU_STRICT", "0") not in ("", "0")
+
+
+def faults(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the failures on demand, "" for none."""
+    return environment.get("FLAMBEAU_FAULTS", "")
 
 
 def no_memory_caching(environment: Mapping[str, str] = os.environ) -> bool:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import click
 
 from .. import __version__, callers, config, driver
+from ..driver.virtual import faults
 from ..errors import LACKING, ArgumentError, ConfigError, InternalError, OutOfMemoryError
 from . import as_torch, doctor, memory
 
@@ -160,6 +161,8 @@ def check(
         else:
             with race_report.check(races=races, suppress=suppressions) as report:
                 status = _status_of(chosen, text, wants_torch)
+                if "replay:" in text and unused_choices():
+                    status = status or 1
     except ArgumentError as failure:
         raise SystemExit(f"flambeau {failure}") from None
     print_report(report, proof, status, style, stdout)
@@ -237,6 +240,29 @@ def _status_of(
     return 0
 
 
+def unused_choices() -> str:
+    """Run the program's queued work.  Text about choices of its schedule that were not used, "" if all were."""
+    from ..core import thread
+    from ..driver.virtual.driver import VirtualDriver
+
+    driver = thread.machine().driver if thread.has_machine() and thread.machine().is_started else None
+    if not isinstance(driver, VirtualDriver):
+        return ""
+    driver.drain()  # prints the text
+    return driver.unused_choices
+
+
+def run_here(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
+    """Run a program.  Its exit status is 1 instead of 0 if it did not fit its schedule."""
+    try:
+        program(chosen, gpus, wants_torch)
+    except SystemExit as end:
+        if end.code:
+            raise
+    if "replay:" in os.environ.get("FLAMBEAU_GPUS", "") and unused_choices():
+        sys.exit(1)
+
+
 def _terminate(number: int, _frame: object) -> None:
     """End the program, but not this process, which has a report to print."""
     sys.exit(128 + number)
@@ -274,6 +300,17 @@ def checked_schedule(ctx: click.Context, param: click.Parameter, value: str | No
         return value if value is None else config.check_schedule(value)
     except ConfigError as failure:
         raise click.BadParameter(str(failure), ctx, param) from failure
+
+
+def checked_faults(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
+    """Check failures on demand and return them as one text."""
+    text = ",".join(values)
+    try:
+        if values:
+            faults.parse(text)
+    except ArgumentError as failure:
+        raise click.BadParameter(str(failure), ctx, param) from failure
+    return text
 
 
 def with_schedule(gpus: str | None, schedule: str | None) -> str | None:
@@ -334,6 +371,16 @@ def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: 
     metavar="N",
     help="Run N processes, the ranks of a job, with the environment variables of torchrun.",
 )
+@click.option(
+    "--fault",
+    callback=checked_faults,
+    multiple=True,
+    metavar="FAULT",
+    help="Make virtual GPUs fail on demand: oom:3 (the third allocation), oom:64MiB (all of that size or more), "
+    "launch:5, device_assert:5, refused:5 (the fifth launch), capture:2 (the second captured operation), "
+    "lost_link:0:1, slow_link:0:1:10 (ten times slower), kill_worker:0:3 (data worker 0 at its third batch), "
+    "kill_rank:1:5 (rank 1 at its fifth launch).  May be given several times.",
+)
 @click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
 @click.option("-c", "--code", is_flag=True, help=CODE_HELP)
@@ -343,6 +390,7 @@ def run_command(
     gpus: str | None,
     schedule: str | None,
     nproc: int | None,
+    fault: str,
     as_torch: bool,
     module: bool,
     code: bool,
@@ -359,11 +407,16 @@ def run_command(
       flambeau run --gpus virtual:4,races=error train.py
       flambeau run --gpus virtual:2 --as-torch -m package.train
       flambeau run --gpus virtual:4 --nproc 4 train.py
+      flambeau run --gpus virtual:2 --fault oom:64MiB train.py
     """
+    if fault:
+        if (gpus or os.environ.get("FLAMBEAU_GPUS") or "virtual").startswith("nvidia"):
+            raise click.UsageError("--fault needs virtual GPUs: --gpus virtual:2")
+        os.environ["FLAMBEAU_FAULTS"] = fault
     chosen, wanted = chosen_program(script, args, module, code), with_schedule(gpus, schedule)
     if nproc is not None:
         return lambda: launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch)
-    return lambda: program(chosen, wanted, as_torch)
+    return lambda: run_here(chosen, wanted, as_torch)
 
 
 @commands.command("check", context_settings=PLAIN_SCRIPT)

@@ -57,7 +57,17 @@ class Queue:
         self.wait(other.mark)
 
     def synchronize(self) -> None:
-        """Wait until everything submitted so far is done.  Host: waits."""
+        """Wait until everything submitted so far is done.
+
+        Host: waits.
+        Example:
+            >>> side = torch.cuda.Stream()
+            >>> with torch.cuda.stream(side):
+            ...     x = torch.ones(2, device="cuda")
+            >>> side.synchronize()
+            >>> side.query()
+            True
+        """
         if _hooks.on_wait is not None:
             _hooks.on_wait(None, self)
         self.driver.stream_synchronize(self.handle)

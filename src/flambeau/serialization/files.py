@@ -165,9 +165,18 @@ def load(
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """The full names of the classes and functions in a file that `load` would refuse, in the order of the file.
+    """Return the full names of the classes and functions in a file that `load` would refuse, in the order of the file.
 
+    f: a path, or a file opened in binary mode.
     Raises: FileFormatError if this is not a file of `save` or PyTorch's, or it is damaged.
+    Example:
+        >>> import io
+        >>> from fractions import Fraction
+        >>> file = io.BytesIO()
+        >>> torch.save(Fraction(1, 3), file)
+        >>> _ = file.seek(0)
+        >>> torch.serialization.get_unsafe_globals_in_checkpoint(file)
+        ['fractions.Fraction']
     """
     from .unpickler import Budget, Unpickler
     from .vocabulary import NameList

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ... import callers
 from ...config import Gpus
 from ...core.queue import hooks
-from ...errors import AcceleratorError
+from ...errors import AcceleratorError, FlambeauError, KernelReferenceError
 from ...vector_clock import Clock, VectorClocks
 from .access import TAKING, History, MemoryAccess, Overlap, Taken
 from .capture import Captures, nothing
@@ -333,11 +332,18 @@ class Engine:
         for command in unfinished(blocks):
             self.runner.run_until(command)
 
-    def drain(self) -> list[AcceleratorError]:
+    def drain(self) -> list[FlambeauError]:
         """Run all queued work on devices that have not failed; return the new failures."""
         known = set(self.runner.failures)
+        failed: list[FlambeauError] = []
         for queue in list(self.runner.queues):
-            if queue.device not in self.runner.failures:
-                with suppress(AcceleratorError):
+            is_done = False
+            while not is_done and queue.device not in self.runner.failures:
+                try:
                     self.runner.run_until(queue.tail())
-        return [failure for device, failure in self.runner.failures.items() if device not in known]
+                    is_done = True
+                except KernelReferenceError as error:  # the rest can still run
+                    failed.append(error)
+                except AcceleratorError:
+                    is_done = True
+        return failed + [failure for device, failure in self.runner.failures.items() if device not in known]
