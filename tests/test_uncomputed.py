@@ -154,6 +154,15 @@ def test_large_random_tensors_are_left_out(left_out):
     assert (y.shape, y.dtype, y[:3].sum().item()) == ((1 << 29,), torch.bfloat16, 1.0)
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_that_depends_on_what_is_left_out_is_an_error(left_out, name):
+    x = torch.randn(600, 600)
+    small = x[:4].sum(1)  # of 1 where it is read, but not computed
+    with pytest.raises(NotSupportedError, match=f"{name}: it depends on values that are not computed"):
+        SHAPES[name](small)
+    assert small.tolist() == [1.0] * 4
+
+
 def test_layers_that_are_made_on_the_cpu_are_left_out(left_out, card):
     net = torch.nn.Linear(1 << 15, 1 << 14)  # 2 GiB
     torch.nn.init.trunc_normal_(net.weight)
