@@ -228,10 +228,10 @@ def type_of(function: str, parameter: str, annotation: str) -> str:
 
 
 def annotations_of(found: Any) -> dict[str, str]:
-    operator = inspect.unwrap(found)
-    if isinstance(operator, Operator):
-        return {each.name: each.annotation for each in operator.parameters}
-    return {name: each if isinstance(each, str) else each.__name__ for name, each in found.__annotations__.items()}
+    function = inspect.unwrap(found)
+    if isinstance(function, Operator):
+        return {each.name: each.annotation for each in function.parameters}
+    return {name: each if isinstance(each, str) else each.__name__ for name, each in function.__annotations__.items()}
 
 
 def returned(name: str, annotation: str) -> str:

@@ -308,13 +308,16 @@ class KernelReferenceError(FlambeauError, RuntimeError):
     is_named = False  # the launch came earlier
 
 
+READ_ONLY_HINT = 'an array that is const or declared "r" is only read: declare it "w" or "rw", or correct the reference'
+
+
 def user_reference_failed(kernel: str, where: str, cause: BaseException | None) -> KernelReferenceError:
     """Return the error for a program's reference that raised `cause`."""
     is_read_only = isinstance(cause, ValueError) and "read-only" in str(cause)
     correct = "correct the reference; the device can still be used"
     return KernelReferenceError(
         f"the kernel's reference failed{where}: {type(cause).__name__}: {cause}",
-        hint="the kernel only reads this array: declare it as \"w\" or \"rw\"" if is_read_only else correct,
+        hint=READ_ONLY_HINT if is_read_only else correct,
         operator=kernel,
     )
 

@@ -18,6 +18,7 @@ from flambeau.errors import ArgumentError, ArgumentTypeError
 from flambeau.ops.copies import fill_kernel
 from flambeau.ops.operator import REGISTRY, Operand, Operator, composite, operator, view
 from flambeau.ops.pointwise import grid_over
+from flambeau.tensor.operators import Missing
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ def test_functions_and_methods_have_a_signature():
 def methods():
     for name in dir(torch.Tensor):
         method = inspect.getattr_static(torch.Tensor, name)
-        if callable(method) and isinstance(inspect.unwrap(method), Operator):
+        if inspect.isroutine(method) and not name.startswith("_") and not isinstance(method, Missing):
             yield name, method
 
 
@@ -119,9 +120,10 @@ def test_no_method_takes_out():
         found.append(name)
         assert next(iter(inspect.signature(method).parameters)) == "self", name
         assert "out" not in inspect.signature(method).parameters, name
-        with pytest.raises(ArgumentTypeError):
-            method(x, out=x)
-    assert {"add", "add_", "abs", "absolute_", "flip", "view", "__neg__"} <= set(found)
+        if isinstance(inspect.unwrap(method), Operator):
+            with pytest.raises(ArgumentTypeError):
+                method(x, out=x)
+    assert {"add", "add_", "abs", "absolute_", "flip", "view", "equal", "conj_physical"} <= set(found)
 
 
 def test_the_error_of_out_names_the_function_that_takes_it():

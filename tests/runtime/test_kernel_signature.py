@@ -13,7 +13,7 @@ SOURCE = r"""
 __device__ const char* text = "__global__ void of_a_string(int x) { // ";
 extern "C" __global__ void first(float* x, int n);
 extern "C" {
-__global__ void __launch_bounds__(256, 2) inside(int n) { if (n) { } }
+__global__ void __launch_bounds__(256, 2) BOUNDS(3) inside(int n) { if (n) { } }
 }
 template <typename T, int K = 3> __global__ void of_types(T* x, int n) {}
 __global__ static void of_cpp(void);

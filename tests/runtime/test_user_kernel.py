@@ -1,5 +1,7 @@
 """torch.cuda.kernel: kernels of a program, with their NumPy references, on virtual GPUs."""
 
+import copy
+import pickle
 import re
 import traceback
 
@@ -33,6 +35,13 @@ scale = scale_kernel()
 def of_one(text, reference, parameters=None):
     """A kernel `f` with these C parameters."""
     return torch.cuda.kernel(f'extern "C" __global__ void f({text}) {{}}', "f", parameters, reference=reference)
+
+
+@pytest.fixture
+def gpus():
+    """References run on virtual GPUs only, so these tests are the same where there are others."""
+    with machine(devices=2) as made:
+        yield made
 
 
 @pytest.fixture
@@ -188,6 +197,34 @@ def test_an_array_may_be_its_own_operand(x):
     assert x.tolist() == [0, 2, 4, 6]
 
 
+def test_a_copy_is_the_kernel_itself_and_it_is_not_pickled():
+    assert copy.deepcopy([scale])[0] is copy.copy(scale) is scale
+    with pytest.raises(errors.ArgumentTypeError, match=r"^cuda\.kernel: scale cannot be pickled(.|\n)*hint: "):
+        pickle.dumps(scale)
+
+
+def test_tensors_of_a_machine_that_has_ended(gpus):
+    x = torch.ones(4, device="cuda")
+    with machine():
+        y = torch.ones(4, device="cuda")
+        for args in ([x, y, 1, 4], [y, x, 1, 4]):
+            with pytest.raises(errors.AcceleratorError, match="^scale: 16 bytes of cuda:0 .* machine that is gone"):
+                scale(args=args)
+
+
+def test_tools_see_it(x, tmp_path):
+    out, graph = torch.empty_like(x), torch.cuda.CUDAGraph()
+    with torch.profiler.profile(record_shapes=True) as profile:
+        scale(args=[out, x, 2, 4])
+        torch.cuda.synchronize()
+    assert [(event.name, event.input_shapes) for event in profile.events()] == [("scale", ((4,), (4,)))]
+    graph.enable_debug_mode()
+    with torch.cuda.graph(graph):
+        scale(args=[out, x, 2, 4])
+    graph.debug_dump(tmp_path / "graph.dot")
+    assert "scale" in (tmp_path / "graph.dot").read_text()
+
+
 @pytest.mark.parametrize(("access", "found"), [("w", [7, None, None, None]), ("rw", [7, 1, 2, 3])])
 def test_what_a_reference_leaves_out_of_a_written_array_is_poison(x, access, found):
     def reference(x):
@@ -217,7 +254,7 @@ def test_a_reference_that_writes_what_it_only_reads_fails(x):
         x += 1
 
     of_one("const float* x", reference)(args=[x])
-    with pytest.raises(errors.KernelReferenceError, match='read-only.*\n.*"rw"'):
+    with pytest.raises(errors.KernelReferenceError, match='read-only(.|\n)*hint: .*"rw"'):
         torch.cuda.synchronize()
     assert x.tolist() == [0, 1, 2, 3]
 

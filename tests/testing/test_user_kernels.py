@@ -1,12 +1,14 @@
 """check_kernel: kernels against their references."""
 
+import os
+
 import numpy as np
 import pytest
 
 import flambeau as torch
 from flambeau import errors
 from flambeau.runtime.user_kernel import Code
-from flambeau.testing import check_kernel, user_kernels
+from flambeau.testing import check_kernel, machine, user_kernels
 
 SOURCE = """
 extern "C" __global__ void add(float* out, const float* x, const __nv_bfloat16* y, int n) {}
@@ -37,11 +39,16 @@ def no_compiler(monkeypatch):
     monkeypatch.setattr(user_kernels, "nvrtc_version", missing)
 
 
-@pytest.fixture(autouse=True)
-def one(gpus, no_compiler):
-    return gpus
+@pytest.fixture
+def gpu(no_compiler):
+    with machine() as made:
+        yield made
 
 
+virtual = pytest.mark.usefixtures("gpu")
+
+
+@virtual
 def test_a_kernel_that_agrees():
     x = torch.arange(12.0, device="cuda").view(6, 2)[:, 0]
     samples = [sample(), sample(0), sample(6, x, shared_mem=64)]
@@ -50,6 +57,7 @@ def test_a_kernel_that_agrees():
     assert [each.tolist() for each in (samples[0]["args"][0], x)] == before
 
 
+@virtual
 @pytest.mark.parametrize(
     ("index", "text"),
     [(0, "out: the kernel and its reference differ\n(.|\n)*1 / 6"), (1, 'x is declared "r", and the kernel wrote it')],
@@ -69,6 +77,7 @@ def test_code_that_differs(monkeypatch, index, text):
         check_kernel(kernel(), [sample(3), sample(4)])
 
 
+@virtual
 def test_tolerances(monkeypatch):
     run = Code._run
 
@@ -82,6 +91,7 @@ def test_tolerances(monkeypatch):
         check_kernel(kernel(), [sample()])
 
 
+@virtual
 def test_writes_beside_an_array_show():
     guarded = user_kernels.Guarded(torch.arange(3.0))
     assert guarded.damage() == "" and guarded.tensor.tolist() == [0, 1, 2]
@@ -100,6 +110,7 @@ def reads(out, x, y, n):
     out += x
 
 
+@virtual
 @pytest.mark.parametrize("reference", [leaves_out, reads])
 def test_a_reference_must_write_what_it_is_declared_to_write(reference):
     with pytest.raises(AssertionError, match='add, sample 0: out is declared "w", and the reference'):
@@ -107,6 +118,7 @@ def test_a_reference_must_write_what_it_is_declared_to_write(reference):
     check_kernel(kernel(reference, {**DECLARED, "out": "rw[n]"}), [sample()])
 
 
+@virtual
 def test_a_reference_that_fails():
     def fails(out, x, y, n):
         out[n] = 1
@@ -115,6 +127,7 @@ def test_a_reference_that_fails():
         check_kernel(kernel(fails), [sample()])
 
 
+@virtual
 @pytest.mark.parametrize(
     ("samples", "parts"),
     [
@@ -130,11 +143,13 @@ def test_samples_that_are_no_launches(samples, parts):
     assert [part for part in parts if part not in str(caught.value)] == []
 
 
+@virtual
 def test_a_sample_that_does_not_fit():
     with pytest.raises(errors.ShapeError, match=r"add: out is float32\[6\] .*\[n\] = \[7\]"):
         check_kernel(kernel(), [sample(7)])
 
 
+@virtual
 def test_what_is_no_kernel():
     with pytest.raises(errors.ArgumentTypeError, match="check_kernel: function add"):
         check_kernel(add, [sample()])
@@ -142,6 +157,7 @@ def test_what_is_no_kernel():
         check_kernel(kernel(None), [sample()])
 
 
+@virtual
 @pytest.mark.parametrize("source", [SOURCE, PLAIN])
 def test_the_source_is_compiled_where_that_is_possible(monkeypatch, source):
     compiled = []
@@ -152,3 +168,44 @@ def test_the_source_is_compiled_where_that_is_possible(monkeypatch, source):
     y = torch.ones(2, dtype=torch.bfloat16 if source is SOURCE else torch.uint16)
     check_kernel(made, [{"args": [torch.ones(2), torch.ones(2), y, 2]}])
     assert compiled == [(source, "sm_90")]
+
+
+# with the code of a GPU
+
+ON_HARDWARE = """
+extern "C" __global__ void triple(float* out, const float* x, int n) {
+  int i = blockIdx.x * blockDim.x * blockDim.y + threadIdx.y * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = ADD + 3 * x[i];
+  if (BEYOND && i == 0) out[n] = 1;
+  if (WRITES && i == 0) const_cast<float*>(x)[n - 1] += 1;
+}
+"""
+
+
+def triple(out, x, n):
+    np.multiply(x, 3, out=out)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(os.environ.get("FLAMBEAU_GPUS") != "nvidia", reason="FLAMBEAU_GPUS is not nvidia")
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ("", ""),
+        ("ADD", "^triple, sample 0: out: the kernel and its reference differ"),
+        ("BEYOND", "^triple, sample 0: out: the kernel wrote [1-4] bytes after it"),
+        ("WRITES", '^triple, sample 0: x is declared "r", and the kernel wrote it'),
+    ],
+)
+def test_code_on_hardware(wrong, text):
+    options = [f"-D{name}={int(name == wrong)}" for name in ("ADD", "BEYOND", "WRITES")]
+    made = torch.cuda.kernel(ON_HARDWARE, "triple", {"out": "w[n]", "x": "r[n]"}, reference=triple, options=options)
+    samples = [
+        {"grid": -(-n // 64), "block": (32, 2), "args": [torch.empty(n), torch.arange(float(n)), n]}
+        for n in (1, 64, 100)
+    ]
+    if not wrong:
+        check_kernel(made, samples)
+        return
+    with pytest.raises(AssertionError, match=text):
+        check_kernel(made, samples)

@@ -116,11 +116,6 @@ def python_signature(parameters: Sequence[Parameter], takes_out: bool) -> inspec
     return inspect.Signature(converted)
 
 
-def method_signature(parameters: Sequence[Parameter]) -> inspect.Signature:
-    """Return the `inspect.Signature` of an operator as a method of tensors: it starts with `self` and has no `out`."""
-    return python_signature([parameters[0]._replace(name="self"), *parameters[1:]], False)
-
-
 def by_position(body: Callable[..., Any], parameters: Sequence[Parameter]) -> Callable[..., Any]:
     """Return the body as a function that takes keyword-only parameters by position, as calls pass them.
 

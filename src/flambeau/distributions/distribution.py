@@ -81,7 +81,6 @@ class Distribution:
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """Return this distribution with its batch expanded to a shape; parameters become views without copies.
 
-        Raises: NotSupportedError if the class does not define it.
         Example:
             >>> torch.distributions.Normal(0.0, 1.0).expand((2, 3)).batch_shape
             torch.Size([2, 3])

@@ -427,7 +427,7 @@ class Wishart(_OfMatrix, ExponentialFamily):
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
         """Return samples by M. Bartlett's decomposition, 1934, through which gradients reach the parameters.
 
-        max_try_correction: without effect; no sample needs to be drawn again.
+        max_try_correction: without effect.
         Shapes: the result is (*sample_shape, *batch_shape, n, n).
         Example:
             >>> torch.distributions.Wishart(torch.tensor(4.0), torch.eye(2)).rsample((3,)).shape

@@ -885,7 +885,6 @@ class CatTransform(_Parts):
     """The transform that applies one transform to each of several parts of a tensor along a dimension.
 
     tseq: the transforms.  lengths: the sizes of their parts, by default 1 each.
-    Raises: ArgumentError for a number of lengths that differs from that of the transforms.
     Example:
         >>> parts = [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 10.0)]
         >>> torch.distributions.CatTransform(parts, lengths=[1, 2])(torch.tensor([0.0, 1.0, 2.0]))

@@ -1032,8 +1032,8 @@ class CyclicLR(_Momentum):
     number
     of the "cycle", from 1, or that of the step ("iterations").
     cycle_momentum: move momentum the other way, from max_momentum to base_momentum and back.
-    Raises: ArgumentError for an unknown mode, a list of another length, or cycle_momentum with an optimizer without
-            momentum.
+    Raises: ArgumentError for an unknown mode, a list of another length, or cycle_momentum with an optimizer whose
+            groups have neither "momentum" nor "betas".
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, step_size_up=2, cycle_momentum=False)

@@ -143,7 +143,7 @@ class _AsCuda(type):
 
 
 class AnyEvent(metaclass=_AsCuda):
-    """torch.Event: an event of the current accelerator; see torch.cuda.Event.  device: its device type, or None.
+    """An event of the current accelerator: see torch.cuda.Event.  device: its device type, or None.
 
     Example:
         >>> event = torch.Event("cuda")

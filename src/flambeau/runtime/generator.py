@@ -53,6 +53,7 @@ class Generator:
 
     @property
     def device(self) -> devices.device:
+        """The device whose random numbers it draws."""
         return devices.CPU if self.device_index == devices.CPU_INDEX else devices.cuda(self.device_index)
 
     def reserve(self, count: int | None) -> tuple[Any, int, int]:

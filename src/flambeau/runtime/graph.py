@@ -400,6 +400,8 @@ class CUDAGraph(GraphDebugging):
 
     @whole
     def _begin(self, machine: Machine, stream: Stream, pool: PoolId, mode: CaptureMode) -> None:
+        for accelerator in machine.devices:
+            accelerator.allocator.require_pools("capture_begin")
         with machine.lock:
             if machine.capture is not None:
                 raise _error(

@@ -1,7 +1,7 @@
 """Signatures of the `__global__` functions in a CUDA C++ source: their names, linkage and parameters.
 
 The source is read as tokens, not compiled: macros and typedefs are not resolved.  A parameter of
-such a type is described by the program (see `described` in user_kernel.py).
+such a type is described by the program (see kernel_parameters.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ TOKEN = re.compile(r'[A-Za-z_]\w*|\d[\w.]*|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\
 SKIPPED = re.compile(
     r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n\\]|\\.)*', re.MULTILINE | re.DOTALL
 )  # strings are found first, so that what looks like a comment in them is none
-WITH_ARGUMENTS = {"__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__attribute__", "alignas"}
 QUALIFIERS = {"volatile", "restrict", "__restrict__", "__restrict", "__grid_constant__", "struct", "class", "enum"}
 C_TYPES = {
     "bool": "bool", "char": "int8", "signed char": "int8", "unsigned char": "uint8", "short": "int16",
@@ -141,7 +140,8 @@ def _signature(tokens: Sequence[_Token], at: int, is_c: bool, before: Sequence[_
         end = _closing(tokens, at)
         if name is None or end is None:
             return None
-        if name.text not in WITH_ARGUMENTS:
+        follower = tokens[end + 1].text if end + 1 < len(tokens) else ";"
+        if follower in ("{", ";", "__attribute__"):  # else it was an attribute, such as __launch_bounds__(256)
             names = _template_names(before)
             parameters = _parameters(tokens[at + 1 : end])
             return Signature(name.text, name.line, is_c, names is not None, names or (), parameters)

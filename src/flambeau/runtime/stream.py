@@ -116,6 +116,7 @@ class Stream(Queue):
 
     @property
     def device(self) -> devices.device:
+        """The device whose work it orders."""
         return devices.cuda(self.device_index)
 
     @property
@@ -582,7 +583,7 @@ class StreamGuard:
 def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
     """Wrap a stream of another library: a CUstream as an int, or an object with `__cuda_stream__`.
 
-    The object is kept as long as the machine is; whoever passes an int keeps the stream.
+    The machine keeps the object alive; a stream passed as an int must outlive its use here.
     Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
     Example:
         >>> side = torch.cuda.Stream()
@@ -606,7 +607,7 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
 
 
 def stream_from_external(data_ptr: Any, device: Any = None) -> Stream:
-    """The same as `external_stream`.
+    """Wrap a stream of another library: another name of `ExternalStream`.
 
     Example:
         >>> side = torch.cuda.Stream()

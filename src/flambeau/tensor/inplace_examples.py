@@ -119,6 +119,7 @@ EXAMPLES = {
         "torch.tensor([65504.0], dtype=torch.float16)", "torch.tensor([0.0], dtype=torch.float16)",
         "tensor([65472.], dtype=torch.float16)",
     ),
+    "polygamma": ("torch.tensor([1.0, 0.5])", "1", "tensor([1.6449, 4.9348])"),
     "pow": ("torch.tensor([1.0, 2.0, 3.0])", "2", "tensor([1., 4., 9.])"),
     "put": (
         "torch.zeros(2, 2)", "torch.tensor([1, -1]), torch.tensor([5.0, 6.0])",

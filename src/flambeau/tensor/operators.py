@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from inspect import Signature
+from inspect import Signature, signature
 from typing import Any
 
 from .. import lowering, ops  # noqa: F401  (one lowers calls, the other registers the operators)
 from ..core import call as calls
 from ..core.factories import sizes
-from ..core.parameters import method_signature, python_signature
 from ..dtypes import dtype, from_type
 from ..errors import LACKING, ArgumentTypeError
 from ..ops.operator import REGISTRY, Operator
@@ -90,26 +90,28 @@ def _method(operator: Operator) -> Any:
 
 
 class AsMethod:
-    """The `__wrapped__` of a method: gives `inspect.signature` the parameters of its operator, with `self`."""
+    """The `__wrapped__` of a method: gives `inspect.signature` that of the function, with `self` and without `out`."""
 
     __slots__ = ("__wrapped__",)
+    first = "self"
 
-    def __init__(self, operator: Operator) -> None:
-        self.__wrapped__ = operator
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__wrapped__ = function
 
     @property
     def __signature__(self) -> Signature:
-        return method_signature(self.__wrapped__.parameters)
+        whole = signature(self.__wrapped__)
+        first, *others = whole.parameters.values()
+        return whole.replace(
+            parameters=[first.replace(name=self.first), *[other for other in others if other.name != "out"]]
+        )
 
 
 class AsWriter(AsMethod):
-    """As AsMethod, for a function that writes its first argument."""
+    """As AsMethod, for a function that writes its first argument, `input`."""
 
     __slots__ = ()
-
-    @property
-    def __signature__(self) -> Signature:
-        return python_signature(self.__wrapped__.parameters, takes_out=False)
+    first = "input"
 
 
 def inplace_function(operator: Operator) -> Any:
@@ -154,7 +156,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:
     by_shape, by_dtype = calls.method_of(as_shape), calls.method_of(as_dtype)
 
     def call_view(self: Any, *shape: Any, **named: Any) -> Any:
-        """The same memory as another shape (one size may be -1), or as another type.
+        """A view of this tensor with another shape (one size may be -1), or of its bytes as another type.
 
         Shapes: as many elements as this tensor; for a type of another size, the last dimension grows or shrinks.
         Host:   returns at once.

@@ -113,6 +113,12 @@ def test_kernels_compile(nvrtc, name):
     assert CUBIN in compile_cubin(kernel.code, "sm_90")
 
 
+def test_a_header_that_is_missing(nvrtc):
+    kernel = torch.cuda.kernel('#include "gone.h"\nextern "C" __global__ void f(int n) {}', "f")
+    with pytest.raises(errors.AcceleratorError, match=r"gone\.h(.|\n)*hint: .*nvidia-cuda-runtime.*-I/"):
+        compile_cubin(kernel.code, "sm_90")
+
+
 def test_a_source_that_does_not_compile_has_the_log_with_lines(nvrtc):
     kernel = torch.cuda.kernel(SOURCE, "scale")  # VALUE is not defined
     with pytest.raises(errors.AcceleratorError) as caught:

@@ -43,6 +43,7 @@ from . import library, prebuilt_cubins
 from .cache import PrivateFiles, files_of
 from .prebuilt_cubins import DIRECTORY, OPTIONS, Version, cache_key
 
+HEADERS_HINT = "for CUDA's headers, pip install nvidia-cuda-runtime or set CUDA_HOME; for others, pass -I/their/folder"
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 SEARCHED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")  # besides packages
 
@@ -85,7 +86,12 @@ def compiled(source: Source, arch: str) -> bytes:
         result = nvrtc.nvrtcCompileProgram(program, len(options), options)
         if result[0]:
             log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).rstrip(b"\0").decode()
-            library.check(result, f"nvrtcCompileProgram of {entry} for {arch}", log=f"\n{log.strip()}\n")
+            try:
+                library.check(result, f"nvrtcCompileProgram of {entry} for {arch}", log=f"\n{log.strip()}\n")
+            except AcceleratorError as failure:
+                if "open source file" in log:  # "cannot" or "could not", by the number of folders
+                    failure.hint = HEADERS_HINT
+                raise
         cubin = _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
         if is_c:
             return cubin

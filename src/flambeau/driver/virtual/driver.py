@@ -42,6 +42,7 @@ from .memory import INVALID_VALUE, device_of
 from .queue import Loaded, Queue, run_assertion, run_failure, run_reference
 from .races import HOST, Witness
 from .schedule import REPLAY_HINT, Replay, Schedule
+from .stream_pool import PoolCalls
 
 STEP = 8  # partitions of the modelled GPU have a multiple of so many multiprocessors
 
@@ -118,6 +119,33 @@ class MemoryCalls(Calls):
             segment = memory.segment(address, "mem_free")
             self._engine.wait_for_users(memory.blocks_in(segment))
             memory.release(segment)
+
+    def mem_reserve(self, device: int, nbytes: int) -> Address:
+        with self._lock:
+            self._captures.check_unsafe("mem_reserve")
+            self._call(device)
+            return self._engine.memory.devices[device].reserve(nbytes)
+
+    def mem_unreserve(self, device: int, address: Address) -> None:
+        with self._lock:
+            self._call(device)
+            self._engine.memory.devices[device].unreserve(address)
+
+    def mem_map(self, device: int, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._captures.check_unsafe("mem_map")
+            self._call(device, self._engine.preset.mem_alloc_ns)
+            if self.faults.allocation.strikes():
+                raise OutOfMemoryError(f"{nbytes} bytes on virtual device {device} fail on demand", operator="mem_map")
+            self._engine.memory.devices[device].map(address, nbytes)
+
+    def mem_unmap(self, device: int, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._captures.check_unsafe("mem_unmap")
+            self._call(device)
+            memory = self._engine.memory.devices[device]
+            self._engine.wait_for_users(memory.mapped_blocks(address, nbytes))
+            memory.unmap(address, nbytes)
 
     def memory_device(self, address: int) -> int | None:
         index = device_of(address)
@@ -198,7 +226,7 @@ LAUNCH_OUT_OF_RESOURCES = 701  # CUresult
 PRIORITIES = (-5, 0)  # most and least urgent
 
 
-class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
+class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ContextCalls):
     """An implementation of `driver.api.Driver`.
 
     schedule: the order in which ready streams run; None for the one that `choice` names.
