@@ -121,6 +121,14 @@ def test_inference_runs_to_its_end_and_has_parameters():
     assert (found.steps, found.step_ns, found.peak.kinds["parameters"]) == (0, None, 4 << 20)
 
 
+@pytest.mark.parametrize("settings", ["expandable_segments:True", "backend:cudaMallocAsync", "max_split_size_mb:32"])
+def test_other_allocators_have_a_peak_of_their_own(monkeypatch, settings):
+    monkeypatch.setenv("PYTORCH_ALLOC_CONF", settings)
+    found, reserved = seen(perceptron)
+    assert found.peak.reserved == reserved > found.peak.allocated
+    assert found.peak.kinds["optimizer_state"] == 4 << 20
+
+
 def test_each_device_has_its_peak():
     def program():
         torch.ones(10 << 20, device="cuda:0")

@@ -143,6 +143,7 @@ class Meter:
         self.card, self.memory, self.steps, self.values = card, memory, steps, values
         self.shortage = ""
         self._driver: VirtualDriver | None = None
+        self._has_pool = False  # whether the driver's own pool allocates, which has no segments
         self._logs: dict[int, DeviceLog] = {}
         self._live: dict[int, int] = {}  # the numbers of live blocks, by address
         self._count = 0
@@ -163,6 +164,7 @@ class Meter:
     def started(self, machine: machines.Machine) -> None:
         if isinstance(machine.driver, VirtualDriver):
             self._driver = machine.driver
+            self._has_pool = machine.settings.backend == "cudaMallocAsync"
 
     def begin(self) -> None:
         """Watch this process."""
@@ -194,7 +196,11 @@ class Meter:
     def _taken(self, block: Any, stream: Any) -> None:
         self._count += 1
         self._live[block.address] = self._count
-        self._log(device_of(block.address) or 0).add(self._count, block.nbytes)
+        device = device_of(block.address) or 0
+        log = self._log(device)
+        if self._has_pool and self._driver is not None:
+            log.reserved = self._driver.pool_reserved(device)
+        log.add(self._count, block.nbytes)
 
     def _given(self, block: Any) -> None:
         number = self._live.pop(block.address, None)
