@@ -1,4 +1,7 @@
-"""The `flambeau` command: `run`, `check`, `memory`, `trace`, `fit`, `doctor`.  Data goes to stdout, messages to stderr."""
+"""The `flambeau` command: `run`, `check`, `memory`, `trace`, `fit`, `doctor`.
+
+Data goes to stdout, messages to stderr.
+"""
 
 from __future__ import annotations
 
@@ -219,7 +222,9 @@ def _status_of(
         signal.signal(signal.SIGTERM, _terminate)
     try:
         program(chosen, gpus, wants_torch)
-    except (MissingProgram, *raised):
+    except MissingProgram:
+        raise
+    except raised:
         raise
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
@@ -593,12 +598,26 @@ def trace_command(
 
 @commands.command("fit", context_settings=PLAIN_SCRIPT)
 @click.option("--card", "cards", multiple=True, metavar="CARD", help="A card, or `all`.  May be given several times.")
-@click.option("--count", type=click.IntRange(1, config.MAX_VIRTUAL_DEVICES), default=1, show_default=True, metavar="N",
-              help="How many of these cards there are.")
-@click.option("--steps", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
-              help="End the program when each of its optimizers has made so many steps.")
-@click.option("--batch-option", metavar="OPTION", help="The program's option for its batch size, for the largest that fits.")
-@click.option("--values", is_flag=True, help="Compute the values of tensors: slower, and limited by this machine's memory.")
+@click.option(
+    "--count",
+    type=click.IntRange(1, config.MAX_VIRTUAL_DEVICES),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many of these cards there are.",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="End the program when each of its optimizers has made so many steps.",
+)
+@click.option(
+    "--batch-option", metavar="OPTION", help="The program's option for its batch size: find the largest that fits."
+)
+@click.option("--values", is_flag=True, help="Compute the values of tensors: slower, and needs their memory here.")
 @click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's output goes to stderr.")
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
@@ -636,7 +655,7 @@ def fit_command(
     asked = fit.Asked(fit.checked_cards(cards), steps, values, batch_option, as_json)
 
     def run(arguments: tuple[str, ...]) -> int:
-        return _status_of(chosen._replace(arguments=arguments), f"virtual:{count}", as_torch, raised=(OutOfMemoryError,))
+        return _status_of(chosen._replace(arguments=arguments), f"virtual:{count}", as_torch, (OutOfMemoryError,))
 
     def job() -> None:
         _check(chosen)
