@@ -31,7 +31,8 @@ from ..driver.virtual.queue import arrays_of, run_copy_to_host
 from ..driver.virtual.schedule import Replay
 from ..errors import ArgumentError
 from ..runtime import machine as machines
-from .race_report import Checker, Recorder, Report
+from . import checked_processes
+from .race_report import Checker, Recorder, Report, joined, of_processes
 
 if TYPE_CHECKING:
     from ..driver.virtual.access import MemoryAccess
@@ -284,11 +285,14 @@ def _run_in_child(
     answer: BinaryIO,
 ) -> None:
     os.dup2(output.fileno(), 1)
+    others = checked_processes.Folder("real", places)
     explorer = machines.watcher = Explorer(choices)
     status = program()
     sys.stdout.flush()
     output.seek(0)
-    pickle.dump(explorer.seen(places, status, output.read()), answer)
+    seen = explorer.seen(places, status, output.read())
+    pickle.dump(seen._replace(report=joined([seen.report, *of_processes(others)])), answer)
+    others.close()
     answer.flush()
     os._exit(0)
 
@@ -392,6 +396,9 @@ def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference:
     if first.queries and choices is None:
         is_complete = False
         text += f"\n  if each query of a stream or an event ({first.queries}) answers as in this run"
+    if any(race.processes for race in first.report.races) and choices is None:
+        is_complete = False
+        text += "\n  for the first process alone: others have races"
     if first.threads > 1 and choices is None:
         is_complete = False
         text += "\n  if its threads submit their work in the order of this run"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import io
 import linecache
+import os
 import re
 import sys
 import tokenize
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import callers
-from ..config import RACES, Gpus
+from ..config import CHECK_FOLDER, RACES, Gpus
 from ..core import thread
 from ..core.tensor import TensorBase, address_of
 from ..driver.virtual.access import TAKING
@@ -44,6 +45,7 @@ from ..driver.virtual.races import (
 from ..errors import ArgumentError, RaceAccess
 from ..runtime import machine as machines
 from ..runtime.stream import Stream
+from . import checked_processes
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 1_000_000  # of the record; each takes 48 bytes
 MAX_KINDS = 1_000  # distinct pairs of operators, lines and streams that are kept
 MAX_ITEMS = 64  # a longer list of the program is not searched for streams and tensors
+FIRST = "the first process"
 ALLOWED = "flambeau: allow-race"  # the comment that suppresses the races of its line
 
 # result
@@ -68,6 +71,7 @@ class Race:
 
     older, newer: an example of both accesses, in order of submission.  low, high: the bytes that they share.
     why: why nothing orders them.  count: how often it happened.
+    processes: the names of the processes where it happened, () if that is the first one alone.
     """
 
     older: RaceAccess
@@ -76,6 +80,7 @@ class Race:
     high: int
     why: str
     count: int
+    processes: tuple[str, ...] = ()
 
     @property
     def lines(self) -> tuple[str, str]:
@@ -123,6 +128,7 @@ class Report:
                     "high": race.high,
                     "why": race.why,
                     "count": race.count,
+                    "processes": list(race.processes),
                 }
                 for race in self.races
             ],
@@ -140,7 +146,9 @@ class Report:
             {
                 "ruleId": "race",
                 "level": "error",
-                "message": {"text": f"{_pair_text(race)}; {race.why}" + (f"; edits: {hint}" if hint else "")},
+                "message": {
+                    "text": f"{_pair_text(race)}; {race.why}{_where(race)}" + (f"; edits: {hint}" if hint else "")
+                },
                 "locations": [_sarif_place(race.newer.site)],
                 "relatedLocations": [_sarif_place(race.older.site)],
                 "occurrenceCount": race.count,
@@ -191,7 +199,11 @@ def _race_lines(race: Race) -> list[str]:
         lines.append(f"  {_access_text(access)}")
         lines.append(f"    at {callers.shown_site(access.site)}" + (f"    {source}" if source else ""))
     where = "pinned host memory" if race.low < 1 << 50 else "device memory"
-    return [*lines, f"  both use bytes [{race.low:#x}, {race.high:#x}) of {where}; {race.why}"]
+    return [*lines, f"  both use bytes [{race.low:#x}, {race.high:#x}) of {where}; {race.why}{_where(race)}"]
+
+
+def _where(race: Race) -> str:
+    return f"; in {', '.join(race.processes)}" if race.processes else ""
 
 
 def _access_text(access: RaceAccess) -> str:
@@ -658,8 +670,16 @@ def merged(races: Iterable[Race]) -> tuple[Race, ...]:
     for race in races:
         key = *race.lines, race.older.operator, race.newer.operator
         known = found.get(key)
-        found[key] = race if known is None else replace(known, count=known.count + race.count)
+        found[key] = race if known is None else _together(known, race)
     return tuple(found.values())
+
+
+def _together(one: Race, other: Race) -> Race:
+    processes: tuple[str, ...] = ()
+    if one.processes or other.processes:
+        names = *(one.processes or (FIRST,)), *(other.processes or (FIRST,))
+        processes = tuple(dict.fromkeys(names))
+    return replace(one, count=one.count + other.count, processes=processes)
 
 
 def _key(stream: StreamKey) -> int:
@@ -749,14 +769,48 @@ def replay(entries: Sequence[Entry], remedies: Sequence[Remedy], wanted: set[int
     return left
 
 
+def of_processes(others: checked_processes.Folder) -> list[Report]:
+    """The reports of the processes that a checked program has started."""
+    return [_of_process(name, report) for name, report in others.reports()]
+
+
+def _of_process(name: str, report: Report | None) -> Report:
+    if report is None:
+        return Report(notes=(f"the races of {name} are not known: it was killed, or has not ended",))
+    races = tuple(replace(race, processes=race.processes or (name,)) for race in report.races)
+    return replace(report, races=races, notes=tuple(f"{name}: {note}" for note in report.notes))
+
+
+def check_this_process() -> None:
+    """Check this process, which a checked program has started anew."""
+    if machines.watcher is None and Path(os.environ[CHECK_FOLDER]).is_dir():
+        machines.watcher = Checker(checked_processes.settings()[0], is_first=False)
+
+
+def joined(reports: Sequence[Report]) -> Report:
+    """One report of several machines or processes."""
+    return Report(
+        merged(race for report in reports for race in report.races),
+        tuple(dict.fromkeys(edit for report in reports for edit in report.edits)),
+        all(report.verified for report in reports),
+        sum(report.suppressed for report in reports),
+        sum(report.replayed for report in reports),
+        tuple(dict.fromkeys(note for report in reports for note in report.notes)),
+    )
+
+
 # checking
 
 
 class Checker:
-    """Watches every virtual machine that the process starts.  races: their reaction to unordered accesses."""
+    """Watches every virtual machine that the process starts.
 
-    def __init__(self, races: str) -> None:
+    races: their reaction to unordered accesses.  is_first: whether it belongs to the process that makes the report.
+    """
+
+    def __init__(self, races: str, is_first: bool = True) -> None:
         self._races = races
+        self._pid = os.getpid() if is_first else 0
         self._watched: list[tuple[weakref.ref[VirtualDriver], Recorder]] = []
         self.is_blind = False  # whether a machine of NVIDIA GPUs was started
 
@@ -764,6 +818,9 @@ class Checker:
         return replace(choice, races=self._races) if choice.kind == "virtual" else choice
 
     def started(self, machine: machines.Machine) -> None:
+        if self._pid != os.getpid() and CHECK_FOLDER in os.environ:
+            self._pid, self._watched = os.getpid(), []
+            checked_processes.leave_report(self.report)
         driver = machine.driver
         if not isinstance(driver, VirtualDriver):
             self.is_blind = True
@@ -779,18 +836,15 @@ class Checker:
 
     def report(self, places: Sequence[tuple[str, ...]]) -> Report:
         """The races of all machines so far."""
-        reports = [recorder.report(places) for _, recorder in self._watched]
-        notes = [note for report in reports for note in report.notes]
+        report = joined([recorder.report(places) for _, recorder in self._watched])
         if self.is_blind:
-            notes.append("races are found on virtual GPUs only: the program used NVIDIA GPUs")
-        return Report(
-            merged(race for report in reports for race in report.races),
-            tuple(dict.fromkeys(edit for report in reports for edit in report.edits)),
-            all(report.verified for report in reports),
-            sum(report.suppressed for report in reports),
-            sum(report.replayed for report in reports),
-            tuple(dict.fromkeys(notes)),
-        )
+            note = "races are found on virtual GPUs only: the program used NVIDIA GPUs"
+            report = replace(report, notes=(*report.notes, note))
+        return report
+
+    def is_first(self) -> bool:
+        """Whether this is the process that makes the report, and not a copy that was forked inside the block."""
+        return self._pid == os.getpid()
 
     def stop(self) -> None:
         for reference, _ in self._watched:
@@ -820,6 +874,7 @@ def check(*, races: str = "real", suppress: str | None = None) -> Iterator[Repor
     if machines.watcher is not None:
         raise ArgumentError("another check is running", hint="leave its block first", operator="check")
     places = read_suppressions(suppress) if suppress is not None else []
+    others = checked_processes.Folder(races, places)
     checker = machines.watcher = Checker(races)
     report = Report()
     try:
@@ -830,4 +885,6 @@ def check(*, races: str = "real", suppress: str | None = None) -> Iterator[Repor
     finally:
         machines.watcher = None
         checker.stop()
-        vars(report).update(vars(checker.report(places)))
+        if checker.is_first():
+            vars(report).update(vars(joined([checker.report(places), *of_processes(others)])))
+            others.close()
