@@ -166,7 +166,7 @@ def check(
         raise SystemExit(f"flambeau {failure}") from None
     print_report(report, proof, status, style, stdout)
     stdout.flush()
-    sys.exit(status or int(bool(report.races) or (proof is not None and proof.schedule is not None)))
+    sys.exit(status or int(not report.is_clean or (proof is not None and proof.schedule is not None)))
 
 
 def _end_processes() -> None:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import callers
 from ..config import CHECK_FOLDER, RACES, Gpus
 from ..core import thread
+from ..core.hooks import subscribe, unsubscribe
 from ..core.tensor import TensorBase, address_of
 from ..driver.virtual.access import TAKING
 from ..driver.virtual.driver import VirtualDriver
@@ -44,7 +45,10 @@ from ..driver.virtual.races import (
 )
 from ..errors import ArgumentError, RaceAccess
 from ..runtime import machine as machines
+from ..runtime import mistakes
+from ..runtime.mistakes import Mistake
 from ..runtime.stream import Stream
+from ..runtime.threads import Parents
 from . import checked_processes
 
 if TYPE_CHECKING:
@@ -105,6 +109,7 @@ class Report:
 
     edits: they order all races, and none of them can be left out.  verified: a replay of the record showed that.
     suppressed: how many races were left out, by comment or by file.  replayed: the operations of the record.
+    mistakes: what else is wrong (runtime/mistakes.py).
     """
 
     races: tuple[Race, ...] = ()
@@ -113,6 +118,12 @@ class Report:
     suppressed: int = 0
     replayed: int = 0
     notes: tuple[str, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether there is no race, and no mistake that strict mode makes an error."""
+        return not self.races and not any(mistake.is_error for mistake in self.mistakes)
 
     def __str__(self) -> str:
         return text_of(self)
@@ -137,6 +148,7 @@ class Report:
             "suppressed": self.suppressed,
             "replayed": self.replayed,
             "notes": list(self.notes),
+            "mistakes": [mistake._asdict() for mistake in self.mistakes],
         }
 
     def to_sarif(self) -> dict[str, Any]:
@@ -155,8 +167,18 @@ class Report:
             }
             for race in self.races
         ]
-        rule = {"id": "race", "shortDescription": {"text": "Unordered accesses to the same bytes"}}
-        tool = {"driver": {"name": "flambeau", "rules": [rule]}}
+        results += [
+            {
+                "ruleId": "mistake",
+                "level": "error" if mistake.is_error else "warning",
+                "message": {"text": mistake.text},
+                "locations": [_sarif_place(mistake.site)],
+            }
+            for mistake in self.mistakes
+        ]
+        rules = {"race": "Unordered accesses to the same bytes", "mistake": "Wrong use of streams, events or graphs"}
+        described = [{"id": name, "shortDescription": {"text": text}} for name, text in rules.items()]
+        tool = {"driver": {"name": "flambeau", "rules": described}}
         schema = "https://json.schemastore.org/sarif-2.1.0.json"
         return {"$schema": schema, "version": "2.1.0", "runs": [{"tool": tool, "results": results}]}
 
@@ -170,7 +192,7 @@ def text_of(report: Report) -> str:
     """The report for a terminal."""
     hidden = f", {report.suppressed} suppressed" if report.suppressed else ""
     if not report.races:
-        return "\n".join([f"no race was found{hidden}", *report.notes])
+        return "\n".join([f"no race was found{hidden}", *_mistake_lines(report), *report.notes])
     times = sum(race.count for race in report.races)
     pairs: dict[tuple[str, str], list[Race]] = {}
     for race in report.races:
@@ -189,7 +211,11 @@ def text_of(report: Report) -> str:
         what = "this edit orders them" if len(report.edits) == 1 else "these edits order them"
         what += ", and none can be left out" if report.verified and len(report.edits) > 1 else ""
         lines += [f"{what} ({checked}):", *(f"  {edit}" for edit in report.edits)]
-    return "\n".join([*lines, *report.notes]).rstrip()
+    return "\n".join([*lines, *_mistake_lines(report), *report.notes]).rstrip()
+
+
+def _mistake_lines(report: Report) -> list[str]:
+    return [f"mistake: {callers.shown_site(mistake.site)}: {mistake.text}" for mistake in report.mistakes]
 
 
 def _race_lines(race: Race) -> list[str]:
@@ -707,6 +733,9 @@ def _why(conflict: Conflict, queue: Queue | None, waited: Sequence[Waited], is_f
             why = f"{waiter} last waited for {awaited.label} at {last.site}, for work before the access"
     if use.taken is not None and use.taken.is_fresh:
         why += f"; {FRESH}"
+    collected = mistakes.collected
+    if queue is not None and collected is not None and (site := collected.early_wait(waiting_queue(queue).handle)):
+        why += f"; it waited at {site} for an event that had not been recorded"
     return callers.shown_site(why)
 
 
@@ -778,7 +807,8 @@ def _of_process(name: str, report: Report | None) -> Report:
     if report is None:
         return Report(notes=(f"the races of {name} are not known: it was killed, or has not ended",))
     races = tuple(replace(race, processes=race.processes or (name,)) for race in report.races)
-    return replace(report, races=races, notes=tuple(f"{name}: {note}" for note in report.notes))
+    wrong = tuple(each._replace(text=f"{each.text}; in {name}") for each in report.mistakes)
+    return replace(report, races=races, notes=tuple(f"{name}: {note}" for note in report.notes), mistakes=wrong)
 
 
 def check_this_process() -> None:
@@ -796,6 +826,7 @@ def joined(reports: Sequence[Report]) -> Report:
         sum(report.suppressed for report in reports),
         sum(report.replayed for report in reports),
         tuple(dict.fromkeys(note for report in reports for note in report.notes)),
+        tuple(dict.fromkeys(mistake for report in reports for mistake in report.mistakes)),
     )
 
 
@@ -813,6 +844,8 @@ class Checker:
         self._pid = os.getpid() if is_first else 0
         self._watched: list[tuple[weakref.ref[VirtualDriver], Recorder]] = []
         self.is_blind = False  # whether a machine of NVIDIA GPUs was started
+        self._parents: Parents | None = None
+        self._mistakes = mistakes.collected = mistakes.Collected()
 
     def chosen(self, choice: Gpus) -> Gpus:
         return replace(choice, races=self._races) if choice.kind == "virtual" else choice
@@ -821,6 +854,10 @@ class Checker:
         if self._pid != os.getpid() and CHECK_FOLDER in os.environ:
             self._pid, self._watched = os.getpid(), []
             checked_processes.leave_report(self.report)
+            self._mistakes = mistakes.collected = mistakes.Collected()
+        if self._parents is None:
+            self._parents = Parents()
+            subscribe(on_launch=self._worked)
         driver = machine.driver
         if not isinstance(driver, VirtualDriver):
             self.is_blind = True
@@ -830,6 +867,10 @@ class Checker:
         driver.watch(recorder)
         machines.watch_host_accesses()
 
+    def _worked(self, stream: Stream, _kernel: Any, _arguments: Any) -> None:
+        assert self._parents is not None
+        self._parents.worked(stream)
+
     def recorder(self) -> Recorder:
         """Make the witness of a machine."""
         return Recorder()
@@ -837,6 +878,7 @@ class Checker:
     def report(self, places: Sequence[tuple[str, ...]]) -> Report:
         """The races of all machines so far."""
         report = joined([recorder.report(places) for _, recorder in self._watched])
+        report = replace(report, mistakes=tuple(self._mistakes.all()))
         if self.is_blind:
             note = "races are found on virtual GPUs only: the program used NVIDIA GPUs"
             report = replace(report, notes=(*report.notes, note))
@@ -847,6 +889,10 @@ class Checker:
         return self._pid == os.getpid()
 
     def stop(self) -> None:
+        """End the watch of all machines."""
+        mistakes.collected = None
+        if self._parents is not None:
+            unsubscribe(on_launch=self._worked)
         for reference, _ in self._watched:
             if (driver := reference()) is not None:
                 driver.watch(None)
