@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import callers
@@ -257,9 +258,9 @@ def _counted(count: int, what: str) -> str:
 class Spot(NamedTuple):
     """The place for an insertion at a line.
 
-    first, last: the lines of the statement to put it before or after.  is_loop: the line is the head of a loop, before
-    which a line runs once only.  can_follow: a line can follow it in its block.  leaves: the spot is outside a `with`
-    that the line itself opens.
+    first, last: the lines of the statement to put it before or after.  is_loop: the line is the head of a loop, or has a
+    comprehension, before which a line runs once only.  can_follow: a line can follow it in its block.  leaves: the spot
+    is outside a `with` that the line itself opens.
     """
 
     first: int
@@ -317,10 +318,18 @@ def spot_of(site: str) -> Spot:
             continue
         body = getattr(node, "body", None)
         is_head = isinstance(body, list) and bool(body) and line < body[0].lineno
-        is_loop = isinstance(node, (ast.For, ast.While)) and is_head
+        is_loop = (isinstance(node, (ast.For, ast.While)) and is_head) or _has_loop(node, line)
         can_follow = not isinstance(node, ENDS) and (not isinstance(body, list) or leaves)
         return Spot(node.lineno, node.end_lineno or node.lineno, is_loop, can_follow, leaves)
     return Spot(line, line)
+
+
+def _has_loop(node: ast.stmt, line: int) -> bool:
+    """Whether an expression at a line of a statement is evaluated several times."""
+    loops = ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
+    return any(
+        isinstance(each, loops) and each.lineno <= line <= (each.end_lineno or each.lineno) for each in ast.walk(node)
+    )
 
 
 def allows(site: str) -> bool:
@@ -374,6 +383,7 @@ def _is_suppressed(race: Race, places: Sequence[tuple[str, ...]]) -> bool:
 
 # names of the program's variables
 
+COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")  # before Python 3.12, frames of their own
 CO_OPTIMIZED = 1  # of code objects: a function's, whose variables are not in a dictionary
 
 
@@ -391,7 +401,10 @@ class Names:
         if frame is None:
             return
         package = sys.modules[__package__.partition(".")[0]]
-        for name, value in _variables(frame):
+        frames = [frame]
+        while frames[-1].f_code.co_name in COMPREHENSIONS and (outer := frames[-1].f_back) is not None:
+            frames.append(outer)  # where an edit goes
+        for name, value in (item for each in frames for item in _variables(each)):
             if isinstance(value, Stream):
                 self.streams.setdefault(value.handle, name)
             elif isinstance(value, TensorBase):
@@ -401,8 +414,9 @@ class Names:
             elif value is package and self.torch != name and "." not in name:
                 self.torch = name
         self.target = _assigned(frame)
-        if sys.version_info < (3, 13) and frame.f_code.co_flags & CO_OPTIMIZED:
-            frame.f_locals.clear()
+        for each in frames:
+            if sys.version_info < (3, 13) and each.f_code.co_flags & CO_OPTIMIZED:
+                each.f_locals.clear()
 
     def of(self, accesses: Sequence[MemoryAccess]) -> tuple[str, ...]:
         """The variable of each access, "" where none is known."""
@@ -411,7 +425,10 @@ class Names:
 
 
 def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """Expressions that a line of a frame can use, with values: variables, items of sequences, attributes of self."""
+    """Expressions that a line of a frame can use, with values.
+
+    They are variables, items of sequences, attributes of self, and streams that are attributes of variables.
+    """
     inner = frame.f_locals
     spaces = [inner] if inner is frame.f_globals else [inner, frame.f_globals]
     for space in spaces:
@@ -422,6 +439,11 @@ def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
                 yield from [(f"{name}[{at}]", item) for at, item in enumerate(value)]
     for attribute, value in list(getattr(inner.get("self"), "__dict__", {}).items()):
         yield f"self.{attribute}", value
+    for name, owner in list(inner.items()):
+        if name.isidentifier() and not isinstance(owner, type | ModuleType):
+            for attribute, value in list(getattr(owner, "__dict__", {}).items()):
+                if isinstance(value, Stream):
+                    yield f"{name}.{attribute}", value
 
 
 def _assigned(frame: FrameType) -> str:
@@ -484,13 +506,15 @@ class Remedy:
     """An edit, and where a replay applies it.
 
     waits: (line, waiter, awaited) of a wait.  owners: for `record_stream`, the uses that it keeps alive, as the serial
-    of their history and their stream.  times: how many races suggested it.
+    of their history and their stream.  times: how many races suggested it.  is_certain: whether the line runs as often
+    as the replay applies it.
     """
 
     edit: Edit
     waits: set[tuple[int, int, int]] = field(default_factory=set)
     owners: set[tuple[int, int]] = field(default_factory=set)
     times: int = 0
+    is_certain: bool = True
 
 
 @dataclass(eq=False)
@@ -636,6 +660,7 @@ class Recorder:
             waiter = waiting.handle
         edit = _edit(site, spot, after, statement)
         remedy = self._remedies.setdefault(edit, Remedy(edit))
+        remedy.is_certain = remedy.is_certain and (after or queue is None or not spot.is_loop)
         remedy.waits.add((self._site(site), waiter, awaited.handle))
         return remedy
 
@@ -670,7 +695,7 @@ class Recorder:
             others = [each for each in chosen if each is not remedy]
             if remedy not in kept and replay(entries, others, wanted) <= left:
                 chosen = others
-        can_run = all("<" not in remedy.edit.statement for remedy in chosen)
+        can_run = all(remedy.is_certain and "<" not in remedy.edit.statement for remedy in chosen)
         return tuple(remedy.edit for remedy in chosen), not left and can_run
 
     def _compact(self, remedies: Sequence[Remedy]) -> list[Entry]:
