@@ -105,7 +105,10 @@ def test_mutations_are_reported_where_the_oracle_says_and_their_edits_order_them
     assert unordered > 2
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+SLOW = {"digits": [pytest.mark.full]}
+
+
+@pytest.mark.parametrize("program", [pytest.param(each, marks=SLOW.get(each, [])) for each in PROGRAMS])
 def test_programs_as_they_are_have_no_race(observed, program):
     found, pairs, has_failed = observed((EXAMPLES / f"{program}.py").read_text(), PROGRAMS[program])
     assert (found.races, pairs, has_failed) == ((), set(), False), str(found)

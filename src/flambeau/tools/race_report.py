@@ -258,9 +258,9 @@ def _counted(count: int, what: str) -> str:
 class Spot(NamedTuple):
     """The place for an insertion at a line.
 
-    first, last: the lines of the statement to put it before or after.  is_loop: the line is the head of a loop, or has a
-    comprehension, before which a line runs once only.  can_follow: a line can follow it in its block.  leaves: the spot
-    is outside a `with` that the line itself opens.
+    first, last: the lines of the statement to put it before or after.  is_loop: the line is the head of a loop or has
+    a comprehension, before which a line runs once only.  can_follow: a line can follow it in its block.  leaves: the
+    spot is outside a `with` that the line itself opens.
     """
 
     first: int
