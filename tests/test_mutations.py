@@ -101,6 +101,13 @@ MUTATIONS = (
         "state.reserve(0)",
         ("tests/runtime/test_graph.py", "-k", "TestRandom"),
     ),
+    Mutation(
+        "a public method without an example",
+        "nn/module.py",
+        "            >>> torch.nn.Linear(2, 3).extra_repr()\n",
+        "",
+        ("tests/test_docstrings.py", "-k", "everything_public"),
+    ),
 )
 
 

@@ -237,17 +237,17 @@ uint8: _dtype
 __version__: str
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value."""
-def abs_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def abs_(input: Tensor) -> Tensor:
     """In-place version of `abs`: overwrites this tensor with the result, and returns it."""
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value."""
 def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
-def acos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def acos_(input: Tensor) -> Tensor:
     """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
 def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic cosine; NaN below 1."""
-def acosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def acosh_(input: Tensor) -> Tensor:
     """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
     """Mean of each of `output_size` windows that cover sequences evenly."""
@@ -265,24 +265,24 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: 
     """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
-def addmv_(input: Tensor, mat: Any, vec: Any, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
     """In-place version of `addmv`: overwrites this tensor with the result, and returns it."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
 def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
 def affine_grid_generator(theta: Any, size: Sizes, align_corners: _bool) -> Tensor:
-    """`nn.functional.affine_grid`."""
+    """Grid of sample positions of affine maps: another name of `nn.functional.affine_grid`."""
 def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """As `alias`, but the result is a contiguous copy."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
-    """Return whether all elements are close (see isclose)."""
+    """Return whether all elements of two tensors are close: see `isclose`."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`torch.alpha_dropout` in place."""
+    """In-place `torch.alpha_dropout`: overwrites its input, and returns it."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -301,29 +301,29 @@ def arange(start: Number, end: Number, step: Number = ..., *, out: Tensor | None
     """Numbers from start (0 if only one is given) to end, which is not included, `step` apart."""
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
-def arccos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arccos_(input: Tensor) -> Tensor:
     """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
 def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic cosine; NaN below 1."""
-def arccosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arccosh_(input: Tensor) -> Tensor:
     """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
 def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
-def arcsin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arcsin_(input: Tensor) -> Tensor:
     """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
 def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic sine."""
-def arcsinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arcsinh_(input: Tensor) -> Tensor:
     """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
 def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the tangent, in [-pi/2, pi/2]."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
-def arctan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arctan_(input: Tensor) -> Tensor:
     """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
 def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
-def arctanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arctanh_(input: Tensor) -> Tensor:
     """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Index of the largest value along a dimension, or in the flattened input."""
@@ -336,7 +336,7 @@ def argwhere(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
 def as_strided_(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-    """The method `Tensor.as_strided_`."""
+    """Give a tensor itself other sizes and strides, and return it: `Tensor.as_strided_` as a function."""
 def as_strided_copy(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `as_strided`, but the result is a contiguous copy."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -347,21 +347,21 @@ def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: 
     """As as_tensor; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`."""
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
-def asin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def asin_(input: Tensor) -> Tensor:
     """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
 def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic sine."""
-def asinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def asinh_(input: Tensor) -> Tensor:
     """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
 def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the tangent, in [-pi/2, pi/2]."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
-def atan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def atan_(input: Tensor) -> Tensor:
     """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
 def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
-def atanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def atanh_(input: Tensor) -> Tensor:
     """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
 def atleast_1d(*tensors: Tensor) -> Any:
     """The tensor, or the tensors as a tuple, with 0-dim ones as vectors."""
@@ -423,7 +423,7 @@ def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: Any = ..., *, o
     """The p-norm of the difference of every row of x1 and every row of x2."""
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round up to an integer; integers are unchanged."""
-def ceil_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def ceil_(input: Tensor) -> Tensor:
     """In-place version of `ceil`: overwrites this tensor with the result, and returns it."""
 def celu(input: Tensor, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else alpha * (exp(x / alpha) - 1)."""
@@ -441,22 +441,22 @@ def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = 
     """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
 def clamp(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
-def clamp_(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def clamp_(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
     """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """min(input, max); NaN is unchanged."""
-def clamp_max_(input: Tensor, max: Any, *, out: Tensor | None = ...) -> Tensor:
+def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor:
     """In-place version of `clamp_max`: overwrites this tensor with the result, and returns it."""
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """max(input, min); NaN is unchanged."""
-def clamp_min_(input: Tensor, min: Any, *, out: Tensor | None = ...) -> Tensor:
+def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor:
     """In-place version of `clamp_min`: overwrites this tensor with the result, and returns it."""
 def clip(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
-def clip_(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def clip_(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
     """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
 def clone(input: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor:
-    """The method `Tensor.clone`."""
+    """Return a copy of a tensor: the method `Tensor.clone` as a function."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 1, with vectors as columns."""
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -472,7 +472,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def conj_physical_(input: Tensor) -> Tensor:
     """The tensor itself, unchanged: a real number is its own conjugate."""
 def constant_pad_nd(input: Tensor, pad: Any, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`nn.functional.pad` of mode "constant"."""
+    """Pad the last dimensions with a number: `nn.functional.pad` of mode "constant"."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -488,21 +488,21 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., s
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """Transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
 def convolution(input: Tensor, weight: Tensor | None, bias: Tensor | None, stride: Sequence[_int], padding: Any, dilation: Any, transposed: _bool, output_padding: Any, groups: _int) -> Tensor:
-    """`conv1d`, `conv2d` or `conv3d`, or their transposed forms, as the weight's dimensions say."""
+    """Convolution: `conv1d`, `conv2d` or `conv3d`, or a transposed one, by the number of the weight's dimensions."""
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The magnitude of `input` with the sign of `other`; integers give float32."""
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1]."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Cosine."""
-def cos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def cos_(input: Tensor) -> Tensor:
     """In-place version of `cos`: overwrites this tensor with the result, and returns it."""
 def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic cosine."""
-def cosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: overwrites this tensor with the result, and returns it."""
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -523,16 +523,16 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., di
     """Cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`)."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """An angle in degrees converted to radians; integers give float32."""
-def deg2rad_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def deg2rad_(input: Tensor) -> Tensor:
     """In-place version of `deg2rad`: overwrites this tensor with the result, and returns it."""
 def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Determinant of square matrices."""
 def detach(input: Tensor) -> Tensor:
-    """The method `Tensor.detach`."""
+    """Return a tensor over the same memory that is outside any graph: `Tensor.detach` as a function."""
 def detach_(input: Tensor) -> Tensor:
-    """The method `Tensor.detach_`."""
+    """Detach a tensor from its graph, and return it: `Tensor.detach_` as a function."""
 def detach_copy(input: Tensor) -> Tensor:
-    """A copy outside any graph, without gaps."""
+    """A copy outside any graph, contiguous in memory."""
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal."""
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -560,7 +560,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`torch.dropout` in place."""
+    """In-place `torch.dropout`: overwrites its input, and returns it."""
 def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
@@ -585,45 +585,45 @@ def equal(input: Tensor, other: Tensor) -> _bool:
     """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Error function."""
-def erf_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def erf_(input: Tensor) -> Tensor:
     """In-place version of `erf`: overwrites this tensor with the result, and returns it."""
 def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 - erf(x), accurate where that is near 0."""
-def erfc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Complementary error function: 1 - erf(x), accurate where that is near 0."""
+def erfc_(input: Tensor) -> Tensor:
     """In-place version of `erfc`: overwrites this tensor with the result, and returns it."""
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the error function; NaN outside [-1, 1]."""
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """e to the power x."""
+    """Exponential of each element: e to the power x."""
 def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """2 to the power x."""
-def exp2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def exp2_(input: Tensor) -> Tensor:
     """In-place version of `exp2`: overwrites this tensor with the result, and returns it."""
-def exp_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def exp_(input: Tensor) -> Tensor:
     """In-place version of `exp`: overwrites this tensor with the result, and returns it."""
 def expand_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """As `expand`, but the result is a contiguous copy."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """exp(x) - 1, accurate near 0."""
-def expm1_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def expm1_(input: Tensor) -> Tensor:
     """In-place version of `expm1`: overwrites this tensor with the result, and returns it."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """`alpha_dropout` of whole channels."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`torch.feature_alpha_dropout` in place."""
+    """In-place `torch.feature_alpha_dropout`: overwrites its input, and returns it."""
 def feature_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Set each channel of each instance to 0 with probability p, and scale the others by 1 / (1 - p)."""
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`torch.feature_dropout` in place."""
+    """In-place `torch.feature_dropout`: overwrites its input, and returns it."""
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """A tensor like the input, filled with a number or with the value of a 0-dim tensor."""
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
-    """The method `Tensor.fill_`."""
+    """Set every element of a tensor to one value, and return it: `Tensor.fill_` as a function."""
 def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
-def fix_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def fix_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Merge the dimensions start_dim to end_dim, both included."""
@@ -637,7 +637,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     """`input` to the power `exponent`, computed and returned in float64."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round down to an integer; integers are unchanged."""
-def floor_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def floor_(input: Tensor) -> Tensor:
     """In-place version of `floor`: overwrites this tensor with the result, and returns it."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
@@ -649,7 +649,7 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> 
     """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0."""
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """x - trunc(x), the part after the point, with the sign of x."""
-def frac_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def frac_(input: Tensor) -> Tensor:
     """In-place version of `frac`: overwrites this tensor with the result, and returns it."""
 def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32."""
@@ -671,7 +671,7 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
     """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
-def gcd_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `gcd`: overwrites this tensor with the result, and returns it."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input >= other, as bool."""
@@ -680,11 +680,11 @@ def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 def get_default_dtype() -> _dtype:
-    """Return the type of Python floats among no tensors, and of factories that are given none."""
+    """Return the default floating point type: that of tensors made without dtype=, such as by `zeros` or from floats."""
 def get_device(input: Tensor) -> _int:
     """Return the index of a tensor's CUDA device, -1 on the CPU."""
 def get_rng_state(device: Device = ...) -> Tensor:
-    """Return the state of a CUDA device's generator, or for None of the CPU's: a uint8 tensor of 16 bytes on the CPU."""
+    """Return the state of a CUDA device's default generator, or of the CPU's for None, as a tensor on the CPU."""
 def gradient(input: Tensor, *, spacing: Any = ..., dim: Sizes | None = ..., edge_order: _int = ..., out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Estimates of the partial derivatives by central differences, one tensor for each of the dimensions `dim`."""
 def greater(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -694,9 +694,9 @@ def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor
 def grid_sampler(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """`nn.functional.grid_sample` with numbers for its modes, in the order of its documentation, from 0."""
 def grid_sampler_2d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """`torch.grid_sampler` of images."""
+    """Sample images at the positions of a grid: `torch.grid_sampler` of images."""
 def grid_sampler_3d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """`torch.grid_sampler` of volumes."""
+    """Sample volumes at the positions of a grid: `torch.grid_sampler` of volumes."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -710,7 +710,7 @@ def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
 def hinge_embedding_loss(input: Tensor, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
@@ -725,12 +725,12 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square root of `input * input + other * other`, without overflow in between."""
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Modified Bessel function of the first kind of order 0."""
-def i0_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def i0_(input: Tensor) -> Tensor:
     """In-place version of `i0`: overwrites this tensor with the result, and returns it."""
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 - igamma(input, other), accurate where that is near 0."""
+    """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where that is near 0."""
 def imag(input: Tensor) -> Tensor:
     """Raise DtypeError: only complex tensors have imaginary parts, and there are none."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -742,7 +742,7 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | Number, 
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Write or add `values` to the elements that index tensors select (see `index`)."""
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
-    """`index_put` in place; a method of tensors."""
+    """In-place version of `index_put`, also a method: overwrites `input` with the result, and returns it."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -794,20 +794,20 @@ def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Kronecker product: every element of the input times the whole of `other`, in blocks."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
-    """As in `nn.functional`.  cudnn_enable has no effect."""
+    """As `nn.functional.layer_norm`.  cudnn_enable has no effect."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple, which is not negative; 0 where an operand is 0."""
-def lcm_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `lcm`: overwrites this tensor with the result, and returns it."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input * 2 ** other`; integers give float32."""
-def ldexp_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `ldexp`: overwrites this tensor with the result, and returns it."""
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input <= other, as bool."""
@@ -827,17 +827,17 @@ def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Natural logarithm."""
 def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm to base 10."""
-def log10_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log10_(input: Tensor) -> Tensor:
     """In-place version of `log10`: overwrites this tensor with the result, and returns it."""
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log(1 + x), accurate near 0."""
-def log1p_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log1p_(input: Tensor) -> Tensor:
     """In-place version of `log1p`: overwrites this tensor with the result, and returns it."""
 def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm to base 2."""
-def log2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log2_(input: Tensor) -> Tensor:
     """In-place version of `log2`: overwrites this tensor with the result, and returns it."""
-def log_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log_(input: Tensor) -> Tensor:
     """In-place version of `log`: overwrites this tensor with the result, and returns it."""
 def log_softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of `softmax`, accurate where softmax underflows."""
@@ -859,7 +859,7 @@ def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
     """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
-def logit_(input: Tensor, eps: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
     """In-place version of `logit`: overwrites this tensor with the result, and returns it."""
 def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Powers of `base` whose exponents are evenly spaced from start to end, both included."""
@@ -874,7 +874,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """(P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -899,7 +899,7 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Largest element of each window of sequences."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(`max_pool1d`, the place of each maximum in its sequence)."""
+    """(maxima, indices): `max_pool1d`, and the place of each maximum in its sequence."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Largest element of each window of images.  The arguments are those of `max_pool1d`, or a tuple of two."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -949,7 +949,7 @@ def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the multivariate gamma function with dimension p."""
 def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
-def nan_to_num_(input: Tensor, nan: Any = ..., posinf: Any = ..., neginf: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
     """In-place version of `nan_to_num`: overwrites this tensor with the result, and returns it."""
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
@@ -968,7 +968,7 @@ def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor |
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `narrow`, but the result is a contiguous copy."""
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """`torch.channel_shuffle`."""
+    """Another name of `torch.channel_shuffle`."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Any, Any, Any]:
     """(`group_norm`, mean, 1 / standard deviation) of each group of channels.  N, C, HxW: the input's sizes."""
 def native_layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Any, Any, Any]:
@@ -976,12 +976,12 @@ def native_layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | N
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input != other, as bool; True for NaN."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """-x."""
-def neg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Negative of each element, -x."""
+def neg_(input: Tensor) -> Tensor:
     """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """-x."""
-def negative_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Negative of each element, -x."""
+def negative_(input: Tensor) -> Tensor:
     """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
@@ -994,7 +994,7 @@ def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
     """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """The method `Tensor.norm`, with out=."""
+    """p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=."""
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Norm over all dimensions except one, which are kept with size 1.  dim: -1 is none: the norm of all elements."""
 def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1010,7 +1010,7 @@ def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | 
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """As `ones`, with the shape, type and device of `input` unless others are named."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`linalg.householder_product`."""
+    """Another name of `linalg.householder_product`."""
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1034,7 +1034,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None
 def poisson(input: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A tensor like `input` with values from the Poisson distributions of these rates."""
 def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The n-th derivative of digamma."""
 def positive(input: Tensor) -> Tensor:
@@ -1053,7 +1053,7 @@ def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim:
     """The values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """An angle in radians converted to degrees; integers give float32."""
-def rad2deg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of `rad2deg`: overwrites this tensor with the result, and returns it."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
@@ -1080,12 +1080,12 @@ def ravel(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """The tensor itself, which is real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 / x; integers give float32."""
-def reciprocal_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Reciprocal of each element, 1 / x; integers give float32."""
+def reciprocal_(input: Tensor) -> Tensor:
     """In-place version of `reciprocal`: overwrites this tensor with the result, and returns it."""
 def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """max(x, 0); NaN is unchanged."""
-def relu_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Rectified linear unit, max(x, 0); NaN is unchanged."""
+def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`: overwrites this tensor with the result, and returns it."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
@@ -1096,11 +1096,11 @@ def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _
 def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """A view with another shape where the strides allow it, else a copy."""
 def resize_as_(input: Tensor, the_template: Any, *, memory_format: _memory_format | None = ...) -> Tensor:
-    """The method `Tensor.resize_as_`."""
+    """Give a tensor itself the shape of another one, and return it: `Tensor.resize_as_` as a function."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself, which is no lazy conjugate."""
+    """The tensor itself: no tensor has a conjugation that is still to be made."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself, which is no lazy negative."""
+    """The tensor itself: no tensor has a negation that is still to be made."""
 def result_type(tensor: Any = ..., other: Any = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
     """Return the type of the result of arithmetic on two tensors or numbers."""
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1111,17 +1111,17 @@ def rot90(input: Tensor, k: _int = ..., dims: Sizes | None = ..., *, out: Tensor
     """A copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, halves to the even one; integers are unchanged."""
-def round_(input: Tensor, *, decimals: Any = ..., out: Tensor | None = ...) -> Tensor:
+def round_(input: Tensor, *, decimals: _int = ...) -> Tensor:
     """In-place version of `round`: overwrites this tensor with the result, and returns it."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Alias of `vstack`."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else x times a slope: in training random in [lower, upper), else the mean of both."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
-    """`rrelu`, written into its input."""
+    """In-place `torch.rrelu`: overwrites its input, and returns it."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 / sqrt(x); integers give float32."""
-def rsqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Reciprocal of the square root, 1 / sqrt(x); integers give float32."""
+def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of `rsqrt`: overwrites this tensor with the result, and returns it."""
 def rsub(input: Tensor, other: Tensor | Number, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """`other - alpha * input`."""
@@ -1156,8 +1156,8 @@ def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sign of each value: -1, 0 or 1; 0 for NaN."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 / (1 + exp(-x))."""
-def sigmoid_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Logistic sigmoid, 1 / (1 + exp(-x))."""
+def sigmoid_(input: Tensor) -> Tensor:
     """In-place version of `sigmoid`: overwrites this tensor with the result, and returns it."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sign of each value: -1, 0 or 1; 0 for NaN."""
@@ -1165,15 +1165,15 @@ def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for a set sign bit; -0.0 has one."""
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sine."""
-def sin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sin_(input: Tensor) -> Tensor:
     """In-place version of `sin`: overwrites this tensor with the result, and returns it."""
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
-def sinc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sinc_(input: Tensor) -> Tensor:
     """In-place version of `sinc`: overwrites this tensor with the result, and returns it."""
 def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic sine."""
-def sinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sinh_(input: Tensor) -> Tensor:
     """In-place version of `sinh`: overwrites this tensor with the result, and returns it."""
 def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `slice`, but the result is a contiguous copy."""
@@ -1195,11 +1195,11 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, o
     """As `split_with_sizes`, but each result is a contiguous copy."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square root; integers give float32."""
-def sqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sqrt_(input: Tensor) -> Tensor:
     """In-place version of `sqrt`: overwrites this tensor with the result, and returns it."""
 def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x * x; bool gives int64."""
-def square_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Square of each element, x * x; bool gives int64."""
+def square_(input: Tensor) -> Tensor:
     """In-place version of `square`: overwrites this tensor with the result, and returns it."""
 def squeeze(input: Tensor, dim: Sizes | None = ...) -> Tensor:
     """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
@@ -1220,7 +1220,7 @@ def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
 def svd_lowrank(A: Any, q: _int | None = ..., niter: _int | None = ..., M: Any = ...) -> Tensor:
-    """(U, S, V): the largest q singular values of A - M, about, and their vectors, by random projections."""
+    """(U, S, V): approximations of the q largest singular values of A - M and their vectors, by random projections."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1235,11 +1235,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, ou
     """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Tangent."""
-def tan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def tan_(input: Tensor) -> Tensor:
     """In-place version of `tan`: overwrites this tensor with the result, and returns it."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic tangent."""
-def tanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def tanh_(input: Tensor) -> Tensor:
     """In-place version of `tanh`: overwrites this tensor with the result, and returns it."""
 def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
@@ -1272,7 +1272,7 @@ def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1281,7 +1281,7 @@ def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode
     """Quotient of two tensors, or of a tensor and a number; integers give float32."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
-def trunc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def trunc_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
 def typename(obj: Any) -> str:
     """Return the name of a tensor's legacy type, or of another object's class, with its module."""
@@ -1331,10 +1331,10 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, 
     """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True)."""
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
-def xlogy_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:
     """In-place version of `xlogy`: overwrites this tensor with the result, and returns it."""
 def zero_(input: Tensor) -> Tensor:
-    """The method `Tensor.zero_`."""
+    """Set every element of a tensor to 0, and return it: `Tensor.zero_` as a function."""
 def zeros(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor of zeros."""
 def zeros_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:

@@ -1,7 +1,7 @@
 """Settings from the environment and the user, validated.
 
 FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
-                        `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=rtx4090`
+                        `,races=poison|error|real`, `,schedule=seeded:7`, `,preset=rtx4090` and `,values=no`
 FLAMBEAU_CACHE          directory of compiled kernels, like PYTORCH_KERNEL_CACHE_PATH (default:
                         $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
 FLAMBEAU_FAULTS         failures on demand, such as `oom:3,lost_link:0:1`: see `flambeau.testing.faults`
@@ -33,6 +33,7 @@ from pathlib import Path
 from .errors import ConfigError
 
 RACES = ("poison", "error", "real")
+VALUES_HINT = "`flambeau fit --values` computes them; elsewhere leave out values=no"
 SCHEDULES_HINT = "use submission, seeded:N, delay:N or replay:N,N,N"
 CHECK_FOLDER = "FLAMBEAU_CHECK"  # set by `flambeau check` for the processes that the program starts
 UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -46,6 +47,7 @@ class Gpus:
     kind: "nvidia", "virtual" or "none";  count: the number of virtual GPUs;  memory: bytes of each, 0 for the preset's.
     races: the reaction to an unordered pair of accesses.
     schedule: "submission", "seeded:N", "delay:N" or "replay:N,N,N".
+    values: whether virtual GPUs compute the values of tensors; without, their memory has no bytes.
     """
 
     kind: str
@@ -54,6 +56,7 @@ class Gpus:
     memory: int = 0
     races: str = "poison"
     schedule: str = "submission"
+    values: bool = True
 
 
 def parse_gpus(text: str, races: str | None = None) -> Gpus:
@@ -86,9 +89,11 @@ def virtual_gpus(
     memory: int | str = 0,
     races: str | None = None,
     schedule: str = "submission",
+    values: bool | str = True,
 ) -> Gpus:
     """Describe `count` virtual GPUs.  races: None is "real" for a replay, which repeats values, else "poison".
 
+    values: a bool, "yes" or "no".
     Raises: ConfigError.
     """
     if races is None:
@@ -98,7 +103,9 @@ def virtual_gpus(
     if races not in RACES:
         raise ConfigError(f"virtual GPUs: races={races!r} is unknown", hint=f"use one of {', '.join(RACES)}")
     check_schedule(schedule)
-    return Gpus("virtual", count, preset, parse_bytes(memory), races, schedule)
+    if values not in (True, False, "yes", "no"):
+        raise ConfigError(f"virtual GPUs: values={values!r} is unknown", hint="use yes or no")
+    return Gpus("virtual", count, preset, parse_bytes(memory), races, schedule, values in (True, "yes"))
 
 
 def check_schedule(text: str) -> str:
@@ -248,10 +255,10 @@ def _count(text: str, whole: str) -> int:
 
 def _option(text: str, whole: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
-    if not equals or name not in ("preset", "memory", "races", "schedule"):
+    if not equals or name not in ("preset", "memory", "races", "schedule", "values"):
         raise ConfigError(
             f"FLAMBEAU_GPUS={whole!r}: option {text!r} is unknown",
-            hint="options are preset=, memory=, races= and schedule=",
+            hint="options are preset=, memory=, races=, schedule= and values=",
         )
     return name, value
 

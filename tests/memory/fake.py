@@ -20,6 +20,7 @@ class FakeDriver:
     def __init__(self, capacity=1 << 40):
         self.capacity = capacity
         self.segments, self.host, self.blocks, self.events = {}, {}, {}, {}
+        self.reserved, self.pages = {}, {}
         self.submitted, self.done, self.last_use = Counter(), Counter(), {}
         self.log, self.next = [], 1 << 44
         self.on_call = lambda name: None
@@ -37,7 +38,11 @@ class FakeDriver:
 
     # memory
     def mem_info(self, device):
-        return self.capacity - sum(self.segments.values()), self.capacity
+        return self.capacity - self.held(), self.capacity
+
+    def held(self):
+        """Return the bytes of segments and of mapped pages."""
+        return sum(self.segments.values()) + sum(self.pages.values())
 
     def mem_alloc(self, device, nbytes):
         self.note("mem_alloc", nbytes)
@@ -47,13 +52,42 @@ class FakeDriver:
     def mem_free(self, device, address):
         self._check_not_capturing("mem_free")
         self.note("mem_free", address)
-        inside = range(address, address + self.segments[address])
-        assert not any(block in inside for block in self.blocks), "a segment with live blocks was freed"
+        self._check_unused(range(address, address + self.segments.pop(address)))
+
+    def _check_unused(self, inside):
+        for block, (nbytes, _) in self.blocks.items():
+            assert block >= inside.stop or block + nbytes <= inside.start, "memory with live blocks was freed"
         for block, (stream, number) in list(self.last_use.items()):
             if block in inside:
                 assert self.done[stream] >= number, "a segment was freed while its stream works on it"
                 del self.last_use[block]
-        del self.segments[address]
+
+    # reserved addresses
+    def mem_reserve(self, device, nbytes):
+        self.note("mem_reserve", nbytes)
+        address, self.next = self.next, self.next + nbytes
+        self.reserved[address] = nbytes
+        return address
+
+    def mem_unreserve(self, device, address):
+        self.note("mem_unreserve", address)
+        inside = range(address, address + self.reserved.pop(address))
+        assert not any(page in inside for page in self.pages), "addresses with mapped memory were released"
+
+    def mem_map(self, device, address, nbytes):
+        self.note("mem_map", address, nbytes)
+        assert not self.capturing or self.mode is CaptureMode.RELAXED, "mapping would break the capture"
+        assert any(low <= address and address + nbytes <= low + size for low, size in self.reserved.items())
+        assert all(page + size <= address or address + nbytes <= page for page, size in self.pages.items())
+        if nbytes > self.mem_info(0)[0]:
+            raise OutOfMemoryError(f"{nbytes} bytes of {self.mem_info(0)[0]}")
+        self.pages[address] = nbytes
+
+    def mem_unmap(self, device, address, nbytes):
+        self._check_not_capturing("mem_unmap")
+        self.note("mem_unmap", address, nbytes)
+        assert self.pages.pop(address) == nbytes
+        self._check_unused(range(address, address + nbytes))
 
     def host_alloc(self, nbytes):
         self.note("host_alloc", nbytes)
@@ -72,9 +106,21 @@ class FakeDriver:
 
     def block_taken(self, device, address, nbytes, stream):
         self.note("block_taken", address, nbytes, stream)
+        assert self.is_backed(address, nbytes), "a block lies outside of memory"
         for other, (size, _) in self.blocks.items():
             assert address + nbytes <= other or other + size <= address, "two blocks overlap"
         self.blocks[address] = (nbytes, stream)
+
+    def is_backed(self, address, nbytes):
+        """Return whether the bytes lie in one segment, or in mapped pages."""
+        if any(low <= address and address + nbytes <= low + size for low, size in self.segments.items()):
+            return True
+        inside = sum(
+            min(address + nbytes, page + size) - max(address, page)
+            for page, size in self.pages.items()
+            if page < address + nbytes and address < page + size
+        )
+        return inside == nbytes
 
     def block_given(self, device, address, nbytes):
         self.note("block_given", address, nbytes)

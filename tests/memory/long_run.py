@@ -2,7 +2,8 @@
 
     python -m tests.memory.long_run --operations 10000000 --seed 1
 
-Every operation is checked for overlaps and early reuse, every hundredth one for all sums of a snapshot.  A failure
+Every operation is checked for overlaps and early reuse, every hundredth one for all sums of a snapshot, and for its
+equality with the memory that the recorded history tells.  A failure
 prints the seed, the configuration and the number of the operation.
 """
 
@@ -14,8 +15,8 @@ from .test_invariants import CACHING, EXACTLY, MIB, Allocations
 PROGRAM = 10_000  # operations on one allocator
 CHECKED = 100
 WEIGHTS = {
-    "allocate": 40, "free": 36, "use": 8, "work": 4, "complete": 5, "begin_capture": 0.5, "end_capture": 2,
-    "release": 1, "enter_pool": 1, "leave_pool": 2, "configure": 0.5, "empty_cache": 0.3,
+    "allocate": 40, "free": 35, "free_twice": 1, "use": 8, "work": 4, "complete": 5, "begin_capture": 0.5,
+    "end_capture": 2, "release": 1, "enter_pool": 1, "leave_pool": 2, "configure": 0.5, "empty_cache": 0.3,
 }  # fmt: skip
 SIZES = (1, 512, 513, MIB, MIB + 1, 5 * MIB, 10 * MIB - 512, 10 * MIB, 12 * MIB + 1, 30 * MIB)
 
@@ -29,6 +30,8 @@ def step(model, draw):
         model.allocate(nbytes=max(size, 1), stream=stream)
     elif name == "free" and model.live:
         model.free_block(draw.randrange(len(model.live)))
+    elif name == "free_twice" and model.live:
+        model.free_block_twice(draw.randrange(len(model.live)))
     elif name == "use" and model.live:
         model.use_block(draw.randrange(len(model.live)), stream)
     elif name == "work":
@@ -60,15 +63,18 @@ def run(operations, seed):
         model = Allocations()
         model.start(configuration)
         count = min(PROGRAM, operations - done)
-        for at in range(count):
-            try:
+        try:
+            for at in range(count):
                 step(model, draw)
                 if at % CHECKED == CHECKED - 1 or at == count - 1:
                     model.sums_agree()
                     model.blocks_tile_their_segments()
-            except Exception as error:
-                raise AssertionError(f"seed {seed}, program at {done}, operation {at}, {configuration}") from error
-            model.driver.log.clear()
+                    model.the_history_tells_the_same()
+                model.driver.log.clear()
+        except Exception as error:
+            raise AssertionError(f"seed {seed}, program at {done}, operation {at}, {configuration}") from error
+        finally:
+            model.teardown()
         done += count
     return done
 

@@ -623,3 +623,18 @@ def test_threads_share_an_allocator():
     found = allocator.statistics()
     assert found["allocation.all.freed"] == 4 * len(range(1, 3000, 7))
     assert found["reserved_bytes.all.current"] == found["active.all.current"] == 0
+
+
+def test_a_request_over_the_limit_may_be_rejected_before_memory_is_sought():
+    driver, allocator = make(capacity=100 * MIB, settings=parse("throw_on_cudamalloc_oom:True"))
+    allocator.set_fraction(0.5)
+    allocator.free(allocator.allocate(40 * MIB, 1))
+    driver.log.clear()
+    with pytest.raises(OutOfMemoryError) as caught:
+        allocator.allocate(20 * MIB, 2)
+    assert "the limit is the cause" in caught.value.hint and "mem_free" not in driver.calls()
+    found = allocator.statistics()
+    assert (found["num_oom_rejections"], found["num_alloc_retries"]) == (1, 0)
+    allocator.configure(Settings())
+    assert allocator.allocate(20 * MIB, 2).nbytes == 20 * MIB
+    assert allocator.statistics()["num_oom_rejections"] == 1

@@ -5,13 +5,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from flambeau.errors import OutOfMemoryError
+from flambeau.errors import AcceleratorError, OutOfMemoryError
 from flambeau.memory.allocator import CachingAllocator
+from flambeau.memory.history import History
 from flambeau.memory.settings import EXACT, Settings, parse
 
 from .fake import FakeDriver
 
 MIB = 1 << 20
+PAGE_GRAIN = 2 * MIB
 STREAMS = st.integers(1, 3)
 SIZES = st.one_of(
     st.sampled_from([1, 512, 513, MIB, MIB + 1, 5 * MIB, 10 * MIB - 512, 10 * MIB, 12 * MIB + 1, 30 * MIB, 90 * MIB]),
@@ -20,9 +22,49 @@ SIZES = st.one_of(
 EXACTLY = Settings(roundup_divisions=EXACT)
 CACHING = list(map(parse, [
     "", "max_split_size_mb:20", "roundup_power2_divisions:4,large_segment_size_mb:24",
-    "garbage_collection_threshold:0.5,per_process_memory_fraction:0.75",
+    "garbage_collection_threshold:0.5,per_process_memory_fraction:0.75", "expandable_segments:True",
+    "expandable_segments:True,max_split_size_mb:21,large_segment_size_mb:21,per_process_memory_fraction:0.9",
 ]))  # fmt: skip
 CONFIGURATIONS = st.sampled_from([EXACTLY, *CACHING])
+
+
+class Replayed:
+    """The memory as the events of a history tell it: bytes of segments and mapped parts, and of live blocks."""
+
+    def __init__(self, history):
+        self.history = history
+        self.segments, self.mapped, self.blocks = {}, {}, {}
+
+    def catch_up(self):
+        for event in self.history.entries():
+            getattr(self, event["action"])(event.get("addr"), event["size"])
+        self.history.forget_events()
+
+    def alloc(self, address, nbytes):
+        assert address not in self.blocks
+        self.blocks[address] = nbytes
+
+    def free_requested(self, address, nbytes):
+        assert self.blocks[address] == nbytes
+
+    def free_completed(self, address, nbytes):
+        assert self.blocks.pop(address) == nbytes
+
+    def segment_alloc(self, address, nbytes):
+        self.segments[address] = nbytes
+
+    def segment_free(self, address, nbytes):
+        assert self.segments.pop(address) == nbytes
+
+    def segment_map(self, address, nbytes):
+        self.mapped.update(dict.fromkeys(range(address, address + nbytes, PAGE_GRAIN)))
+
+    def segment_unmap(self, address, nbytes):
+        for page in range(address, address + nbytes, PAGE_GRAIN):
+            del self.mapped[page]
+
+    def oom(self, address, nbytes):
+        """An event without a block."""
 
 
 class Allocations(RuleBasedStateMachine):
@@ -40,6 +82,13 @@ class Allocations(RuleBasedStateMachine):
         self.users = {}
         self.chosen = []  # pools of this thread, the innermost last
         self.count = self.failures = self.peak = 0
+        self.history = History(context=None)
+        self.history.start()
+        self.replayed = Replayed(self.history)
+
+    def teardown(self):
+        if hasattr(self, "history"):
+            self.history.stop()
 
     @rule(nbytes=SIZES, stream=STREAMS)
     def allocate(self, nbytes, stream):
@@ -98,6 +147,18 @@ class Allocations(RuleBasedStateMachine):
         if stream != block.stream:
             self.users[span[0]].add(stream)
 
+    @precondition(lambda self: self.live)
+    @rule(data=st.data())
+    def free_twice(self, data):
+        self.free_block_twice(data.draw(st.integers(0, len(self.live) - 1)))
+
+    def free_block_twice(self, index):
+        block = self.live[index][0]
+        self.free_block(index)
+        for call in (lambda: self.allocator.free(block), lambda: self.allocator.record_stream(block, 1)):
+            with pytest.raises(AcceleratorError, match=hex(block.address)):
+                call()
+
     @rule(stream=STREAMS)
     def work(self, stream):
         self.driver.work(stream)
@@ -152,7 +213,17 @@ class Allocations(RuleBasedStateMachine):
         found = self.allocator.statistics()
         assert found["num_sync_all_streams"] == waits + 1
         assert found["active.all.current"] == len(self.live)
-        assert all(each["active_size"] or each["segment_pool_id"] in self.graphs for each in self.allocator.snapshot())
+        for segment in self.allocator.snapshot():
+            assert segment["active_size"] or segment["segment_pool_id"] in self.graphs
+            if segment["is_expandable"] and segment["segment_pool_id"] not in self.graphs:
+                self.keeps_no_idle_page(segment)
+
+    def keeps_no_idle_page(self, segment):
+        for page, nbytes in self.driver.pages.items():
+            if segment["address"] <= page < segment["address"] + segment["total_size"]:
+                active = [block for block in segment["blocks"] if block["state"] != "inactive"]
+                inside = [block for block in active if block["address"] < page + nbytes]
+                assert any(block["address"] + block["size"] > page for block in inside)
 
     @invariant()
     def sums_agree(self):
@@ -165,7 +236,18 @@ class Allocations(RuleBasedStateMachine):
                 assert found[f"{kind}.{pool}.peak"] >= value
         assert found["allocated_bytes.all.current"] == sum(block.nbytes for block, *_ in self.live)
         assert found["allocated_bytes.all.peak"] == self.peak
-        assert found["reserved_bytes.all.current"] == sum(self.driver.segments.values())
+        assert found["reserved_bytes.all.current"] == self.driver.held()
+
+    @invariant()
+    def the_history_tells_the_same(self):
+        snapshot = self.allocator.snapshot()  # which records what has become free
+        self.replayed.catch_up()
+        plain = {each["address"]: each["total_size"] for each in snapshot if not each["is_expandable"]}
+        runs = [range(s["address"], s["address"] + s["total_size"], PAGE_GRAIN) for s in snapshot if s["is_expandable"]]
+        blocks = [block for segment in snapshot for block in segment["blocks"] if block["state"] != "inactive"]
+        assert self.replayed.segments == plain
+        assert sorted(self.replayed.mapped) == [page for run in runs for page in run]
+        assert self.replayed.blocks == {block["address"]: block["requested_size"] for block in blocks}
 
     @invariant()
     def blocks_tile_their_segments(self):
@@ -188,13 +270,15 @@ def expected(segments):
     blocks = [(segment, block) for segment in segments for block in segment["blocks"]]
     allocated = [block for _, block in blocks if block["state"] == "active_allocated"]
     active = [block for _, block in blocks if block["state"] != "inactive"]
-    parts = [b for segment, b in blocks if b["state"] == "inactive" and b["size"] < segment["total_size"]]
+    plain = [segment for segment in segments if not segment["is_expandable"]]
+    idle = [(each["total_size"], b) for each in plain for b in each["blocks"] if b["state"] == "inactive"]
+    parts = [block for total, block in idle if block["size"] < total]
     return {
         "allocation": len(allocated), "allocated_bytes": sum(each["size"] for each in allocated),
         "active": len(active), "active_bytes": sum(each["size"] for each in active),
         "requested_bytes": sum(each["requested_size"] for each in active),
         "inactive_split": len(parts), "inactive_split_bytes": sum(each["size"] for each in parts),
-        "segment": len(segments), "reserved_bytes": sum(each["total_size"] for each in segments),
+        "segment": len(plain), "reserved_bytes": sum(each["total_size"] for each in segments),
     }  # fmt: skip
 
 

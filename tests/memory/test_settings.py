@@ -54,8 +54,23 @@ def test_an_unknown_key_is_named_with_the_known_ones():
 
 
 def test_a_key_of_pytorch_that_is_not_honoured_says_so():
-    with pytest.raises(ConfigError, match="'expandable_segments' is not supported\nhint: the settings are"):
-        parse("expandable_segments:True")
+    with pytest.raises(ConfigError, match="'release_lock_on_cudamalloc' is not supported\nhint: the settings are"):
+        parse("release_lock_on_cudamalloc:True")
+
+
+def test_settings_of_pinned_memory_and_of_rejections():
+    text = "pinned_use_cuda_host_register:True,pinned_max_round_threshold_mb:8,throw_on_cudamalloc_oom:True"
+    found = parse(text)
+    assert (found.pinned_registers, found.pinned_rounding, found.rejects_over_limit) == (True, 8 * MIB, True)
+    with pytest.raises(ConfigError, match="pinned_max_round_threshold_mb"):
+        parse("pinned_max_round_threshold_mb:many")
+
+
+def test_booleans_are_spelled_exactly():
+    assert parse("expandable_segments:True").expandable_segments
+    assert not parse("expandable_segments : False").expandable_segments
+    with pytest.raises(ConfigError, match="'true' is neither True nor False"):
+        parse("expandable_segments:true")
 
 
 @pytest.mark.parametrize(

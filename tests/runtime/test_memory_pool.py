@@ -6,8 +6,10 @@ import threading
 import pytest
 
 import flambeau as torch
+from flambeau.config import parse_gpus
 from flambeau.core import thread
-from flambeau.errors import ArgumentTypeError, ConfigError, NotSupportedError, OutOfMemoryError
+from flambeau.errors import AcceleratorError, ArgumentTypeError, ConfigError, OutOfMemoryError
+from flambeau.runtime.machine import Machine
 
 MIB = 1 << 20
 
@@ -151,7 +153,7 @@ def test_a_graph_may_share_the_pool(gpus):
 
 
 def test_wrong_arguments_are_errors(gpus):
-    with pytest.raises(NotSupportedError) as caught:
+    with pytest.raises(ArgumentTypeError) as caught:
         torch.cuda.MemPool(allocator=3)
     assert "MemPool" in str(caught.value) and "3" in str(caught.value)
     with pytest.raises(ArgumentTypeError) as caught, torch.cuda.use_mem_pool((0, 1)):
@@ -179,3 +181,64 @@ def test_wrong_settings_change_nothing(gpus):
         torch.cuda.memory._set_allocator_settings("max_split_size_mb:2")
     assert "_set_allocator_settings" in str(caught.value) and "20 MiB" in str(caught.value)
     assert torch.cuda.memory_stats()["max_split_size"] == 64 * MIB
+
+
+def test_settings_before_the_start_wait_for_it():
+    made = Machine(parse_gpus("virtual:1"))
+    former = thread.swap_machine(made)
+    try:
+        torch.cuda.memory._set_allocator_settings("max_split_size_mb:64")
+        assert not torch.cuda.is_initialized()
+        assert empty(1).numel() == MIB and torch.cuda.memory_stats()["max_split_size"] == 64 * MIB
+    finally:
+        thread.swap_machine(former)
+
+
+def test_pinned_memory_may_be_registered(gpus):
+    torch.cuda.memory._set_allocator_settings("pinned_use_cuda_host_register:True")
+    x = torch.arange(5000).pin_memory()
+    y = x.to("cuda", non_blocking=True) + 1
+    assert x.is_pinned() and y.sum().item() == 12_502_500
+    del x, y
+    torch.cuda.synchronize()
+    torch.cuda.empty_host_cache()
+    stats = torch.cuda.host_memory_stats()
+    assert stats["num_host_alloc"] == stats["num_host_free"] > 0 and stats["allocated_bytes.current"] == 0
+
+
+@pytest.mark.parametrize("settings", ["", "expandable_segments:True"])
+def test_tensors_outlive_their_pool(gpus, settings):
+    torch.cuda.memory._set_allocator_settings(settings)
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        x, y = torch.ones(MIB, device="cuda"), torch.ones(MIB, device="cuda")
+        address = y.data_ptr()
+        pool_id = pool.id
+        del pool
+        gc.collect()
+        del y
+        z = torch.zeros(MIB, device="cuda")  # the context keeps the pool
+        assert z.data_ptr() == address
+    del z
+    w = torch.full((MIB,), 7, device="cuda")  # no longer from the pool
+    assert w.data_ptr() != address and x.sum().item() == MIB
+    torch.cuda.empty_cache()
+    held = [segment for segment in torch.cuda.memory_snapshot() if segment["segment_pool_id"] == pool_id]
+    assert sum(segment["active_size"] for segment in held) == 4 * MIB
+    del x
+    torch.cuda.empty_cache()
+    assert pools() == {(0, 0)} and w.sum().item() == 7 * MIB
+
+
+def test_foreign_and_double_frees_are_errors(gpus):
+    address = torch.cuda.caching_allocator_alloc(1000)
+    x = torch.ones(1000, device="cuda")
+    wrong = [address + 512, x.data_ptr(), torch.ones(3).data_ptr(), 12_345]
+    for each in wrong:
+        with pytest.raises(AcceleratorError, match=hex(each)):
+            torch.cuda.caching_allocator_delete(each)
+    torch.cuda.caching_allocator_delete(address)
+    before = torch.cuda.memory_stats()
+    with pytest.raises(AcceleratorError, match=hex(address)):
+        torch.cuda.caching_allocator_delete(address)
+    assert torch.cuda.memory_stats() == before and x.sum().item() == 1000

@@ -321,3 +321,45 @@ answer(before - torch.cuda.mem_get_info()[0] < 1 << 29)
 """
     assert program(source, PYTORCH_NO_CUDA_MEMORY_CACHING="1") == [True, True]
     assert program(source) == [True, False]
+
+
+EXPANDING = """
+def take(mib):
+    return torch.empty(mib << 20, dtype=torch.uint8, device="cuda")
+def pages(pool):
+    return torch.cuda.memory_stats()[f"reserved_bytes.{pool}.current"] >> 20
+first, middle, last = take(10), take(85), take(5)
+seen = [pages("large_pool")]
+del middle
+torch.cuda.empty_cache()
+seen.append(pages("large_pool"))
+small = torch.empty(1, device="cuda")
+seen += [pages("small_pool"), torch.cuda.memory_stats()["segment.all.current"]]
+answer([*seen, *{each["is_expandable"] for each in torch.cuda.memory_snapshot()}])
+"""
+
+
+@pytest.mark.rule("1.8.17", since="2.1")
+def test_expandable_segments_map_pages_and_unmap_them(program):
+    found = program(EXPANDING, PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+    assert found == [[100, 40, 2, 0, True]]
+
+
+POOLED = """
+x = torch.ones(1000, device="cuda")
+stats = torch.cuda.memory_stats()
+try:
+    torch.cuda.memory_snapshot()
+except RuntimeError as refused:
+    answer("cudaMallocAsync" in str(refused))
+answer(torch.cuda.get_allocator_backend())
+answer(stats["allocated_bytes.all.current"] >= 4000 and stats["reserved_bytes.all.current"] >= 4000)
+answer(stats["segment.all.current"])
+answer((x + 1).sum().item())
+"""
+
+
+@pytest.mark.rule("1.8.35", since="1.12")
+def test_the_driver_may_cache(program):
+    found = program(POOLED, PYTORCH_CUDA_ALLOC_CONF="backend:cudaMallocAsync")
+    assert found == [True, "cudaMallocAsync", True, 0, 2000]

@@ -140,6 +140,22 @@ def test_mapped_parts_of_a_segment_come_and_go():
     assert spans == [[0, 20], [64, 6], [94, 6], [128, 20]]
 
 
+def test_adjoining_mapped_parts_are_one_segment():
+    snapshot = as_pytorch()
+    snapshot["segments"] = []
+    snapshot["device_traces"] = [[
+        event("segment_map", BASE, 20 * MIB), event("alloc", BASE, 15 * MIB),
+        event("segment_map", BASE + 20 * MIB, 20 * MIB),
+        event("alloc", BASE + 15 * MIB, 15 * MIB), event("segment_map", BASE + 60 * MIB, 20 * MIB),
+    ]]  # fmt: skip
+    (device,) = parse(snapshot).devices
+    first, second = state_at(device, 5).segments()
+    assert [(each.address, each.nbytes // MIB, each.state) for each in first.blocks] == [
+        (BASE, 15, "live"), (BASE + 15 * MIB, 15, "live"), (BASE + 30 * MIB, 10, "free")
+    ]  # fmt: skip
+    assert (second.address, second.nbytes) == (BASE + 60 * MIB, 20 * MIB)
+
+
 def record(program):
     history.record(history.History())
     program()

@@ -103,7 +103,7 @@ class GradMode(_ContextDecorator):
 
 
 class no_grad(GradMode):  # noqa: N801
-    """Disable recording: `with no_grad():`, `@no_grad()` or `@no_grad`.
+    """Disable the recording of calls for autograd: `with no_grad():`, `@no_grad()` or `@no_grad`.
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)
@@ -125,7 +125,7 @@ class no_grad(GradMode):  # noqa: N801
 
 
 class enable_grad(no_grad):  # noqa: N801
-    """Enable recording, also within no_grad.
+    """Enable the recording of calls for autograd, also within `no_grad`.
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)
@@ -166,7 +166,7 @@ class set_grad_enabled(GradMode):  # noqa: N801
 
 
 class inference_mode(_ContextDecorator):  # noqa: N801
-    """Disable recording, and make new tensors inference tensors, which autograd cannot save later.
+    """Disable recording for autograd, and make new tensors inference tensors, which autograd cannot save later.
 
     mode: False ends inference mode inside another `inference_mode`, and enables gradients.
     Outside, writing an inference tensor, or a view made inside, is an error.
@@ -234,6 +234,10 @@ class set_multithreading_enabled(_Stored):  # noqa: N801
     """Store PyTorch's setting.  It has no effect: backward always runs in the calling thread.
 
     As a context manager or a decorator, it restores the former setting at the end.
+    Example:
+        >>> with torch.autograd.set_multithreading_enabled(False):
+        ...     torch.autograd.is_multithreading_enabled()
+        False
     """
 
 
@@ -256,7 +260,7 @@ def _check_bool(name: str, value: object) -> None:
 
 
 def is_grad_enabled() -> bool:
-    """Return whether calls are recorded in this thread.
+    """Return whether calls are recorded for autograd in this thread.
 
     Example:
         >>> with torch.no_grad():
@@ -280,5 +284,10 @@ def is_inference_mode_enabled() -> bool:
 
 
 def is_multithreading_enabled() -> bool:
-    """Return the setting of `set_multithreading_enabled`."""
+    """Return the setting of `set_multithreading_enabled`.
+
+    Example:
+        >>> torch.autograd.is_multithreading_enabled()
+        True
+    """
     return set_multithreading_enabled.enabled

@@ -1,4 +1,4 @@
-"""The `flambeau` command: `run`, `check`, `memory`, `trace`, `doctor`.  Data goes to stdout, messages to stderr."""
+"""The `flambeau` command: `run`, `check`, `memory`, `trace`, `fit`, `doctor`.  Data goes to stdout, messages to stderr."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import click
 
 from .. import __version__, callers, config, driver
 from ..driver.virtual import faults
-from ..errors import LACKING, ArgumentError, ConfigError, InternalError
+from ..errors import LACKING, ArgumentError, ConfigError, InternalError, OutOfMemoryError
 from . import as_torch, doctor, memory
 
 FALLBACK = "virtual:2"
@@ -217,13 +217,18 @@ def print_report(report: Any, proof: Any, status: int, style: str, file: Any) ->
             print(f"flambeau check: {proof.text}", file=file)
 
 
-def _status_of(chosen: Program, gpus: str | None, wants_torch: bool) -> int:
-    """Run a program; print the exception that ends it, and return its exit status.  SIGTERM ends it with 143."""
+def _status_of(
+    chosen: Program, gpus: str | None, wants_torch: bool, raised: tuple[type[BaseException], ...] = ()
+) -> int:
+    """Run a program; print the exception that ends it, and return its exit status.  SIGTERM ends it with 143.
+
+    raised: exceptions that are raised, and not printed.
+    """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
     try:
         program(chosen, gpus, wants_torch)
-    except MissingProgram:
+    except (MissingProgram, *raised):
         raise
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
@@ -593,6 +598,60 @@ def trace_command(
 
     chosen = chosen_program(script, args, module, code)._replace(command="trace")
     return lambda: trace.trace(lambda: _status_of(chosen, gpus or pick_gpus(), as_torch), output, chrome, limit)
+
+
+@commands.command("fit", context_settings=PLAIN_SCRIPT)
+@click.option("--card", "cards", multiple=True, metavar="CARD", help="A card, or `all`.  May be given several times.")
+@click.option("--count", type=click.IntRange(1, config.MAX_VIRTUAL_DEVICES), default=1, show_default=True, metavar="N",
+              help="How many of these cards there are.")
+@click.option("--steps", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
+              help="End the program when each of its optimizers has made so many steps.")
+@click.option("--batch-option", metavar="OPTION", help="The program's option for its batch size, for the largest that fits.")
+@click.option("--values", is_flag=True, help="Compute the values of tensors: slower, and limited by this machine's memory.")
+@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's output goes to stderr.")
+@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
+@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
+@click.argument("script")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def fit_command(
+    cards: tuple[str, ...],
+    count: int,
+    steps: int,
+    batch_option: str | None,
+    values: bool,
+    as_torch: bool,
+    as_json: bool,
+    module: bool,
+    code: bool,
+    script: str,
+    args: tuple[str, ...],
+) -> Job:
+    """Say whether a training program fits a card, without the card.
+
+    The program's first steps run on virtual GPUs that allocate as on the card, but compute no values: a large model
+    takes seconds on a laptop.  The report has the peak of the reserved memory by kind, and the modelled time of a step.
+    A value that the program reads is 1, with a warning; a shape that depends on values is an error, unless --values is
+    given.  The exit status is 0 if the program fits on every card, 1 if not, and the program's if it fails.
+
+    \b
+      flambeau fit --card rtx4090 train.py
+      flambeau fit --card rtx4090 --batch-option=--batch-size train.py --layers 12
+      flambeau fit --card all --json train.py > fit.json
+    """
+    from . import fit
+
+    chosen = chosen_program(script, args, module, code)._replace(command="fit")
+    asked = fit.Asked(fit.checked_cards(cards), steps, values, batch_option, as_json)
+
+    def run(arguments: tuple[str, ...]) -> int:
+        return _status_of(chosen._replace(arguments=arguments), f"virtual:{count}", as_torch, raised=(OutOfMemoryError,))
+
+    def job() -> None:
+        _check(chosen)
+        fit.fit(run, chosen.name, args, asked)
+
+    return job
 
 
 @commands.command("doctor")

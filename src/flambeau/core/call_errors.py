@@ -91,6 +91,14 @@ def no_out(operator: Any, out: Any) -> ArgumentTypeError:
     )
 
 
+def method_out(operator: Any, out: Any) -> ArgumentTypeError:
+    """The error for out= of a method; the hint names the function, if that takes it."""
+    error = no_out(operator, out)
+    if operator.takes_out and operator.function:
+        error.hint = f"a method takes no out=; call the function, torch.{operator.called}(..., out=out)"
+    return error
+
+
 def out_is_no_tensor(operator: Any, out: Any) -> ArgumentTypeError:
     return ArgumentTypeError(f"out must be a Tensor, got {shown(out)}", hint="leave it out", operator=operator.called)
 

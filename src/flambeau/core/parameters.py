@@ -26,14 +26,27 @@ NEEDED = inspect.Parameter.empty  # stands for a missing default
 
 
 class Sample(NamedTuple):
-    """Inputs for the operator sweep.  In `args`, an `Array` stands for a tensor."""
+    """Inputs for the operator sweep.  In `args`, an `Array` stands for a tensor.
+
+    Example:
+        >>> from flambeau.ops.operator import Array, Sample
+        >>> Sample((Array((2, 3)),), {"dim": 1}).kwargs
+        {'dim': 1}
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = {}
 
 
 class ErrorSample(NamedTuple):
-    """Inputs that must fail, with the error's class and a regular expression that matches its text."""
+    """Inputs that must fail, with the error's class and a regular expression that matches its text.
+
+    Example:
+        >>> from flambeau.errors import ShapeError
+        >>> from flambeau.ops.operator import Array, ErrorSample
+        >>> ErrorSample((Array((2,)), Array((3,))), ShapeError, "do not broadcast").match
+        'do not broadcast'
+    """
 
     args: tuple[Any, ...]
     error: type[Exception]
@@ -46,7 +59,14 @@ Errors = Callable[[], Iterable[ErrorSample]]
 
 
 class Parameter(NamedTuple):
-    """One parameter of an operator.  default: NEEDED if it must be passed."""
+    """One parameter of an operator.
+
+    annotation: its text, such as "Operand": see the module's docstring.  default: NEEDED if it must be passed.
+    keyword_only: whether calls may pass it by keyword only.
+    Example:
+        >>> torch.add.parameters[2]
+        Parameter(name='alpha', annotation='float', default=1, keyword_only=True)
+    """
 
     name: str
     annotation: str

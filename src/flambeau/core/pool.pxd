@@ -83,6 +83,7 @@ cdef class Pool:
     cdef public Counters counters
     cdef public object id
     cdef public dict idle
+    cdef public bint is_expandable
     cdef public bint is_small
     cdef public long long max_excess
     cdef public long long max_split

@@ -214,28 +214,32 @@ class Pool:
 
     `total` counts both pools together.  A part is an idle block of a split segment.
     counters: shared with other pools of the same size class, if passed;  id: of the private pool that it belongs to;
-    segments: how many it has.
+    segments: how many it has;  is_expandable: whether these are expandable ones, whose parts are not counted.
     """
 
     __slots__ = (
-        "counters", "id", "idle", "is_small", "max_excess", "max_split", "segments", "smallest_remainder", "total",
+        "counters", "id", "idle", "is_expandable", "is_small", "max_excess", "max_split", "segments",
+        "smallest_remainder", "total",
         "_free_lists", "_last_free_lists", "_last_stream", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
     )  # fmt: skip
 
     def __init__(
-        self, is_small: bool, total: Counters, counters: Counters | None = None, id: tuple[int, int] = SHARED
-    ) -> None:
+        self, is_small: bool, total: Counters, counters: Counters | None = None, id: tuple[int, int] = SHARED,
+        is_expandable: bool = False,
+    ) -> None:  # fmt: skip
         self.is_small = is_small
+        self.is_expandable = is_expandable
         self.id = id
         self.segments = 0
         self.idle: dict[StreamHandle, list[Idle]] = {}
         self.counters = counters if counters is not None else Counters()
         self.total = total
-        self._parts, self._all_parts = self.counters.inactive_split, total.inactive_split
-        self._part_bytes, self._all_part_bytes = self.counters.inactive_split_bytes, total.inactive_split_bytes
+        parts, all_parts = (Counters(), Counters()) if is_expandable else (self.counters, total)
+        self._parts, self._all_parts = parts.inactive_split, all_parts.inactive_split
+        self._part_bytes, self._all_part_bytes = parts.inactive_split_bytes, all_parts.inactive_split_bytes
         self.max_split = UNLIMITED
         self.max_excess = DEFAULT_NON_SPLIT_ROUNDING
-        self.smallest_remainder = SMALL_REMAINDER if is_small else LARGE_REMAINDER
+        self.smallest_remainder = SMALL_REMAINDER if is_small or is_expandable else LARGE_REMAINDER
         self._free_lists: dict[StreamHandle, FreeLists] = {}
         self._last_stream: StreamHandle | None = None  # the stream of _last_free_lists
         self._last_free_lists: FreeLists | None = None

@@ -54,10 +54,12 @@ class TensorBase:
 
     @property
     def dtype(self) -> dtype:
+        """The type of the elements, such as torch.float32."""
         return self._layout.dtype
 
     @property
     def shape(self) -> Size:
+        """The size of each dimension, as a torch.Size."""
         return self._layout.shape
 
     @property
@@ -67,6 +69,7 @@ class TensorBase:
 
     @property
     def device(self) -> Any:
+        """The device of the memory, such as cpu or cuda:0."""
         return self._layout.device.public
 
     @property
@@ -76,6 +79,7 @@ class TensorBase:
 
     @property
     def is_cuda(self) -> bool:
+        """Whether this tensor is on a CUDA device."""
         return self._layout.device.index >= 0
 
     @property
@@ -84,6 +88,7 @@ class TensorBase:
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self._layout.shape)
 
     def numel(self) -> int:

@@ -6,7 +6,7 @@ from ..runtime.memory_history import get_memory_metadata as _get_memory_metadata
 from ..runtime.memory_history import record_memory_history as _record_memory_history  # noqa: F401
 from ..runtime.memory_history import set_memory_metadata as _set_memory_metadata  # noqa: F401
 from ..runtime.memory_history import snapshot as _snapshot  # noqa: F401
-from ..runtime.memory_pool import MemPool, use_mem_pool
+from ..runtime.memory_pool import CUDAPluggableAllocator, MemPool, change_current_allocator, use_mem_pool
 from ..runtime.memory_stats import (
     caching_allocator_alloc,
     caching_allocator_delete,
@@ -39,7 +39,8 @@ from ..runtime.memory_stats import set_allocator_settings as _set_allocator_sett
 from ..runtime.monitor import list_gpu_processes
 
 __all__ = [
-    "MemPool", "caching_allocator_alloc", "caching_allocator_delete", "empty_cache", "empty_host_cache",
+    "CUDAPluggableAllocator", "MemPool", "caching_allocator_alloc", "caching_allocator_delete",
+    "change_current_allocator", "empty_cache", "empty_host_cache",
     "get_allocator_backend", "get_per_process_memory_fraction", "host_memory_stats",
     "host_memory_stats_as_nested_dict", "list_gpu_processes", "max_memory_allocated", "max_memory_cached",
     "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved",

@@ -70,8 +70,10 @@ class Capabilities:
     faults: bool = False
     modelled_time: bool = False
     watches_blocks: bool = False  # block_taken and block_given have an effect
+    runs_references: bool = False  # a launch runs the kernel's reference, and `Kernel.bind` gets the whole buffer
     finds_races: bool = False  # block_finished, host_taken and `orders=False` have an effect
     libraries: frozenset[str] = field(default_factory=frozenset)
+    computes: bool = True  # kernels run; else device memory has no values, and copies to the host write nothing
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,33 @@ class Driver(Protocol):
     def mem_alloc(self, device: int, nbytes: int) -> Address: ...
     def mem_free(self, device: int, address: Address) -> None:
         """Free memory.  The caller guarantees that no queued work uses it."""
+
+    def mem_reserve(self, device: int, nbytes: int) -> Address:
+        """Reserve a range of addresses, without memory.  Raises NotSupportedError if the device cannot.
+
+        Sizes and offsets of ranges that are mapped in it are multiples of 2 MiB.
+        """
+
+    def mem_unreserve(self, device: int, address: Address) -> None:
+        """Release a reserved range, of which nothing is mapped."""
+
+    def mem_map(self, device: int, address: Address, nbytes: int) -> None:
+        """Map new memory at [address, address + nbytes) of a reserved range; peers that are enabled may access it."""
+
+    def mem_unmap(self, device: int, address: Address, nbytes: int) -> None:
+        """Free what one `mem_map` mapped.  The caller guarantees that no queued work uses it."""
+
+    def pool_alloc(self, device: int, nbytes: int, stream: StreamHandle) -> Address:
+        """Allocate from the driver's own pool, for work submitted to `stream` from now on.  # order"""
+
+    def pool_free(self, device: int, address: Address, stream: StreamHandle) -> None:
+        """Free memory of `pool_alloc` after the work submitted to `stream` so far.  # order"""
+
+    def pool_reserved(self, device: int) -> int:
+        """The bytes that the driver's own pool holds."""
+
+    def pool_trim(self, device: int) -> None:
+        """Return the pool's unused memory to the device.  # wait"""
 
     def memory_device(self, address: int) -> int | None:
         """Return the device that holds the memory at an address, of any library; None if it is no device memory."""

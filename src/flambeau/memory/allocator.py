@@ -32,8 +32,8 @@ from ..driver.api import Driver, StreamHandle
 from . import history
 from .out_of_memory import TOO_LARGE_TO_TRY, Holder, Shortage, too_large
 from .pending import RecordEvent
-from .private import PoolId, PrivatePools, Routes, relaxed
-from .segments import Segments, blocks_of, idle_segments, largest
+from .private import PoolId, PoolSet, PrivatePools, Routes, relaxed
+from .segments import Segments, SegmentSource, largest
 from .settings import UNLIMITED, Settings, check_fraction
 from .statistics import (
     Incidents,
@@ -69,6 +69,7 @@ class CachingAllocator(BlockAllocator):
         super().__init__(driver, device, record_event)
         self._process_usage = process_usage
         self._segments = Segments(driver, device, record_event)
+        self._shared = PoolSet(self._small, self._large)  # of which take uses one pair
         self._private = PrivatePools()
         self._chosen = Routes()
         self._released: list[PoolId] = []
@@ -89,9 +90,10 @@ class CachingAllocator(BlockAllocator):
         with self.lock:
             self._segments.settings = settings
             self._divisions = settings.roundup_divisions
-            for pool in (self._small, self._large, *self._private.pools()):
-                pool.max_split = settings.max_split_size
-                pool.max_excess = settings.max_non_split_rounding
+            expands = settings.expandable_segments and not settings.exact
+            self._small, self._large = self._shared.expandable if expands else self._shared.plain
+            for pools in (self._shared, *self._private.sets()):
+                pools.configure(settings)
         if settings.memory_fraction is not None:
             self.set_fraction(settings.memory_fraction)
 
@@ -138,7 +140,7 @@ class CachingAllocator(BlockAllocator):
         with self.lock:
             self._pending.capture_started()
             if pool_id is not None:
-                self._chosen.captured = self._private.use(pool_id, self._small, self._large)
+                self._chosen.captured = self._private.use(pool_id, self._shared, self.settings)
                 self._reroute()
 
     def capture_ended(self) -> None:
@@ -148,19 +150,40 @@ class CachingAllocator(BlockAllocator):
             self._reroute()
             self._pending.capture_ended()
 
-    def hold_pool(self, pool_id: PoolId, serves_shortages: bool = False, is_split: bool = True) -> None:
-        """Count one user more of a private pool, which is created if missing, until `release_pool`."""
+    @property
+    def backend(self) -> str:  # the name that PyTorch has for the kind of allocator
+        return "native"
+
+    def require_pools(self, operator: str) -> None:
+        """Raise NotSupportedError for an operator if this allocator has no private pools."""
+
+    def require_segments(self, operator: str) -> None:
+        """Raise NotSupportedError for an operator if this allocator has no segments."""
+
+    def hold_pool(
+        self,
+        pool_id: PoolId,
+        serves_shortages: bool = False,
+        is_split: bool = True,
+        source: SegmentSource | None = None,
+    ) -> None:
+        """Count one user more of a private pool, which is created if missing, until `release_pool`.
+
+        source: where it gets its segments, None for the driver.
+        """
         with self.lock:
-            private = self._private.use(pool_id, self._small, self._large)
+            private = self._private.use(pool_id, self._shared, self.settings)
             private.serves_shortages = serves_shortages
             if not is_split:
-                for pool in private.both:
-                    pool.smallest_remainder = UNLIMITED
+                private.never_split()
+            if source is not None:
+                private.expands = False
+                self._segments.sources[pool_id] = source
 
     def begin_pool(self, pool_id: PoolId) -> None:
         """Serve the requests of this thread from a private pool, until `end_pool`.  Such calls nest."""
         with self.lock:
-            private = self._private.use(pool_id, self._small, self._large)
+            private = self._private.use(pool_id, self._shared, self.settings)
             self._chosen.threads.setdefault(get_ident(), []).append(private)
             self._reroute()
 
@@ -279,7 +302,7 @@ class CachingAllocator(BlockAllocator):
             self._private.release(self._released.pop())
 
     def _settle_pools(self) -> None:
-        for pool in (self._small, self._large, *self._private.pools()):
+        for pool in (*self._shared.all, *self._private.pools()):
             pool.coalesce()
 
     def _poll(self) -> None:
@@ -306,8 +329,11 @@ class CachingAllocator(BlockAllocator):
         if size >= TOO_LARGE_TO_TRY:
             raise too_large()
         self._settle_pools()
-        block = self._find_at_once(pool, size, stream)
-        if block is None and not self._pending.is_capturing:
+        block = self._search(pool, size, stream) if pool.is_expandable else None
+        is_rejected = block is None and self._is_rejected(pool, size)
+        if block is None and not is_rejected:
+            block = self._find_at_once(pool, size, stream)
+        if block is None and not is_rejected and not self._pending.is_capturing:
             block = self._find_after_waiting(pool, size, stream)
             for private in self._private.in_shortages() if block is None else ():
                 block = block or private.like(pool).take(size, stream)
@@ -319,30 +345,49 @@ class CachingAllocator(BlockAllocator):
             raise shortage.error()
         return block
 
+    def _is_rejected(self, pool: Pool, size: int) -> bool:
+        """Count and return whether the settings refuse a request because its segment would exceed the limit."""
+        limit = self._segments.limit if self.settings.rejects_over_limit else None
+        if limit is None or self._segments.reserved + self._segments.size_for(size, pool) <= limit:
+            return False
+        self._incidents.rejections += 1
+        return True
+
+    def _search(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
+        """Return an idle block of a pool; with expandable segments, also one of the ordinary segments beside them."""
+        block = pool.take(size, stream)
+        if block is None and pool.is_expandable:
+            block = self._private.of(pool, self._shared).plain_like(pool).take(size, stream)
+        return block
+
     def _find_at_once(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
         if self._pending.is_capturing:
             with relaxed(self._driver):
                 return self._segments.grow(pool, size, stream)
-        self._segments.collect_garbage(self._large)
+        self._segments.collect_garbage(self._shared.plain[1])
         if (block := self._segments.grow(pool, size, stream)) is None:
             self._poll()
-            block = pool.take(size, stream)
+            block = self._search(pool, size, stream)
         return block
 
     def _find_after_waiting(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
         if self.last_resort is not None:
             self.last_resort()
         self._settle()
-        if self.settings.max_split_size != UNLIMITED and self._segments.hand_back_oversize(self._large, size, stream):
+        large = self._shared.plain[1]
+        if self.settings.max_split_size != UNLIMITED and self._segments.hand_back_oversize(large, size, stream):
             block = self._segments.grow(pool, size, stream)
             if block is not None:
                 return block
         self._wait_for_events()
-        if (block := pool.take(size, stream)) is not None:
+        if (block := self._search(pool, size, stream)) is not None:
             return block
         self._hand_back_idle()
         self._incidents.retries += 1
-        return self._segments.grow(pool, size, stream)
+        block = self._segments.grow(pool, size, stream)
+        if block is None and pool.is_expandable:
+            self._hand_back_idle()  # the pages that were mapped before one was refused
+        return block
 
     def _wait_for_events(self) -> None:
         self._incidents.waits += 1
@@ -350,8 +395,8 @@ class CachingAllocator(BlockAllocator):
         self._pending.wait(self._finish)
 
     def _hand_back_idle(self) -> None:
-        for pool in (self._small, self._large, *self._private.unused()):
-            self._segments.hand_back(pool, idle_segments(pool))
+        for pool in (*self._shared.all, *self._private.unused()):
+            self._segments.hand_back_idle(pool)
         self._private.forget_empty()
 
     def _shortage(self, pool: Pool, size: int, stream: StreamHandle) -> Shortage:
@@ -360,20 +405,21 @@ class CachingAllocator(BlockAllocator):
         return Shortage(
             device=self.device,
             block=size,
-            segment=self._segments.size_for(size),
+            segment=self._segments.size_for(size, pool),
             total=total,
             free=free,
             limit=self._segments.limit,
             processes=tuple(self._process_usage()) if self._process_usage is not None else (),
             allocated=current(self._total.allocated_bytes),
             active=current(self._total.active_bytes),
-            reserved=self._segments.reserved,
-            largest=max(largest(self._small), largest(self._large)),
+            reserved=self.reserved_bytes,
+            largest=max(map(largest, self._shared.all)),
             reachable=largest(pool, stream),
             capturing=self._pending.is_capturing,
             waiting=self._waiting(),
             holders=self._holders(),
             is_recorded=history.recorder is not None,
+            expands=pool.is_expandable,
         )
 
     def _waiting(self) -> tuple[tuple[int, int], ...]:
@@ -388,9 +434,9 @@ class CachingAllocator(BlockAllocator):
         if history.recorder is None:
             return ()
         lines: dict[str, list[int]] = {}
-        for segment in self._segments.all():
-            blocks = blocks_of(segment)
-            free = sum(block.nbytes for block in blocks if block.is_idle)
+        for segment, blocks in self._segments.runs():
+            is_expandable = segment.pool is not None and segment.pool.is_expandable  # its pages return one by one
+            free = 0 if is_expandable else sum(block.nbytes for block in blocks if block.is_idle)
             sites = {block.address: history.recorder.line_of(block.address) for block in blocks if not block.is_idle}
             for block in blocks:
                 if not block.is_idle:

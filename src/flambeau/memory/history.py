@@ -230,6 +230,10 @@ class History:
         self._next, self._next_label = former._next, former._next_label
         self._events.extend(former._events)
 
+    def forget_events(self) -> None:
+        """Drop the events, but not the stacks of live blocks."""
+        self._events.clear()
+
     @property
     def is_full(self) -> bool:
         """Whether an earlier event was dropped, or would be by the next one."""

@@ -62,6 +62,7 @@ class Shortage:
     waiting: tuple[tuple[int, int], ...] = ()
     holders: tuple[Holder, ...] = ()
     is_recorded: bool = False
+    expands: bool = False
 
     def error(self) -> OutOfMemoryError:
         return OutOfMemoryError(self.fact(), hint=self.hint())
@@ -147,7 +148,12 @@ class Shortage:
         largest = f"largest free block {size(self.largest)} of {self.cached}"
         if self.largest >= self.block > self.reachable:
             return f"{largest} belongs to another stream or pool, whose live blocks hold its segment"
-        return f"{largest}; live blocks hold the segments around it, so release them together, or set max_split_size_mb"
+        if self.expands:
+            return f"{largest}; live blocks lie in every page around it, so release them together"
+        return (
+            f"{largest}; live blocks hold the segments around it, so release them together, "
+            "or set expandable_segments:True or max_split_size_mb"
+        )
 
 
 def _nbytes(holder: Holder) -> int:

@@ -17,10 +17,12 @@ Invariants
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import time
 from bisect import bisect_left, insort
 from collections import deque
-from typing import Protocol
+from typing import Any, Protocol
 
 from .. import signals
 from ..core.native import Lock
@@ -53,13 +55,15 @@ class HostBlock:
     streams:   recorded streams that have no event yet;  pending: the number of unfinished events.
     pending_copies: copies that write it and were not waited for yet; runtime/pending_copies.py replaces the list.
     allocated: whether it has an owner.
+    memory:    the process's memory that the driver registered; None if the driver made it.
     """
 
-    __slots__ = ("address", "allocated", "pending_copies", "nbytes", "pending", "requested", "streams")
+    __slots__ = ("address", "allocated", "memory", "pending_copies", "nbytes", "pending", "requested", "streams")
 
     def __init__(self, address: Address, nbytes: int) -> None:
         self.address = address
         self.nbytes = nbytes
+        self.memory: Any = None
         self.requested = 0
         self.allocated = False
         self.streams: list[StreamHandle] = []
@@ -72,10 +76,12 @@ class PinnedCache:
 
     record_event(stream): creates an event without timing, records it on the stream and returns it.
     max_cached:           bytes of idle blocks to keep at most.
+    registers:            whether new blocks are memory of the process that the driver registers.
     """
 
     def __init__(self, driver: Driver, record_event: RecordEvent, max_cached: int = UNLIMITED) -> None:
         self.max_cached = max_cached
+        self.registers = False
         self._driver = driver
         self.lock = Lock()
         self._freed: deque[HostBlock] = deque()
@@ -275,21 +281,37 @@ class PinnedCache:
         start = time.perf_counter_ns()
         if self._pending.is_capturing:
             with relaxed(self._driver):
-                address = self._driver.host_alloc(size)
+                block = self._pinned(size)
         else:
-            address = self._driver.host_alloc(size)
+            block = self._pinned(size)
         self._alloc_time.add(time.perf_counter_ns() - start)
         self._allocs += 1
         self._allocations.add(1)
         self._allocated_bytes.add(size)
-        return HostBlock(address, size)
+        return block
+
+    def _pinned(self, size: int) -> HostBlock:
+        if not self.registers:
+            return HostBlock(self._driver.host_alloc(size), size)
+        memory = (ctypes.c_uint8 * size).from_buffer(mmap.mmap(-1, size))
+        block = HostBlock(Address(ctypes.addressof(memory)), size)
+        self._driver.host_register(block.address, size)
+        block.memory = memory
+        return block
+
+    def _unpin(self, block: HostBlock) -> None:
+        if block.memory is None:
+            self._driver.host_free(block.address)
+        else:
+            self._driver.host_unregister(block.address)
+            block.memory = None
 
     def _shrink(self, max_cached: int) -> None:
         """Free idle blocks, least recently used first, until at most `max_cached` bytes are cached."""
         while self._idle_bytes > max_cached:
             block = next(iter(self._idle.values()))
             start = time.perf_counter_ns()
-            self._driver.host_free(block.address)
+            self._unpin(block)
             self._free_time.add(time.perf_counter_ns() - start)
             del self._idle[block.address]
             del self._by_size[bisect_left(self._by_size, (block.nbytes, block.address))]

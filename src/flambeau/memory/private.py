@@ -16,36 +16,62 @@ from threading import get_ident
 
 from ..core.pool import Pool
 from ..driver.api import CaptureMode, CaptureStatus, Driver, StreamHandle
+from .settings import UNLIMITED, Settings
 
 PoolId = tuple[int, int]
 
 
-class PrivatePool:
-    """The small and the large pool of one id.
+class PoolSet:
+    """The pools of one id: a small and a large one of ordinary segments, and the same of expandable ones."""
 
-    uses: the number of users.  serves_shortages: whether requests of the shared pools get its idle blocks when memory
-    runs out.
-    """
-
-    __slots__ = ("large", "serves_shortages", "small", "uses")
-
-    def __init__(self, pool_id: PoolId, small: Pool, large: Pool) -> None:
-        self.small, self.large = (Pool(like.is_small, like.total, like.counters, pool_id) for like in (small, large))
-        for pool, like in zip(self.both, (small, large)):
-            pool.max_split, pool.max_excess = like.max_split, like.max_excess
-        self.uses = 0
-        self.serves_shortages = False
+    def __init__(self, small: Pool, large: Pool) -> None:
+        self.plain = small, large
+        self.expandable = tuple(Pool(each.is_small, each.total, each.counters, each.id, True) for each in self.plain)
 
     @property
-    def both(self) -> tuple[Pool, Pool]:
-        return self.small, self.large
+    def all(self) -> tuple[Pool, ...]:
+        return (*self.plain, *self.expandable)
 
     def like(self, pool: Pool) -> Pool:
-        return self.small if pool.is_small else self.large
+        """The pool for requests that another set's pool would serve."""
+        small, large = self.expandable if pool.is_expandable else self.plain
+        return small if pool.is_small else large
+
+    def plain_like(self, pool: Pool) -> Pool:
+        return self.plain[0 if pool.is_small else 1]
+
+    def configure(self, settings: Settings) -> None:
+        for pool in self.plain:
+            pool.max_split = settings.max_split_size
+            pool.max_excess = settings.max_non_split_rounding
+
+
+class PrivatePool(PoolSet):
+    """A set of pools for graphs and `MemPool`.
+
+    uses: the number of users.  serves_shortages: whether requests of the shared pools get its idle blocks when memory
+    runs out.  expands: whether it may have expandable segments.
+    """
+
+    def __init__(self, pool_id: PoolId, shared: PoolSet, settings: Settings) -> None:
+        small, large = (Pool(like.is_small, like.total, like.counters, pool_id) for like in shared.plain)
+        super().__init__(small, large)
+        self.configure(settings)
+        self.uses = 0
+        self.serves_shortages = False
+        self.expands = True
+
+    def never_split(self) -> None:
+        self.expands = False
+        for pool in self.plain:
+            pool.smallest_remainder = UNLIMITED
+
+    def like(self, pool: Pool) -> Pool:
+        return super().like(pool) if self.expands else self.plain_like(pool)
 
     @property
     def is_empty(self) -> bool:
-        return not any(pool.segments for pool in self.both)
+        return not any(pool.segments for pool in self.all)
 
 
 class Routes:
@@ -76,11 +102,11 @@ class PrivatePools:
     def __init__(self) -> None:
         self._by_id: dict[PoolId, PrivatePool] = {}
 
-    def use(self, pool_id: PoolId, small: Pool, large: Pool) -> PrivatePool:
+    def use(self, pool_id: PoolId, shared: PoolSet, settings: Settings) -> PrivatePool:
         """Count one graph more for a private pool, which is created if missing; return the pool."""
         private = self._by_id.get(pool_id)
         if private is None:
-            private = self._by_id[pool_id] = PrivatePool(pool_id, small, large)
+            private = self._by_id[pool_id] = PrivatePool(pool_id, shared, settings)
         private.uses += 1
         return private
 
@@ -104,13 +130,20 @@ class PrivatePools:
             if not private.uses and private.is_empty:
                 del self._by_id[pool_id]
 
+    def sets(self) -> list[PrivatePool]:
+        return list(self._by_id.values())
+
+    def of(self, pool: Pool, shared: PoolSet) -> PoolSet:
+        """The set that a pool belongs to."""
+        return self._by_id.get(pool.id, shared)
+
     def pools(self) -> Iterable[Pool]:
-        """Return every small and large pool."""
-        return [pool for private in self._by_id.values() for pool in private.both]
+        """Return every pool."""
+        return [pool for private in self._by_id.values() for pool in private.all]
 
     def unused(self) -> Iterable[Pool]:
         """Return the pools that no graph uses."""
-        return [pool for private in self._by_id.values() if not private.uses for pool in private.both]
+        return [pool for private in self._by_id.values() if not private.uses for pool in private.all]
 
 
 @contextmanager

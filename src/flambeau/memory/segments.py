@@ -3,6 +3,7 @@
 - A segment is made only within the limit of this process.
 - It is handed back only when it is one idle block, and after the host has waited for its stream.  Blocks used on other
   streams become idle only after their events, so these streams need no wait.
+- Expandable segments, which are handed back in part, are in memory/expandable.py.
 - The allocator's lock is held around every call.
 """
 
@@ -10,12 +11,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from .. import signals
 from ..core.pool import SHARED, SMALL_LIMIT, Block, Flow, Pool, Segment
 from ..core.queue import hooks
-from ..driver.api import Driver, StreamHandle
+from ..driver.api import Address, Driver, StreamHandle
 from ..errors import OutOfMemoryError
+from .expandable import PAGE_GRAIN, ExpandableSegments
 from .pending import RecordEvent, wait_for
 from .settings import SMALLEST_OWN_SEGMENT, UNLIMITED, Settings
 
@@ -23,8 +26,18 @@ SMALL_SEGMENT = 2 << 20  # bytes
 OWN_SEGMENT_GRAIN = 2 << 20  # bytes: segments made for one request are a multiple of this
 
 
+class SegmentSource(Protocol):
+    """Where a private pool gets its segments, in place of the driver."""
+
+    def allocate(self, device: int, nbytes: int, stream: StreamHandle) -> Address:
+        """Allocate memory for work submitted to `stream` from now on.  Raises OutOfMemoryError."""
+
+    def free(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        """Free memory after the work submitted to `stream` so far."""
+
+
 class Segments:
-    """All segments of one device."""
+    """All segments of one device.  sources: where private pools get theirs, by id, if not from the driver."""
 
     def __init__(self, driver: Driver, device: int, record_event: RecordEvent) -> None:
         self.settings = Settings()
@@ -35,8 +48,11 @@ class Segments:
         self._driver = driver
         self._device = device
         self._record_event = record_event
+        self._expandable = ExpandableSegments(driver, device, self._map_changed)
         self._by_address: dict[int, Segment] = {}
         self._addresses: list[int] = []
+        self.sources: dict[tuple[int, int], SegmentSource] = {}
+        self._source_of: dict[int, SegmentSource] = {}
 
     def counts(self) -> dict[str, int]:
         """Return the number of driver calls, and the size from which segments are oversize."""
@@ -56,11 +72,19 @@ class Segments:
         With exact settings, a freed block is handed back to the driver, so it also waits for its own stream.
         """
         signals.look()
+        if pool.is_expandable:
+            room = None if self.limit is None else self.limit - self.reserved
+            return self._expandable.grow(pool, nbytes, stream, self._page(pool), room)
         size = self.size_for(nbytes)
         if self.limit is not None and self.reserved + size > self.limit:
             return None
         try:
-            address = self._driver.mem_alloc(self._device, size)
+            source = self.sources.get(pool.id)
+            if source is None:
+                address = self._driver.mem_alloc(self._device, size)
+            else:
+                address = source.allocate(self._device, size, stream)
+                self._source_of[address] = source
         except OutOfMemoryError:
             return None
         segment = Segment(address, size, stream, pool.is_small, size >= self.settings.max_split_size)
@@ -78,9 +102,40 @@ class Segments:
                 block.streams.append(stream)
         return block
 
-    def size_for(self, nbytes: int) -> int:
-        """Return the bytes of the segment to make for a block of `nbytes`."""
+    def _page(self, pool: Pool) -> int:
+        """The bytes of a page of an expandable segment."""
+        return SMALL_SEGMENT if pool.is_small else -(-self.settings.large_segment // PAGE_GRAIN) * PAGE_GRAIN
+
+    def _map_changed(self, event: str, pool: Pool, segment: Segment, address: int, nbytes: int) -> None:
+        """Count and report that a part of an expandable segment was mapped or unmapped."""
+        if event == "segment_map":
+            self.allocations += 1
+            self.reserved += nbytes
+        else:
+            self.frees += 1
+            self.reserved -= nbytes
+        for counters in (pool.counters, pool.total):
+            if event == "segment_map":
+                counters.reserved_bytes.add(nbytes)
+            else:
+                counters.reserved_bytes.remove(nbytes)
+        if hooks.on_memory is not None:
+            hooks.on_memory(event, self._device, address, nbytes, segment.stream, pool.id)
+
+    def size_for(self, nbytes: int, pool: Pool | None = None) -> int:
+        """Return the bytes of the segment, or of its pages, to make for a block of `nbytes`."""
+        if pool is not None and pool.is_expandable:
+            page = self._page(pool)
+            return -(-nbytes // page) * page
         return nbytes if self.settings.exact else segment_size(nbytes, self.settings.large_segment)
+
+    def hand_back_idle(self, pool: Pool) -> None:
+        """Return a pool's idle segments to the driver, or the idle pages of expandable ones."""
+        if pool.is_expandable:
+            self._wait_for(dict.fromkeys(self._expandable.idle_streams(pool)))
+            self._expandable.shrink(pool)
+        else:
+            self.hand_back(pool, idle_segments(pool))
 
     def hand_back(self, pool: Pool, segments: Iterable[Segment]) -> None:
         """Return idle segments of a pool to the driver, after waiting for their streams.
@@ -90,7 +145,12 @@ class Segments:
         leaving = list(segments)
         self._wait_for({segment.stream: None for segment in leaving})
         for segment in leaving:
-            self._driver.mem_free(self._device, segment.address)
+            source = self._source_of.get(segment.address)
+            if source is None:
+                self._driver.mem_free(self._device, segment.address)
+            else:
+                source.free(self._device, segment.address, segment.nbytes, segment.stream)
+                del self._source_of[segment.address]
             remove_segment(pool, segment)
             del self._by_address[segment.address]
             self._addresses.remove(segment.address)
@@ -130,12 +190,15 @@ class Segments:
             surplus -= sum(map(_size, oldest))
             self.hand_back(pool, oldest)
 
-    def all(self) -> list[Segment]:
-        """Every segment, in address order."""
-        return [self._by_address[address] for address in self._addresses]
+    def runs(self) -> list[tuple[Segment, list[Block]]]:
+        """Every segment with its blocks, and every mapped part of an expandable segment, in address order."""
+        runs = [(self._by_address[address], blocks_of(self._by_address[address])) for address in self._addresses]
+        return sorted([*runs, *self._expandable.runs()], key=_start)
 
     def owns(self, address: int) -> bool:
         """Return whether the address lies in a segment."""
+        if self._expandable.owns(address):
+            return True
         at = bisect_right(self._addresses, address) - 1
         if at < 0:
             return False
@@ -144,22 +207,21 @@ class Segments:
 
     def snapshot(self) -> list[dict[str, object]]:
         """Return every segment with its blocks, in address order."""
-        return [self._describe(segment) for segment in self.all()]
+        return [self._describe(segment, blocks) for segment, blocks in self.runs()]
 
-    def _describe(self, segment: Segment) -> dict[str, object]:
-        blocks = blocks_of(segment)
+    def _describe(self, segment: Segment, blocks: list[Block]) -> dict[str, object]:
         active = [block for block in blocks if not block.is_idle]
         return {
             "device": self._device,
-            "address": segment.address,
-            "total_size": segment.nbytes,
+            "address": blocks[0].address,
+            "total_size": sum(block.nbytes for block in blocks),
             "allocated_size": sum(block.nbytes for block in active if not block.pending),
             "active_size": sum(block.nbytes for block in active),
             "requested_size": sum(block.requested for block in active),
             "stream": segment.stream,
             "segment_type": "small" if segment.is_small else "large",
             "segment_pool_id": segment.pool.id if segment.pool else SHARED,
-            "is_expandable": False,
+            "is_expandable": segment.pool is not None and segment.pool.is_expandable,
             "blocks": [_describe_block(block) for block in blocks],
         }
 
@@ -184,6 +246,10 @@ def _describe_block(block: Block) -> dict[str, object]:
 
 def _size(segment: Segment) -> int:
     return segment.nbytes
+
+
+def _start(run: tuple[Segment, list[Block]]) -> int:
+    return run[1][0].address
 
 
 def segment_size(nbytes: int, large_segment: int) -> int:

@@ -23,14 +23,14 @@ DEFAULT_NON_SPLIT_ROUNDING = 20 * MIB  # bytes
 SMALLEST_OWN_SEGMENT = 10 * MIB  # bytes: from here on, a request gets a segment of its own
 SIZE_CLASSES = 16  # roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB and above
 FIRST_CLASS_BITS = 21  # bit length of 1 MiB, the first size class
+BACKENDS = ("native", "cudaMallocAsync")
 EXACT = (-1,)  # as roundup_divisions: no rounding and no caching
 
 NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 NOT_SUPPORTED = frozenset({
-    "backend", "expandable_segments", "expandable_segments_reserve", "graph_capture_record_stream_reuse",
-    "pinned_free_catch_all", "pinned_max_round_threshold_mb", "pinned_num_register_threads",
-    "pinned_reserve_segment_size_mb", "pinned_use_background_threads", "pinned_use_cuda_host_register",
-    "release_lock_on_cudamalloc", "throw_on_cudamalloc_oom",
+    "expandable_segments_reserve", "graph_capture_record_stream_reuse",
+    "pinned_free_catch_all", "pinned_num_register_threads", "pinned_reserve_segment_size_mb",
+    "pinned_use_background_threads", "release_lock_on_cudamalloc",
 })  # fmt: skip
 
 
@@ -46,6 +46,11 @@ class Settings:
     memory_fraction:             fraction of the device's memory that this process may reserve, or None
     garbage_collection_threshold:  fraction of that limit above which idle segments are handed back; 0 for never
     pinned_max_cached:           bytes of idle pinned memory to keep at most
+    expandable_segments:         whether new segments are expandable: addresses in which pages are mapped on demand
+    rejects_over_limit:          whether a request that would exceed the limit fails at once, before memory is sought
+    pinned_registers:            whether pinned memory is the process's own, which the driver registers
+    pinned_rounding:             bytes from which pinned blocks need no rounding to powers of two; they never have any
+    backend:                     the kind of allocator, one of BACKENDS; "" if the text names none
     text:                        the string that they were parsed from
     """
 
@@ -56,6 +61,11 @@ class Settings:
     memory_fraction: float | None = None
     garbage_collection_threshold: float = 0.0
     pinned_max_cached: int = UNLIMITED
+    expandable_segments: bool = False
+    rejects_over_limit: bool = False
+    pinned_registers: bool = False
+    pinned_rounding: int = UNLIMITED
+    backend: str = ""
     text: str = field(default="", compare=False)
 
     @property
@@ -135,6 +145,18 @@ def _large_segment(text: str, where: str) -> int:
     return nbytes
 
 
+def _backend(text: str, where: str) -> str:
+    if text not in BACKENDS:
+        raise ConfigError(f"{where}: {text!r} is no backend", hint=f"the backends are {' and '.join(BACKENDS)}")
+    return text
+
+
+def _boolean(text: str, where: str) -> bool:
+    if text not in ("True", "False"):
+        raise ConfigError(f"{where}: {text!r} is neither True nor False", hint="use True or False")
+    return text == "True"
+
+
 def _number(text: str, where: str) -> float:
     if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
         raise ConfigError(f"{where}: {text!r} is not a number", hint="use a number, for example 0.8")
@@ -198,7 +220,12 @@ READERS: dict[str, tuple[str, Callable[[str, str], object]]] = {
     "large_segment_size_mb": ("large_segment", _large_segment),
     "per_process_memory_fraction": ("memory_fraction", _fraction),
     "garbage_collection_threshold": ("garbage_collection_threshold", _threshold),
+    "backend": ("backend", _backend),
+    "expandable_segments": ("expandable_segments", _boolean),
     "pinned_max_cached_size_mb": ("pinned_max_cached", _mebibytes),
+    "pinned_max_round_threshold_mb": ("pinned_rounding", _mebibytes),
+    "pinned_use_cuda_host_register": ("pinned_registers", _boolean),
+    "throw_on_cudamalloc_oom": ("rejects_over_limit", _boolean),
 }
 
 

@@ -94,22 +94,22 @@ def report(total: Counters, small: Counters, large: Counters) -> dict[str, int]:
 
 
 class Incidents:
-    """Number of allocations that had to retry, that failed, or that waited for all streams."""
+    """Number of allocations that had to retry, that failed, that were rejected, or that waited for all streams."""
 
-    __slots__ = ("out_of_memories", "retries", "waits")
+    __slots__ = ("out_of_memories", "rejections", "retries", "waits")
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        self.retries = self.out_of_memories = self.waits = 0
+        self.retries = self.out_of_memories = self.rejections = self.waits = 0
 
     def counts(self) -> dict[str, int]:
         return {
             "num_alloc_retries": self.retries,
             "num_ooms": self.out_of_memories,
             "num_sync_all_streams": self.waits,
-            "num_oom_rejections": 0,
+            "num_oom_rejections": self.rejections,
         }
 
 

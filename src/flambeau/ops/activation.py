@@ -83,7 +83,7 @@ def sigmoid_of(x: Any) -> Any:
 
 @floating_function("sigmoid_of(input)")
 def sigmoid(input: Operand) -> Any:
-    """1 / (1 + exp(-x)).
+    """Logistic sigmoid, 1 / (1 + exp(-x)).
 
     Shapes: as the input's.
     Host: returns at once.
@@ -120,7 +120,7 @@ _zeros: dict[Any, Any] = {}  # by NumPy type, a zero-dimensional array: NumPy wo
 
 @numeric_function("is_nan(input) || input > 0 ? input : 0")
 def relu(input: Operand) -> Any:
-    """max(x, 0); NaN is unchanged.
+    """Rectified linear unit, max(x, 0); NaN is unchanged.
 
     Shapes: as the input's.
     Host: returns at once.

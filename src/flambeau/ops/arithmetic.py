@@ -334,7 +334,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / input", samples=positives, dtypes=dtypes.ALL)
 def reciprocal(input: Operand) -> Any:
-    """1 / x; integers give float32.
+    """Reciprocal of each element, 1 / x; integers give float32.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -355,7 +355,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @pointwise(dtype=numbers, cuda="-input", samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES)
 def neg(input: Operand) -> Any:
-    """-x.
+    """Negative of each element, -x.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -418,7 +418,7 @@ def _counted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 @pointwise(dtype=_counted, cuda="input * input", samples=singles, dtypes=dtypes.ALL)
 def square(input: Operand) -> Any:
-    """x * x; bool gives int64.
+    """Square of each element, x * x; bool gives int64.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -454,7 +454,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=5.0)
 def rsqrt(input: Operand) -> Any:
-    """1 / sqrt(x); integers give float32.
+    """Reciprocal of the square root, 1 / sqrt(x); integers give float32.
 
     Shapes: as the input's.
     Host: returns at once.

@@ -33,7 +33,7 @@ def floating_function(cuda: str, samples: Any = singles, cost: float = 10.0, **o
 
 @floating_function("exp(input)")
 def exp(input: Operand) -> Any:
-    """e to the power x.
+    """Exponential of each element: e to the power x.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -179,7 +179,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("erfc(input)", cost=20.0)
 def erfc(input: Operand) -> Any:
-    """1 - erf(x), accurate where that is near 0.
+    """Complementary error function: 1 - erf(x), accurate where that is near 0.
 
     Shapes: as the input's.
     Host: returns at once.

@@ -955,7 +955,7 @@ def linalg_householder_product(A: Operand, tau: Operand) -> Any:
 
 @composite(samples=_reflectors, errors=_bad_reflectors, dtypes=TYPES, host="waits", other_names={"tau": "input2"})
 def orgqr(input: Operand, input2: Operand) -> Any:
-    """`linalg.householder_product`.
+    """Another name of `linalg.householder_product`.
 
     Host:   waits, if the operands are on a GPU.
     Raises: ShapeError unless the shapes fit; DtypeError.

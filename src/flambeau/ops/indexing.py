@@ -674,7 +674,7 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
 
 
 def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """`index_put` in place; a method of tensors.
+    """In-place version of `index_put`, also a method: overwrites `input` with the result, and returns it.
 
     Host:   as `index`.
     Raises: IndexRangeError, ShapeError, DtypeError.

@@ -298,7 +298,7 @@ def _constant_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_constant_samples, errors=_constant_errors, dtypes=dtypes.ALL, method=False)
 def constant_pad_nd(input: Operand, pad: Any, value: Any = 0) -> Any:
-    """`nn.functional.pad` of mode "constant".
+    """Pad the last dimensions with a number: `nn.functional.pad` of mode "constant".
 
     Shapes: as `nn.functional.pad`.
     Host:   returns at once.

@@ -431,7 +431,7 @@ def max_pool3d(
 def max_pool1d_with_indices(
     input: Operand, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """(`max_pool1d`, the place of each maximum in its sequence).
+    """(maxima, indices): `max_pool1d`, and the place of each maximum in its sequence.
 
     Shapes: as `max_pool1d`, twice; places are int64.
     Host:   returns at once.

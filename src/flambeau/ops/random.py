@@ -144,7 +144,7 @@ def _filling(samples: Any, kinds: Sequence[dtype], errors: Any = None) -> Any:
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _crossed_bounds)
 def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
-    """A tensor like `input` with values from the uniform distribution over [low, high).
+    """Overwrite this tensor with values from the uniform distribution over [low, high), and return it.
 
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError if low is above high.
@@ -165,7 +165,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _negative_deviation)
 def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """A tensor like `input` with values from the normal distribution with this mean and standard deviation.
+    """Overwrite this tensor with values from the normal distribution of a mean and a standard deviation; return it.
 
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError for a negative std.
@@ -206,7 +206,7 @@ def _wrong_ranges() -> Iterator[ErrorSample]:
 
 @_filling(_fill_samples, dtypes.ALL, _wrong_ranges)
 def random(call: Call, input: Operand, low: int | None = None, high: int | None = None, generator: Any = None) -> Any:
-    """A tensor like `input` with integers from the uniform distribution over low to high - 1.
+    """Overwrite this tensor with integers from the uniform distribution over low to high - 1, and return it.
 
     With one bound, the integers are 0 to low - 1.  Without bounds, they are 0 to the largest value of an integer type,
     or to the largest integer up to which a floating point type represents all integers.
@@ -323,8 +323,9 @@ def _fill_on_cuda(call: Call, memory: Memory, generator: Any, kernel: Any, value
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _wrong_rates)
 def exponential(call: Call, input: Operand, lambd: float = 1.0, *, generator: Any = None) -> Any:
-    """A tensor like `input` with values from the exponential distribution of a rate: lambd * exp(-lambd * x), x >= 0.
+    """Overwrite this tensor with values from the exponential distribution, and return it.
 
+    lambd: the rate; the density is lambd * exp(-lambd * x) for x >= 0.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError unless lambd is positive.
     Example:
@@ -346,8 +347,9 @@ def exponential(call: Call, input: Operand, lambd: float = 1.0, *, generator: An
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _wrong_widths)
 def cauchy(call: Call, input: Operand, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
-    """A tensor like `input` with values from the Cauchy distribution with this median and half width at half maximum.
+    """Overwrite this tensor with values from the Cauchy distribution, and return it.
 
+    sigma: the half width at half maximum.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError unless sigma is positive.
     Example:
@@ -372,8 +374,9 @@ def cauchy(call: Call, input: Operand, median: float = 0.0, sigma: float = 1.0, 
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _wrong_deviations)
 def log_normal(call: Call, input: Operand, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
-    """A tensor like `input` with exponentials of values from the normal distribution with this mean and deviation.
+    """Overwrite this tensor with values from the log-normal distribution, and return it.
 
+    mean, std: of the logarithms of the values.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError unless std is positive.
     Example:
@@ -399,8 +402,9 @@ def log_normal(call: Call, input: Operand, mean: float = 1.0, std: float = 2.0, 
 
 @_filling(lambda: [Sample((*sample.args, 0.3)) for sample in _fill_samples()], NUMERIC_TYPES, _wrong_chances)
 def geometric(call: Call, input: Operand, p: float, *, generator: Any = None) -> Any:
-    """A tensor like `input` with the number of trials, each with success probability p, up to the first success.
+    """Overwrite this tensor with values from the geometric distribution, and return it.
 
+    A value is the number of trials, each of success probability p, up to the first success.
     Host:   returns at once.
     Raises: ValueRangeError unless 0 < p < 1.
     Example:

@@ -68,6 +68,9 @@ class Virtual:
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
     races: "poison", "error" or "real".  None is "real" with a schedule `replay:...`, which repeats values, else
     "poison".
+    values: False computes no values, for programs that are larger than this machine: memory and time are modelled as
+    ever, a value that the host reads is 1, and an operator whose result's shape depends on values raises
+    NotSupportedError.  `flambeau fit` uses it.
     Raises: ConfigError for a bad value, or once the machine has started with other GPUs.
     Example:
         >>> torch.virtual(2, memory="16GiB")
@@ -85,8 +88,12 @@ class Virtual:
         memory: int | str = 0,
         races: str | None = None,
         schedule: str = "submission",
+        values: bool = True,
     ) -> None:
-        machines.choose(virtual_gpus(count, preset=preset, memory=memory, races=races, schedule=schedule))
+        choice = virtual_gpus(
+            count, preset=preset, memory=memory, races=races, schedule=schedule, values=values
+        )
+        machines.choose(choice)
 
     def reset(self) -> None:
         """Replace the virtual GPUs by new ones, of the same kind and number, for example after a device assert.
@@ -182,7 +189,7 @@ def is_initialized() -> bool:
 
 
 def ipc_collect() -> None:
-    """Release dropped imports, and reclaim exports that other processes released.
+    """Release memory of other processes that is no longer used here, and take back memory that they have released.
 
     The library does both in the background.  This call returns when they are done.
     Host: waits for the work of this process that uses dropped imports.
@@ -211,7 +218,7 @@ def is_in_bad_fork() -> bool:
 
 
 def current_device() -> int:
-    """The index of this thread's current device.
+    """Return the index of this thread's current device.
 
     Example:
         >>> with torch.cuda.device(1):
@@ -274,7 +281,7 @@ def synchronize(device: Any = None) -> None:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """This thread's current stream on a device.
+    """Return this thread's current stream on a device; None is the current device.
 
     Example:
         >>> side = torch.cuda.Stream()
@@ -286,7 +293,7 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The default stream of a device.
+    """Return the default stream of a device; None is the current device.
 
     Example:
         >>> torch.cuda.default_stream() == torch.cuda.current_stream()
@@ -329,7 +336,7 @@ def get_device_properties(device: Any = None) -> Properties:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The product name of a device, such as "NVIDIA H200".
+    """Return the product name of a device, such as "NVIDIA H200".
 
     Example:
         >>> torch.cuda.get_device_name(0)
@@ -339,7 +346,7 @@ def get_device_name(device: Any = None) -> str:
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """(major, minor) compute capability.
+    """Return the compute capability of a device: (major, minor).
 
     Example:
         >>> torch.cuda.get_device_capability()

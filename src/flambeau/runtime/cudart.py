@@ -88,7 +88,7 @@ class Cudart:
 
     @staticmethod
     def cudaMemGetInfo(device: int) -> tuple[int, int]:  # noqa: N802
-        """(free, total) bytes of a device, as its driver sees them."""
+        """Return the free and the total memory of a device, in bytes, as its driver reports them: (free, total)."""
         return thread.machine().driver.mem_info(devices.cuda_index(device))
 
 

@@ -114,6 +114,15 @@ class Exchange:
         return Handle(storage, terms, location.pack(segment, self._event_handles[event]), event, route, site)
 
     def _first_terms(self, storage: Storage, site: str) -> Terms:
+        self._machine.devices[storage.device.index].allocator.require_segments("multiprocessing")
+        if storage.block.segment.pool.is_expandable:
+            raise NotSupportedError(
+                f"cuda:{storage.device.index} cannot share {storage.nbytes} bytes of an expandable segment with other "
+                "processes",
+                hint="allocate it after torch.cuda.memory._set_allocator_settings('expandable_segments:False'), or "
+                "send a copy on the host: tensor.cpu()",
+                operator="multiprocessing",
+            )
         segment = storage.block.segment.address
         device = self._machine.devices[storage.device.index]
         device.allocator.last_resort = channel.settle

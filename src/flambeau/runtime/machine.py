@@ -28,6 +28,7 @@ from ..kernel import Access, Kernel
 from ..library_operation import LibraryOperation
 from ..memory import settings
 from ..memory.allocator import CachingAllocator
+from ..memory.direct import DirectAllocator, DriverPool, LibraryFunctions, Source
 from ..memory.pinned import PinnedCache
 from ..memory.private import relaxed
 from ..memory.raw import RawBlocks
@@ -57,7 +58,7 @@ class Accelerator(thread.Device):
         self.driver = machine.driver
         self.properties: DeviceProperties = machine.properties(index)
         self.default_stream = Stream.adopt(machine, index, self.driver.stream_adopt(index, 0))
-        self.allocator = CachingAllocator(self.driver, index, machine.record_event, machine.settings)
+        self.allocator = machine.make_allocator(index)
         self.raw_blocks = RawBlocks(self.allocator)
         self.generator = new_default(index)
         self.kernels: dict[Kernel, KernelHandle] = {}
@@ -144,6 +145,7 @@ class Machine(thread.Machine):
         self.stray_contexts = ""  # the reaction of set_device: "warn", "error" or "" for none
         self._starting: int | None = None
         self.forked: fork.Refusal | None = None  # set in a child that has its parent's machine
+        self.allocator_functions: LibraryFunctions | None = None  # in place of the caching allocator
         self.exchange: Any = None  # ipc.Exchange, once something is shared with another process
 
     @staticmethod
@@ -195,6 +197,7 @@ class Machine(thread.Machine):
         self.launch_blocking = config.launch_blocking()
         self.stray_contexts = config.stray_contexts()
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
+        self.pinned.registers = self.settings.pinned_registers
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
         fork.watch(self)
         if config.strict():
@@ -206,6 +209,20 @@ class Machine(thread.Machine):
             watcher.started(self)
         drain_at_exit()
         signals.replace_handlers()
+
+    def make_allocator(self, index: int) -> CachingAllocator:
+        """Make the allocator of a device, of the kind that the settings or `change_current_allocator` chose."""
+        source: Source | None = self.allocator_functions
+        if source is None and self.settings.backend == "cudaMallocAsync":
+            source = DriverPool(self.driver)
+        if self.allocator_functions is not None:
+            self.allocator_functions.driver = self.driver
+        if source is None:
+            return CachingAllocator(self.driver, index, self.record_event, self.settings)
+        return DirectAllocator(self.driver, index, self.record_event, self.settings, source, self._follow)
+
+    def _follow(self, stream: StreamHandle, other: StreamHandle) -> None:
+        self.streams[stream].follow(self.streams[other])
 
     def _no_device(self) -> NoDeviceError:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")

@@ -66,6 +66,9 @@ def record_memory_history(
     if kept is None:
         history.record(None)
         return
+    if thread.has_machine() and thread.machine().is_started:
+        for accelerator in thread.machine().devices:
+            accelerator.allocator.require_segments("_record_memory_history")
     made = History(kept == "all", context, "line" if stacks == "line" else "python", max_entries, skipped)
     former = history.recorder
     if former is not None:
@@ -198,10 +201,10 @@ def _settings() -> dict[str, Any]:
         "PYTORCH_CUDA_ALLOC_CONF": "" if chosen is None else chosen.text,
         "max_split_size": -1 if limit == UNLIMITED else limit,
         "garbage_collection_threshold": 0.0 if chosen is None else chosen.garbage_collection_threshold,
-        "expandable_segments": False,
+        "expandable_segments": chosen is not None and chosen.expandable_segments,
         "pinned_num_register_threads": 1,
         "release_lock_on_cudamalloc": False,
-        "pinned_use_cuda_host_register": False,
+        "pinned_use_cuda_host_register": chosen is not None and chosen.pinned_registers,
         "roundup_power2_divisions": {
             str(1 << index): divisions[index] if divisions else 0 for index in range(SIZE_CLASSES)
         },

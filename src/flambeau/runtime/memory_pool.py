@@ -9,10 +9,71 @@ from typing import Any
 from ..core import thread
 from ..errors import ArgumentTypeError, NotSupportedError, shown
 from ..memory.allocator import CachingAllocator
+from ..memory.direct import LibraryFunctions
 from ..memory.private import PoolId
 from . import device as devices
 from .graph import graph_pool_handle
 from .memory_stats import memory_snapshot
+
+
+class CUDAPluggableAllocator:
+    """Two functions of a shared library that allocate and free memory of NVIDIA GPUs.
+
+    path_to_so_file: the library.  alloc_fn_name: `void* f(ssize_t size, int device, cudaStream_t stream)`, which
+    returns NULL if there is no memory.  free_fn_name: `void f(void* ptr, ssize_t size, int device, cudaStream_t s)`.
+    Pass it to `change_current_allocator` or to `MemPool`.
+    Raises: ArgumentError if there is no such library or function.
+
+    Example:
+        >>> allocator = torch.cuda.CUDAPluggableAllocator("libc.so.6", "malloc", "free")
+        >>> allocator.allocator().path
+        'libc.so.6'
+    """
+
+    def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
+        self._functions = LibraryFunctions(path_to_so_file, alloc_fn_name, free_fn_name)
+
+    def allocator(self) -> LibraryFunctions:
+        """The functions, for `MemPool(allocator=...)`."""
+        return self._functions
+
+
+def change_current_allocator(allocator: CUDAPluggableAllocator) -> None:
+    """Let a library allocate all device memory, in place of the caching allocator.
+
+    Call it before the first use of CUDA.  Nothing is cached then: each tensor is one call of the library.  Freed memory
+    goes back at the next allocation.
+    Raises: NotSupportedError after CUDA has started, and on virtual GPUs; ArgumentTypeError.
+
+    Example:
+        >>> def at_start(path):
+        ...     allocator = torch.cuda.CUDAPluggableAllocator(path, "my_malloc", "my_free")
+        ...     torch.cuda.change_current_allocator(allocator)
+    """
+    if not isinstance(allocator, CUDAPluggableAllocator):
+        raise ArgumentTypeError(
+            f"expected a CUDAPluggableAllocator, got {shown(allocator)}",
+            hint="make one: torch.cuda.memory.CUDAPluggableAllocator(path, alloc_fn_name, free_fn_name)",
+            operator="change_current_allocator",
+        )
+    machine = thread.machine()
+    if machine.is_started:
+        raise NotSupportedError(
+            "Can't swap an already initialized allocator: CUDA has started",
+            hint="call it before the first use of CUDA",
+            operator="change_current_allocator",
+        )
+    _need_hardware("change_current_allocator")
+    machine.allocator_functions = allocator.allocator()
+
+
+def _need_hardware(operator: str) -> None:
+    if thread.machine().choice.kind == "virtual":
+        raise NotSupportedError(
+            "a library cannot allocate the memory of virtual GPUs",
+            hint="use the caching allocator there, and FLAMBEAU_GPUS=nvidia for the library",
+            operator=operator,
+        )
 
 
 class MemPool:
@@ -21,8 +82,10 @@ class MemPool:
     Freed blocks return to the pool.  When the object is deleted, idle memory of the pool goes back to the driver with
     the next `empty_cache`, and memory of live tensors when they are freed.
 
-    allocator: must be None, as only the caching allocator is there.  use_on_oom: other requests get the pool's idle
-    blocks before they run out of memory.  no_split: each request gets a segment, or a free one, of its own.
+    allocator: of a CUDAPluggableAllocator, from which the pool then gets its segments; None for the driver.
+    use_on_oom: other requests get the pool's idle blocks before they run out of memory.  no_split: each request gets a
+    segment, or a free one, of its own.
+    Raises: NotSupportedError with an allocator on virtual GPUs.
 
     Example:
         >>> pool = torch.cuda.MemPool()
@@ -33,13 +96,17 @@ class MemPool:
     """
 
     def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
-        if allocator is not None:
-            raise NotSupportedError(
-                f"pluggable allocators are not supported, got {shown(allocator)}",
-                hint="leave allocator= out",
+        if isinstance(allocator, CUDAPluggableAllocator):
+            allocator = allocator.allocator()
+        if not isinstance(allocator, (LibraryFunctions, type(None))):
+            raise ArgumentTypeError(
+                f"expected allocator to be that of a CUDAPluggableAllocator, got {shown(allocator)}",
+                hint="pass CUDAPluggableAllocator(path, alloc_fn_name, free_fn_name).allocator()",
                 operator="MemPool",
             )
-        self.allocator = None
+        if allocator is not None:
+            _need_hardware("MemPool")
+        self.allocator = allocator
         self._id = graph_pool_handle()
         self._use_on_oom = use_on_oom
         self._is_split = not no_split
@@ -51,18 +118,44 @@ class MemPool:
         return self._id
 
     def use_count(self) -> int:
-        """One for this object, and one for each graph and each `use_mem_pool` that uses the pool."""
+        """Return the number of users: this object, each graph and each `use_mem_pool` that is using the pool.
+
+        Example:
+            >>> pool = torch.cuda.MemPool()
+            >>> with torch.cuda.use_mem_pool(pool):
+            ...     pool.use_count()
+            2
+            >>> pool.use_count()
+            1
+        """
         return 1 + sum(allocator.pool_uses(self._id) - 1 for allocator in self._held.values())
 
     def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
-        """The pool's segments, as `memory_snapshot`.  include_traces has no effect."""
+        """Return the pool's segments, in the form of `torch.cuda.memory_snapshot`.  include_traces has no effect.
+
+        Units: sizes are in bytes.
+        Example:
+            >>> pool = torch.cuda.MemPool()
+            >>> with torch.cuda.use_mem_pool(pool):
+            ...     x = torch.ones(1000, device="cuda")
+            >>> pool.snapshot()[0]["allocated_size"]
+            4096
+        """
         return memory_snapshot(self._id, include_traces)
 
     def hold(self, index: int) -> CachingAllocator:
-        """Return the allocator of a device, in which the pool is kept from now on."""
+        """Return the allocator of a device, in which the pool is kept from now on.
+
+        Example:
+            >>> pool = torch.cuda.MemPool()
+            >>> pool.hold(0) is pool.hold(0)
+            True
+        """
         if index not in self._held:
             allocator = thread.machine().devices[index].allocator
-            allocator.hold_pool(self._id, self._use_on_oom, self._is_split)
+            if self.allocator is not None:
+                self.allocator.driver = thread.machine().driver
+            allocator.hold_pool(self._id, self._use_on_oom, self._is_split, self.allocator)
             self._held[index] = allocator
         return self._held[index]
 
@@ -73,7 +166,7 @@ class MemPool:
 
 @contextmanager
 def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
-    """A context in which this thread allocates on a device from a pool.  Other threads, and backward's, do not.
+    """A context in which this thread allocates on a device from a pool.  Other threads do not.
 
     device: None for the current one.  Inside, `empty_cache` has no effect on the device.
     Raises: ArgumentTypeError if `pool` is no MemPool.

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import thread
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, ConfigError
 from ..memory.allocator import CachingAllocator
 from ..memory.private import PoolId
-from ..memory.settings import EXACT, parse
+from ..memory.settings import EXACT, Settings, from_environment, parse
 from . import control, memory_history
 from . import device as devices
+from .machine import Machine
 from .stream import Stream
 
 SUMMARY_ROWS = (
@@ -80,17 +81,20 @@ def _nested(flat: dict[str, int]) -> dict[str, Any]:
 
 
 def get_allocator_backend() -> str:
-    """The name of the caching allocator.
+    """The kind of allocator: "native", "cudaMallocAsync" or "pluggable".  Starts nothing.
 
     Example:
         >>> torch.cuda.get_allocator_backend()
         'native'
     """
-    return "native"
+    machine = thread.machine()
+    if machine.allocator_functions is not None:
+        return machine.allocator_functions.backend
+    return (machine.settings if machine.is_started else from_environment()).backend or "native"
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors occupy on a device, in blocks of 512.
+    """Return the bytes that tensors occupy on a device; blocks are multiples of 512 bytes.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -116,7 +120,7 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that the caching allocator holds on a device.
+    """Return the bytes that the caching allocator holds on a device.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -185,7 +189,7 @@ def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = Tru
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """(free, total) bytes of a device, as its driver sees them.
+    """Return the free and the total memory of a device, in bytes, as its driver reports them: (free, total).
 
     Example:
         >>> free, total = torch.cuda.mem_get_info()
@@ -242,6 +246,7 @@ def set_allocator_settings(env: str) -> None:
     """Change the settings of every device's allocator from now on; the text is that of PYTORCH_ALLOC_CONF.
 
     Settings that the text omits return to their defaults, except the limit of this process.  Live blocks stay.
+    Before the start of CUDA, which this does not cause, the settings wait for it.
     Raises: ConfigError for an unknown key or a wrong value; nothing is changed then.
 
     Example:
@@ -251,12 +256,23 @@ def set_allocator_settings(env: str) -> None:
         >>> torch.cuda.memory._set_allocator_settings("")
     """
     settings = parse(env, "_set_allocator_settings")
+    if settings.backend and settings.backend != get_allocator_backend():
+        raise ConfigError(
+            f"_set_allocator_settings: the backend is {get_allocator_backend()}, and cannot become {settings.backend}",
+            hint="set PYTORCH_ALLOC_CONF=backend:... before the program starts",
+        )
     machine = thread.machine()
+    machine.at_start(lambda: _configure(machine, settings))
+
+
+def _configure(machine: Machine, settings: Settings) -> None:
     if machine.settings.exact:
         settings = replace(settings, roundup_divisions=EXACT)
+    settings = replace(settings, backend=machine.settings.backend)
     for accelerator in machine.devices:
         accelerator.allocator.configure(settings)
     machine.pinned.max_cached = settings.pinned_max_cached
+    machine.pinned.registers = settings.pinned_registers
     machine.settings = settings
 
 

@@ -17,7 +17,7 @@ BYTES_PER_MB = 1 << 20
 
 
 def utilization(device: Any = None) -> int:
-    """Percent of the last sampling period, a second or less, in which kernels ran on a device.
+    """Return the share of the last sampling period (a second or less) in which kernels ran on a device, in percent.
 
     Example:
         >>> 0 <= torch.cuda.utilization() <= 100
@@ -28,7 +28,7 @@ def utilization(device: Any = None) -> int:
 
 
 def memory_usage(device: Any = None) -> int:
-    """Percent of the last sampling period, a second or less, in which a device's memory was read or written.
+    """Return the share of the last sampling period (a second or less) in which memory was accessed, in percent.
 
     Example:
         >>> 0 <= torch.cuda.memory_usage() <= 100
@@ -39,7 +39,7 @@ def memory_usage(device: Any = None) -> int:
 
 
 def device_memory_used(device: Any = None) -> int:
-    """Bytes in use on a device, by all processes; on a virtual GPU, by this one.
+    """Return the bytes in use on a device, by all processes; on a virtual GPU, by this process.
 
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -51,7 +51,7 @@ def device_memory_used(device: Any = None) -> int:
 
 
 def temperature(device: Any = None) -> int:
-    """Degrees Celsius of a device's core.
+    """Return the temperature of a device's core, in degrees Celsius.
 
     Raises: NotSupportedError on a virtual GPU.
     Example:
@@ -66,7 +66,7 @@ def temperature(device: Any = None) -> int:
 
 
 def power_draw(device: Any = None) -> int:
-    """Milliwatts that a device draws.
+    """Return the power that a device draws, in milliwatts.
 
     Raises: NotSupportedError on a virtual GPU.
     Example:
@@ -81,7 +81,7 @@ def power_draw(device: Any = None) -> int:
 
 
 def clock_rate(device: Any = None) -> int:
-    """Megahertz at which a device's multiprocessors run; on a virtual GPU, those of the GPU that it models.
+    """Return the clock rate of a device's multiprocessors, in MHz; on a virtual GPU, that of the GPU that it models.
 
     Example:
         >>> torch.cuda.clock_rate()

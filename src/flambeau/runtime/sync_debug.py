@@ -53,7 +53,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """The sync debug mode: 0 for none, 1 for a warning, 2 for an error.
+    """Return the reaction to an implicit host wait: 0 for none, 1 for a warning, 2 for an error.
 
     Example:
         >>> torch.cuda.get_sync_debug_mode()

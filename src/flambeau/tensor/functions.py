@@ -55,7 +55,7 @@ globals().update(_FUNCTIONS)
 
 
 def clone(input: Any, *, memory_format: Any = None) -> Any:
-    """The method `Tensor.clone`.
+    """Return a copy of a tensor: the method `Tensor.clone` as a function.
 
     Host: returns at once.
     Example:
@@ -67,7 +67,7 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
 
 
 def detach(input: Any) -> Any:
-    """The method `Tensor.detach`.
+    """Return a tensor over the same memory that is outside any graph: `Tensor.detach` as a function.
 
     Host: returns at once.
     Example:
@@ -79,7 +79,7 @@ def detach(input: Any) -> Any:
 
 
 def detach_(input: Any) -> Any:
-    """The method `Tensor.detach_`.
+    """Detach a tensor from its graph, and return it: `Tensor.detach_` as a function.
 
     Host: returns at once.
     Example:
@@ -91,7 +91,7 @@ def detach_(input: Any) -> Any:
 
 
 def fill_(input: Any, value: Any) -> Any:
-    """The method `Tensor.fill_`.
+    """Set every element of a tensor to one value, and return it: `Tensor.fill_` as a function.
 
     Host: returns at once.
     Example:
@@ -103,7 +103,7 @@ def fill_(input: Any, value: Any) -> Any:
 
 
 def zero_(input: Any) -> Any:
-    """The method `Tensor.zero_`.
+    """Set every element of a tensor to 0, and return it: `Tensor.zero_` as a function.
 
     Host: returns at once.
     Example:
@@ -145,7 +145,7 @@ def convolution(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
 ) -> Any:  # fmt: skip
-    """`conv1d`, `conv2d` or `conv3d`, or their transposed forms, as the weight's dimensions say.
+    """Convolution: `conv1d`, `conv2d` or `conv3d`, or a transposed one, by the number of the weight's dimensions.
 
     Host: returns at once.
     Example:
@@ -176,7 +176,7 @@ def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Any:  # fmt: skip
-    """As in `nn.functional`.  cudnn_enable has no effect.
+    """As `nn.functional.layer_norm`.  cudnn_enable has no effect.
 
     Host: returns at once.
     Example:
@@ -199,7 +199,7 @@ def fill(input: Any, value: Any) -> Any:
 
 
 def detach_copy(input: Any) -> Any:
-    """A copy outside any graph, without gaps.
+    """A copy outside any graph, contiguous in memory.
 
     Host: returns at once.
     Example:
@@ -213,7 +213,7 @@ def detach_copy(input: Any) -> Any:
 def rrelu_(
     input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
 ) -> Any:
-    """`rrelu`, written into its input.
+    """In-place `torch.rrelu`: overwrites its input, and returns it.
 
     Host:   returns at once.
     Raises: ValueRangeError if lower exceeds upper.
@@ -240,7 +240,7 @@ def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
 
 
 def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -252,7 +252,7 @@ def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = Fa
 
 
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -264,7 +264,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -276,7 +276,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -297,7 +297,7 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 1,
 ) -> Any:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -309,7 +309,7 @@ def triplet_margin_loss(
 
 
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
-    """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum".
+    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -340,7 +340,7 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
 
 
 def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
-    """`nn.functional.affine_grid`.
+    """Grid of sample positions of affine maps: another name of `nn.functional.affine_grid`.
 
     Host: returns at once.
     Example:
@@ -511,7 +511,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
-    """(U, S, V): the largest q singular values of A - M, about, and their vectors, by random projections.
+    """(U, S, V): approximations of the q largest singular values of A - M and their vectors, by random projections.
 
     niter: iterations of the subspace (N. Halko et al., 2009, algorithm 5.1).  M: None is zeros.
     Shapes: A and M [*, m, n] give [*, m, q], [*, q] and [*, n, q].
@@ -592,7 +592,7 @@ def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: floa
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
-    """The method `Tensor.norm`, with out=.
+    """p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=.
 
     Host: returns at once.
     Example:
@@ -603,7 +603,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
 
 
 def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """The method `Tensor.as_strided_`.
+    """Give a tensor itself other sizes and strides, and return it: `Tensor.as_strided_` as a function.
 
     Example:
         >>> torch.as_strided_(torch.arange(4), (2,), (2,))
@@ -614,7 +614,7 @@ def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None =
 
 
 def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> Any:
-    """The method `Tensor.resize_as_`.
+    """Give a tensor itself the shape of another one, and return it: `Tensor.resize_as_` as a function.
 
     Example:
         >>> torch.resize_as_(torch.arange(4), torch.zeros(1, 2))
@@ -625,7 +625,7 @@ def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> A
 
 
 def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    """`torch.grid_sampler` of images.
+    """Sample images at the positions of a grid: `torch.grid_sampler` of images.
 
     Host: returns at once.
     Example:
@@ -637,7 +637,7 @@ def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode
 
 
 def grid_sampler_3d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    """`torch.grid_sampler` of volumes.
+    """Sample volumes at the positions of a grid: `torch.grid_sampler` of volumes.
 
     Host: returns at once.
     Example:
@@ -649,7 +649,7 @@ def grid_sampler_3d(input: Any, grid: Any, interpolation_mode: int, padding_mode
 
 
 def native_channel_shuffle(input: Any, groups: int) -> Any:
-    """`torch.channel_shuffle`.
+    """Another name of `torch.channel_shuffle`.
 
     Host: returns at once.
     Example:
@@ -709,7 +709,7 @@ def _drop(name: str, input: Any, p: float, train: bool) -> Any:
 
 
 def dropout_(input: Any, p: float, train: bool) -> Any:
-    """`torch.dropout` in place.
+    """In-place `torch.dropout`: overwrites its input, and returns it.
 
     Host: returns at once.
     Example:
@@ -723,7 +723,7 @@ def dropout_(input: Any, p: float, train: bool) -> Any:
 
 
 def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
-    """`torch.alpha_dropout` in place.
+    """In-place `torch.alpha_dropout`: overwrites its input, and returns it.
 
     Host: returns at once.
     Example:
@@ -734,7 +734,7 @@ def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
 
 
 def feature_dropout_(input: Any, p: float, train: bool) -> Any:
-    """`torch.feature_dropout` in place.
+    """In-place `torch.feature_dropout`: overwrites its input, and returns it.
 
     Host: returns at once.
     Example:
@@ -745,7 +745,7 @@ def feature_dropout_(input: Any, p: float, train: bool) -> Any:
 
 
 def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
-    """`torch.feature_alpha_dropout` in place.
+    """In-place `torch.feature_alpha_dropout`: overwrites its input, and returns it.
 
     Host: returns at once.
     Example:

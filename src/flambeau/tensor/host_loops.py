@@ -67,7 +67,7 @@ def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
 
 
 def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
-    """As `map_`, with two other tensors.
+    """Replace every element of a CPU tensor by a function of it and of the elements of two others: see `map_`.
 
     Example:
         >>> one = torch.ones(2)

@@ -51,8 +51,14 @@ class TensorType(type):
 
 
 def _type(element_type: dtype, is_cuda: bool) -> TensorType:
-    members = {"dtype": element_type, "is_cuda": is_cuda, "__module__": "torch.cuda" if is_cuda else "torch"}
-    return TensorType(_NAMES[element_type], (), members)
+    module, name = "torch.cuda" if is_cuda else "torch", _NAMES[element_type]
+    text = (
+        f"PyTorch's older name for tensors of {element_type.name} on {'a CUDA device' if is_cuda else 'the CPU'}.\n\n"
+        f"A call makes a tensor: {name}(2, 3) has unset values, {name}([1, 2]) copies data.\n"
+        f"Example:\n    >>> {module}.{name}([0, 1]).dtype\n    {element_type}\n"
+    )
+    members = {"dtype": element_type, "is_cuda": is_cuda, "__module__": module, "__doc__": text}
+    return TensorType(name, (), members)
 
 
 CPU_TYPES = {kind: _type(kind, False) for kind in _NAMES}

@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes, transfer
 from .. import memory_formats as formats
 from ..core import views as core_views
+from ..core.call import method_of
 from ..core.factories import resolve, sizes
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
@@ -30,14 +31,14 @@ from . import (
     reals,
     storages,
 )
-from .operators import put
+from .operators import AsMethod, put
 
 FLAGS = ("non_blocking", "copy")
 TYPES = (dtype, type)  # classes of arguments that name a type
 
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """This tensor on a device, as a type, or like another tensor; itself if nothing changes.
+    """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes.
 
     Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking=, copy= and memory_format=.
     Host: waits, except non_blocking from pinned memory, to pinned memory, or between devices.
@@ -68,7 +69,7 @@ def _placed(tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
-    """This tensor on a CUDA device, the current one if none is named; itself if it is there.
+    """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is there.
 
     Example:
         >>> x = torch.tensor([1, 2])
@@ -88,7 +89,7 @@ def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_forma
 
 
 def cpu(self: Any, memory_format: Any = None) -> Any:
-    """This tensor on the CPU.
+    """Return this tensor on the CPU; the tensor itself if it is there.
 
     Host: waits if it is on a GPU.
     Example:
@@ -209,7 +210,8 @@ def _conversion(name: str, element_type: dtype) -> Callable[[Any], Any]:
 
     method.__name__ = name
     method.__doc__ = (
-        f"This tensor as {element_type.name}; itself if it is.\n\nHost: returns at once.\n"
+        f"Return this tensor converted to {element_type.name}; the tensor itself if it has that type.\n\n"
+        "Host: returns at once.\n"
         f"Example:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {element_type}\n"
     )
     return method
@@ -218,14 +220,27 @@ def _conversion(name: str, element_type: dtype) -> Callable[[Any], Any]:
 def _several(operator: Operator) -> Any:
     """Make a method that takes numbers one by one, or all in one sequence."""
 
+    call = method_of(operator)
+
     def call_several(self: Any, *values: Any, **named: Any) -> Any:
         if named and not values:
-            return operator(self, **named)
-        return operator(self, sizes(values, operator.name), **named)
+            return call(self, **named)
+        return call(self, sizes(values, operator.name), **named)
 
     method: Any = call_several
     method.__name__, method.__doc__ = operator.name, operator.__doc__
-    method.__wrapped__ = operator  # the method has its signature
+    method.__wrapped__ = AsMethod(operator)
+    return method
+
+
+def _of_function(function: Callable[..., Any]) -> Any:
+    """Make a method of a function that takes the tensor as `input`."""
+
+    def call_function(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method: Any = call_function
+    method.__doc__, method.__wrapped__ = function.__doc__, AsMethod(function)
     return method
 
 
@@ -243,7 +258,7 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
-    """This tensor where the condition holds, else `other`.
+    """Return a tensor with this one's values where the condition is true, and those of `other` elsewhere.
 
     Host: returns at once.
     Example:
@@ -279,7 +294,12 @@ def install(cls: Any) -> None:
         put(cls, operator.name, _several(operator))
     groups = like_factories.NEW_METHODS, host_loops.METHODS, inplace_views.METHODS, queries.METHODS, reals.METHODS
     for method in (new, polygamma, where, *[each for group in (*groups, storages.METHODS) for each in group]):
-        setattr(cls, method.__name__, method)
+        if method.__code__.co_varnames[0] == "input":
+            put(cls, method.__name__, _of_function(method))
+        else:
+            setattr(cls, method.__name__, method)
+    put(cls, "conj_physical", _of_function(reals.conj))  # the function takes out=
+    put(cls, "index_put_", _of_function(index_put_))
     for kind in queries.KINDS:
         setattr(cls, f"is_{kind}", property(_never, doc=f"False: there are no tensors of the kind {kind}."))
     for name, found in reals.PROPERTIES.items():
@@ -287,7 +307,6 @@ def install(cls: Any) -> None:
     put(cls, "__getitem__", core_views.getter(indexing.get))
     put(cls, "__setitem__", indexing.put)
     put(cls, "__delitem__", indexing.delete)
-    cls.index_put_ = index_put_
     cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__array_namespace__ = interop.array_namespace

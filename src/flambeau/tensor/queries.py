@@ -249,7 +249,7 @@ def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) 
 
 
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Return whether all elements are close (see isclose).
+    """Return whether all elements of two tensors are close: see `isclose`.
 
     Host:   waits if they are on a GPU.
     Raises: as isclose.

@@ -47,8 +47,9 @@ Tensors.to_bytes = _to_bytes
 
 
 def get_rng_state(device: Any = None) -> Any:
-    """Return the state of a CUDA device's generator, or for None of the CPU's: a uint8 tensor of 16 bytes on the CPU.
+    """Return the state of a CUDA device's default generator, or of the CPU's for None, as a tensor on the CPU.
 
+    Shapes: [5056] of the CPU's generator, [16] of a CUDA one; of type uint8.
     Example:
         >>> state = torch.get_rng_state()
         >>> first = torch.rand(2)
@@ -80,7 +81,7 @@ def set_rng_state(new_state: Any, device: Any = None) -> None:
 
 
 def cuda_get_rng_state(device: Any = "cuda") -> Any:
-    """As get_rng_state, for the current CUDA device if none is named.
+    """As `torch.get_rng_state`, for the current CUDA device if none is named.
 
     Example:
         >>> state = torch.cuda.get_rng_state()
@@ -93,7 +94,7 @@ def cuda_get_rng_state(device: Any = "cuda") -> Any:
 
 
 def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
-    """As set_rng_state, for the current CUDA device if none is named.
+    """As `torch.set_rng_state`, for the current CUDA device if none is named.
 
     Example:
         >>> state = torch.cuda.get_rng_state()

@@ -72,7 +72,7 @@ def conj_physical_(input: Any) -> Any:
 
 
 def resolve_conj(input: Any) -> Any:
-    """The tensor itself, which is no lazy conjugate.
+    """The tensor itself: no tensor has a conjugation that is still to be made.
 
     Example:
         >>> torch.resolve_conj(torch.tensor([1.0, 2.0]))
@@ -83,7 +83,7 @@ def resolve_conj(input: Any) -> Any:
 
 
 def resolve_neg(input: Any) -> Any:
-    """The tensor itself, which is no lazy negative.
+    """The tensor itself: no tensor has a negation that is still to be made.
 
     Example:
         >>> torch.resolve_neg(torch.tensor([1.0, 2.0]))
@@ -106,5 +106,5 @@ def positive(input: Any) -> Any:
     return input
 
 
-METHODS = conj, conj_physical, conj_physical_, positive, resolve_conj, resolve_neg
+METHODS = conj, conj_physical_, positive, resolve_conj, resolve_neg
 PROPERTIES = {"real": property(real), "imag": property(imag)}

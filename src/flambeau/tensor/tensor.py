@@ -74,6 +74,8 @@ class _TensorClass(type):
 class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     """An array of one type on one device, which records how it was computed where a gradient is wanted.
 
+    Most functions are methods too: `x.exp()` is `torch.exp(x)`.  The documentation of such a method calls this tensor
+    `input`.  Methods take no out=.  A method whose name ends with `_` writes its result into this tensor.
     Example:
         >>> x = torch.tensor([[1.0, 2.0]], requires_grad=True)
         >>> y = (x * x).sum()
@@ -99,7 +101,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation computed it."""
+        """Whether no recorded operation computed this tensor."""
         if self.requires_grad:
             record.edge_of(self)
         return self._grad_fn is None
@@ -115,7 +117,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self._base is not None
 
     def is_inference(self) -> bool:
-        """Return whether it was made in inference mode, so that autograd cannot save it.
+        """Return whether this tensor was made in inference mode, so that autograd cannot save it.
 
         Example:
             >>> torch.ones(1).is_inference()
@@ -159,7 +161,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def data(self) -> Tensor:
-        """The same memory, outside any graph."""
+        """Return a tensor over the same memory that is outside any graph."""
         return self.detach()
 
     @data.setter
@@ -168,7 +170,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         self._storage, self._layout, self._offset = value._storage, value._layout, value._offset
 
     def detach(self) -> Tensor:
-        """The same memory, outside any graph.
+        """Return a tensor over the same memory that is outside any graph.
 
         Example:
             >>> x = torch.tensor([1.0], requires_grad=True)
@@ -266,7 +268,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     # shape
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or one dimension of it.
+        """Return the shape, or the size of one dimension.
 
         Example:
             >>> x = torch.zeros(2, 3)
@@ -280,7 +282,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise
 
     def stride(self, dim: int | None = None) -> Any:
-        """Steps between neighbours, in elements; of one dimension if given.
+        """Return the steps between neighbours along each dimension, or along one, in elements.
 
         Example:
             >>> torch.zeros(2, 3).stride(), torch.zeros(2, 3).t().stride()
@@ -293,7 +295,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise
 
     def dim(self) -> int:
-        """The number of dimensions.
+        """Return the number of dimensions.
 
         Example:
             >>> torch.zeros(2, 3).dim()
@@ -318,7 +320,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return formats.strided
 
     def storage_offset(self) -> int:
-        """How many elements of the storage come before the first element.
+        """Return the number of elements of the storage that come before the first element.
 
         Example:
             >>> torch.arange(5)[2:].storage_offset()
@@ -327,7 +329,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self._offset
 
     def element_size(self) -> int:
-        """The bytes of one element.
+        """Return the size of one element, in bytes.
 
         Example:
             >>> torch.zeros(2, dtype=torch.float64).element_size()
@@ -337,7 +339,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def itemsize(self) -> int:
-        """The bytes of one element."""
+        """Return the size of one element, in bytes."""
         return self.dtype.itemsize
 
     @property
@@ -347,11 +349,11 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def is_cpu(self) -> bool:
-        """Whether it is on the CPU."""
+        """Whether this tensor is on the CPU."""
         return not self.is_cuda
 
     def data_ptr(self) -> int:
-        """The address of the first element, 0 if there is none.
+        """Return the address of the first element; 0 if there are no elements.
 
         Example:
             >>> x = torch.arange(4)
@@ -361,7 +363,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.address() if self.numel() else 0
 
     def untyped_storage(self) -> storages.UntypedStorage:
-        """The memory of this tensor as bytes.
+        """Return the memory of this tensor as a storage of bytes.
 
         Example:
             >>> torch.zeros(3)[1:].untyped_storage().nbytes()
@@ -402,7 +404,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.mT
 
     def is_floating_point(self) -> bool:
-        """Whether the type is a floating point type.
+        """Return whether the type is a floating point type.
 
         Example:
             >>> torch.tensor([1.0]).is_floating_point()
@@ -411,7 +413,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.dtype.is_floating_point
 
     def view_as(self, other: Tensor) -> Any:
-        """`view` with the shape of another tensor.
+        """A view of this tensor with the shape of another one: see `view`.
 
         Raises: as `view`.
         Example:
@@ -423,7 +425,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.view(other.shape)
 
     def reshape_as(self, other: Tensor) -> Any:
-        """`reshape` to the shape of another tensor.
+        """This tensor with the shape of another one: see `reshape`.
 
         Raises: as `reshape`.
         Example:
@@ -435,7 +437,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.reshape(other.shape)
 
     def expand_as(self, other: Tensor) -> Any:
-        """`expand` to the shape of another tensor.
+        """A view that expands this tensor to the shape of another one: see `expand`.
 
         Raises: as `expand`.
         Example:
@@ -447,7 +449,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.expand(other.shape)
 
     def contiguous(self, *, memory_format: Any = contiguous_format) -> Any:
-        """The tensor itself if it lies in that format, contiguous_format by default, else a copy that does.
+        """Return the tensor itself if its memory has a format (contiguous_format by default), else a copy that has it.
 
         Example:
             >>> x = torch.zeros(2, 3).t()
@@ -485,7 +487,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             return _CONVERT(self, None, memory_format)
 
     def sum_to_size(self, *sizes: Any, size: Any = None) -> Any:
-        """Sum over the dimensions that broadcasting the sizes to this shape repeats.
+        """Sum this tensor to a smaller shape that broadcasts to its own: the reverse of broadcasting.
 
         Example:
             >>> torch.ones(2, 3).sum_to_size(1, 3)
@@ -506,7 +508,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     to, cuda, cpu = methods.to, methods.cuda, methods.cpu
 
     def copy_(self, other: Any, non_blocking: bool = False) -> Any:
-        """Overwrite this tensor with `other`, broadcast and converted.
+        """Overwrite this tensor with `other`, broadcast to its shape and converted to its type, and return it.
 
         Host: as `to`.
         Example:
@@ -519,7 +521,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return transfer.copy_(self, other, non_blocking)
 
     def type(self, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
-        """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name.
+        """Return the name of this tensor's legacy type, or this tensor converted to a dtype or a legacy class.
 
         Example:
             >>> torch.ones(2).type()
@@ -533,7 +535,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return converted if memory_format is None else converted.to(memory_format=memory_format)
 
     def type_as(self, other: Tensor) -> Any:
-        """This tensor with the type and on the device of another one; itself if it is so.
+        """Return this tensor with the type and on the device of another one; the tensor itself if nothing changes.
 
         Host: as `to`.
         Example:
@@ -555,8 +557,9 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.device_index
 
     def pin_memory(self, device: Any = None) -> Any:
-        """A copy in pinned memory; itself if it is there.  device: any CUDA device: pinned memory serves all.
+        """Return a copy in pinned memory; the tensor itself if it is there.
 
+        device: any CUDA device, or None; pinned memory serves all of them.
         Raises: ArgumentError for a tensor on a GPU, or for another kind of device.
         Example:
             >>> torch.ones(2).pin_memory().is_pinned()
@@ -575,7 +578,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return pinned.copy_(self)
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Return whether it lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA.
+        """Return whether this tensor lies in pinned host memory.  device: as `pin_memory`.  Does not initialize CUDA.
 
         Example:
             >>> torch.ones(2).is_pinned(), torch.ones(2, pin_memory=True).is_pinned()
@@ -612,8 +615,9 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         self._storage.record_stream(s)
 
     def module_load(self, other: Any, assign: bool = False) -> Any:
-        """The tensor that `load_state_dict` puts in this one's place: `other` if assign, else a copy in this memory.
+        """Return what `load_state_dict` puts in this tensor's place: `other`, or this tensor with its values.
 
+        assign: whether it is `other`.
         Example:
             >>> torch.zeros(2).module_load(torch.tensor([1.0, 2.0]))
             tensor([1., 2.])
@@ -624,7 +628,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     # values
 
     def item(self) -> Any:
-        """The value of a tensor of one element, as a Python number.
+        """Return the value of a tensor of one element, as a Python number.
 
         Host: waits if it is on a GPU.
         Example:
@@ -636,7 +640,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return transfer.read(self).reshape(()).astype(self.dtype.wide.numpy, copy=False).item()
 
     def tolist(self) -> Any:
-        """The values as nested lists.
+        """Return the values as nested lists; a Python number if there are no dimensions.
 
         Host: waits if it is on a GPU.
         Example:
@@ -646,7 +650,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return transfer.read(self).astype(self.dtype.wide.numpy, copy=False).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
-        """A NumPy array over the same memory.
+        """Return a NumPy array over the same memory.
 
         Raises: ArgumentTypeError on a GPU; AutogradError if it requires a gradient, and gradients are recorded.
         Example:
@@ -672,7 +676,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.array()
 
     def fill_(self, value: Any) -> Any:
-        """Set every element to a number, or to the value of a tensor of one element.
+        """Set every element to a number, or to the value of a tensor of one element; return this tensor.
 
         Example:
             >>> torch.zeros(3).fill_(7)
@@ -687,7 +691,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return calls.call_inplace(_FILL, (self, value), {})
 
     def zero_(self) -> Any:
-        """Set every element to 0.
+        """Set every element to 0, and return this tensor.
 
         Example:
             >>> torch.ones(3).zero_()

@@ -180,7 +180,7 @@ class iinfo:  # noqa: N801  (PyTorch's name for it)
 
 
 def get_default_dtype() -> dtype:
-    """Return the type of Python floats among no tensors, and of factories that are given none.
+    """Return the default floating point type: that of tensors made without dtype=, such as by `zeros` or from floats.
 
     Example:
         >>> torch.get_default_dtype()

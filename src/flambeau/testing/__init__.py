@@ -7,5 +7,8 @@ from ..tools.race_report import check
 from .comparison import assert_close
 from .machine import machine
 from .random_tensors import make_tensor
+from .user_kernels import check_kernel
 
-__all__ = ["assert_close", "check", "faults", "gradcheck", "gradgradcheck", "machine", "make_tensor", "trace"]
+__all__ = [
+    "assert_close", "check", "check_kernel", "faults", "gradcheck", "gradgradcheck", "machine", "make_tensor", "trace",
+]  # fmt: skip

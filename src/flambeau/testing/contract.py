@@ -43,6 +43,7 @@ from ..library_operation import Gemm
 
 DEVICE = 0
 SEGMENT = 4 << 20  # bytes
+PAGE = 2 << 20  # bytes
 COUNT = 1000  # elements
 MAX_POLLS = 10_000_000
 LONG_COPY = 1 << 20  # bytes
@@ -561,6 +562,74 @@ class DriverContract(GraphContract):
         result = self.download(target, (8,), float64).view("uint8")
         assert result.tolist() == [0x3F] * 32 + [0] * 32
 
+    def test_memory_is_mapped_at_reserved_addresses(self) -> None:
+        pages = 4
+        try:
+            base = self.driver.mem_reserve(DEVICE, pages * PAGE)
+        except NotSupportedError:  # by this device
+            return
+        self._undo.append(lambda: self.driver.mem_unreserve(DEVICE, base))
+        free, _ = self.driver.mem_info(DEVICE)
+        for page in (1, 2):
+            self._map_page(Address(base + page * PAGE))
+        assert self.driver.mem_info(DEVICE)[0] <= free - 2 * PAGE
+        middle = Address(base + 2 * PAGE - 4 * COUNT // 2)  # the two pages are one range
+        self.driver.block_taken(DEVICE, middle, 4 * COUNT, self.stream)
+        source = self.upload(host.numpy().arange(COUNT, dtype="float32"))
+        self.launch(SCALE, [middle, source, 2.0, COUNT])
+        assert self.download(middle, (COUNT,), float32).tolist() == list(range(0, 2 * COUNT, 2))
+        self.driver.stream_synchronize(self.stream)
+        self.driver.block_given(DEVICE, middle, 4 * COUNT)
+        assert self.driver.memory_device(base + PAGE) == DEVICE
+
+    def test_wrong_uses_of_reserved_addresses_are_refused(self) -> None:
+        try:
+            base = self.driver.mem_reserve(DEVICE, 2 * PAGE)
+        except NotSupportedError:  # by this device
+            return
+        self._undo.append(lambda: self.driver.mem_unreserve(DEVICE, base))
+        self._map_page(base)
+        raised(AcceleratorError, lambda: self.driver.mem_map(DEVICE, base, PAGE))
+        raised(AcceleratorError, lambda: self.driver.mem_unmap(DEVICE, base, 2 * PAGE))
+        raised(AcceleratorError, lambda: self.driver.mem_unmap(DEVICE, Address(base + PAGE), PAGE))
+        raised(AcceleratorError, lambda: self.driver.mem_unreserve(DEVICE, Address(base + PAGE)))
+
+    def _map_page(self, address: Address) -> None:
+        self.driver.mem_map(DEVICE, address, PAGE)
+        self._undo.append(lambda: self.driver.mem_unmap(DEVICE, address, PAGE))
+
+    def test_the_pool_allocates_in_the_order_of_a_stream(self) -> None:
+        try:
+            first = self.driver.pool_alloc(DEVICE, 4 * COUNT, self.stream)
+        except NotSupportedError:  # by this device
+            return
+        other = self.driver.pool_alloc(DEVICE, 4 * COUNT, self.stream)
+        assert abs(first - other) >= 4 * COUNT and first % 256 == other % 256 == 0
+        assert self.driver.pool_reserved(DEVICE) >= 8 * COUNT
+        source = self.upload(host.numpy().arange(COUNT, dtype="float32"))
+        for address in (first, other):
+            self.launch(SCALE, [address, source, 2.0, COUNT])
+        self.driver.pool_free(DEVICE, first, self.stream)
+        again = self.driver.pool_alloc(DEVICE, 4 * COUNT, self.stream)  # no wait: the order of the stream suffices
+        self.launch(SCALE, [again, other, 2.0, COUNT])
+        assert self.download(again, (COUNT,), float32).tolist() == list(range(0, 4 * COUNT, 4))
+        for address in (again, other):
+            self.driver.pool_free(DEVICE, address, self.stream)
+        self.driver.stream_synchronize(self.stream)
+        held = self.driver.pool_reserved(DEVICE)
+        self.driver.pool_trim(DEVICE)
+        assert self.driver.pool_reserved(DEVICE) < held
+
+    def test_wrong_uses_of_the_pool_are_refused(self) -> None:
+        try:
+            address = self.driver.pool_alloc(DEVICE, COUNT, self.stream)
+        except NotSupportedError:  # by this device
+            return
+        too_much = 2 * self.driver.properties(DEVICE).total_memory
+        raised(OutOfMemoryError, lambda: self.driver.pool_alloc(DEVICE, too_much, self.stream))
+        self.driver.pool_free(DEVICE, address, self.stream)
+        raised(AcceleratorError, lambda: self.driver.pool_free(DEVICE, address, self.stream))
+
     def test_an_address_names_its_device(self) -> None:
         memory, host_array = self.new_memory(), host.numpy().zeros(COUNT)
         assert self.driver.memory_device(memory) == DEVICE == self.driver.memory_device(memory + 4 * COUNT - 1)
@@ -582,6 +651,32 @@ class DriverContract(GraphContract):
         self.driver.copy(back, other, 4 * COUNT, CopyKind.PEER, self.stream)
         assert self.download(back, (COUNT,), float32).tolist() == list(range(COUNT))
         self.driver.mem_free(1, other)
+
+    def test_peers_copy_to_mapped_memory(self) -> None:
+        """Also to what is mapped after the peer was enabled, and to what was mapped before."""
+        assert self.driver.device_count() > DEVICE
+        if self.driver.device_count() < 2 or not self.driver.peer_can(DEVICE, 1):
+            return
+        try:
+            base = self.driver.mem_reserve(1, 2 * PAGE)
+        except NotSupportedError:  # by this device
+            return
+        self.driver.mem_map(1, base, PAGE)
+        self.driver.peer_enable(DEVICE, 1)
+        self.driver.mem_map(1, Address(base + PAGE), PAGE)
+        there = self.driver.stream_create(1, 0)
+        self.driver.block_taken(1, base, 2 * PAGE, there)
+        self.driver.stream_synchronize(there)
+        source, back = self.upload(host.numpy().arange(COUNT, dtype="float32")), self.new_memory()
+        for page in (0, 1):
+            self.driver.copy(Address(base + page * PAGE), source, 4 * COUNT, CopyKind.PEER, self.stream)
+            self.driver.copy(back, Address(base + page * PAGE), 4 * COUNT, CopyKind.PEER, self.stream)
+            assert self.download(back, (COUNT,), float32).tolist() == list(range(COUNT))
+        self.driver.block_given(1, base, 2 * PAGE)
+        for page in (0, 1):
+            self.driver.mem_unmap(1, Address(base + page * PAGE), PAGE)
+        self.driver.mem_unreserve(1, base)
+        self.driver.stream_destroy(there)
 
     # streams
     def test_streams_differ_and_are_adopted_under_one_handle(self) -> None:
@@ -752,7 +847,9 @@ class DriverContract(GraphContract):
     def test_a_bad_grid_is_an_error(self) -> None:
         handle, address = self.driver.kernel_load(DEVICE, SCALE), self.new_memory()
         arguments = SCALE.pack([address, address, 1.0, 4])
-        for grid in (Grid((0, 1, 1), 256), Grid((1, 1, 1), 0), Grid((1, 1, 1), 2048)):
+        blocks = ((256, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0), (2048, 1, 1), (64, 32, 1), (1, 1, 65))
+        grids = [Grid((1, 1, 1), x, 0, y, z) for x, y, z in blocks]
+        for grid in (Grid((0, 1, 1), 256), Grid((1, 0, 1), 256), *grids):
             raised(AcceleratorError, partial(self.driver.launch, handle, grid, arguments, self.stream))
 
     def test_an_ability_that_is_denied_raises(self) -> None:

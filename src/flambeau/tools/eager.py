@@ -34,8 +34,12 @@ def _say(name: str) -> None:
         log.info("%s: flambeau has no compiler of programs; the callable is returned as it is and runs eagerly", name)
 
 
-def _lacking(name: str, fact: str, hint: str) -> Callable[..., Any]:
-    """Make a function that raises NotSupportedError for every call."""
+def _lacking(name: str, fact: str, hint: str, example: tuple[str, ...] = ()) -> Callable[..., Any]:
+    """Make a function that raises NotSupportedError for every call.
+
+    example: the lines of the docstring's example that call it, `torch.<name>()` by default.
+    """
+    lines = "\n        ...     ".join(example or (f"torch.{name}()",))
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotSupportedError(fact, hint=hint, operator=name)
@@ -45,7 +49,7 @@ def _lacking(name: str, fact: str, hint: str) -> Callable[..., Any]:
 
     Example:
         >>> try:
-        ...     torch.{name}()
+        ...     {lines}
         ... except NotImplementedError as error:
         ...     print(str(error).startswith("{name}: "))
         True
@@ -194,9 +198,12 @@ class Setting(ContextDecorator):
 
 _COMPILED = "compiled extensions of PyTorch are not built: they need PyTorch's headers and libraries"
 _OWN_KERNELS = "docs/guides/adding-an-operator.md shows how a program defines an operator with device code of its own"
-load_extension = _lacking("cpp_extension.load", _COMPILED, _OWN_KERNELS)
-load_inline_extension = _lacking("cpp_extension.load_inline", _COMPILED, _OWN_KERNELS)
-make_extension = _lacking("cpp_extension", _COMPILED, _OWN_KERNELS)
+_IMPORT = "from flambeau.utils import cpp_extension"
+load_extension = _lacking("cpp_extension.load", _COMPILED, _OWN_KERNELS, (_IMPORT, "cpp_extension.load()"))
+load_inline_extension = _lacking(
+    "cpp_extension.load_inline", _COMPILED, _OWN_KERNELS, (_IMPORT, "cpp_extension.load_inline()")
+)
+make_extension = _lacking("cpp_extension", _COMPILED, _OWN_KERNELS, (_IMPORT, "cpp_extension.CppExtension()"))
 
 
 # checks in programs that a compiler reads

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from sortedcontainers import SortedDict
@@ -65,6 +65,11 @@ class Segment:
     pool: tuple[int, int]
     is_expandable: bool = False
     blocks: list[Block] = field(default_factory=list)
+
+
+def _are_one(former: Segment, after: Segment) -> bool:
+    names = ("is_expandable", "is_small", "stream", "pool")
+    return all(getattr(former, name) == getattr(after, name) for name in names)
 
 
 class Event(NamedTuple):
@@ -341,10 +346,13 @@ class State:
 
     def segments(self) -> list[Segment]:
         """The segments with all their blocks, free ones too, in address order."""
-        found = [
-            Segment(each.address, each.nbytes, each.stream, each.is_small, each.pool, each.is_expandable)
-            for each in self.ranges.values()
-        ]
+        found: list[Segment] = []
+        for each in self.ranges.values():
+            former = found[-1] if found else each
+            if each.is_expandable and former.address + former.nbytes == each.address and _are_one(former, each):
+                former.nbytes += each.nbytes  # mapped by two calls
+            else:
+                found.append(replace(each, blocks=[]))
         starts = [each.address for each in found]
         inside: list[list[Block]] = [[] for _ in found]
         for address in sorted(self.blocks):

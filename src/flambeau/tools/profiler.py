@@ -141,7 +141,8 @@ def trace(path: str | os.PathLike[str] | None = None) -> Iterator[Profile]:
     Host:   as `profile`.
     Raises: NoDeviceError if there is no GPU; OSError if the file cannot be written.
     Example:
-        >>> with flambeau.testing.trace() as found:
+        >>> from flambeau.testing import trace
+        >>> with trace() as found:
         ...     x = torch.ones(1000, device="cuda") * 2
         ...     total = x.sum().item()
         >>> [wait.name for wait in found.trace.waits if wait.is_hidden]

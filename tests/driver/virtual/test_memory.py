@@ -28,7 +28,7 @@ def test_an_unknown_preset_is_an_error_that_lists_the_known_ones():
 
 def test_more_memory_than_there_are_addresses_is_an_error():
     with pytest.raises(ConfigError, match="bytes of memory"):
-        VirtualDriver(virtual_gpus(1, memory="20000GiB"))
+        VirtualDriver(virtual_gpus(1, memory="80000GiB"))
 
 
 def test_segments_take_whole_granules_and_the_first_room():

@@ -44,12 +44,13 @@ from ..api import (
     PlanHandle,
     StreamHandle,
 )
-from . import compile, devices, library
+from . import compile, library
 from .blas import BlasHandles
 from .devices import STREAM_NON_BLOCKING, ContextCalls, Devices
 from .handles import Table
 from .launch import Launcher, LoadedKernel
 from .library import CAPTURE_REFUSALS, INVALID_HANDLE, NOT_READY, check, check_ready
+from .memory import MemoryCalls
 from .own_kernels import Launch
 from .plans import LIBRARIES, Plan, Planner
 
@@ -267,7 +268,7 @@ DEVICE_MEMORY = 2  # CU_MEMORYTYPE_DEVICE
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
 
 
-class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
+class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ContextCalls):
     """The process's NVIDIA GPUs."""
 
     capabilities = Capabilities("nvidia", graphs=True, ipc=True, libraries=LIBRARIES)
@@ -540,12 +541,6 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
             result = self._cu.cuMemsetD8Async(dst, value, nbytes, of.cu)
             if result[0]:
                 check(result, "cuMemsetD8Async", dst=hex(dst), value=value, nbytes=nbytes, device=of.device)
-
-    def peer_can(self, device: int, peer: int) -> bool:
-        return devices.can_access_peer(self._cu, self._devices, device, peer)
-
-    def peer_enable(self, device: int, peer: int) -> None:
-        devices.enable_peer(self._cu, self._devices, device, peer)
 
     def kernel_load(self, device: int, kernel: Kernel) -> KernelHandle:
         known = self._kernel_handles.get((device, kernel))

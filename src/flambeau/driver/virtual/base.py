@@ -45,8 +45,10 @@ class Calls:
             faults=True,
             modelled_time=True,
             watches_blocks=True,
+            runs_references=True,
             finds_races=True,
             libraries=LIBRARIES,
+            computes=choice.values,
         )
         self.faults = Faults()
         self.is_profiled = False

@@ -60,7 +60,7 @@ class Copies:
             engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, preset.launch_ns, copies)
             return
         self._check_pageable(queue, name)
-        staged = host.bytes_at(source.low, nbytes).copy()
+        staged = host.bytes_at(source.low, nbytes).copy() if engine.computes else None
         staging = preset.launch_ns + int(nbytes / preset.pageable_in_rate)
         engine.submit(queue, name, run_copy_from_host, staged, (target,), (block,), duration, staging, copies)
 

@@ -18,7 +18,7 @@ from ... import config, signals
 from ...config import Gpus
 from ...core.queue import HotCalls
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
-from ...kernel import Access, Buffer, Grid, Kernel
+from ...kernel import MAX_BLOCK, MAX_BLOCKS, MAX_THREADS, Access, Buffer, Grid, Kernel
 from ...library_operation import LibraryOperation
 from ..api import (
     Address,
@@ -42,6 +42,7 @@ from .memory import INVALID_VALUE, device_of
 from .queue import Loaded, Queue, run_assertion, run_failure, run_reference
 from .races import HOST, Witness
 from .schedule import REPLAY_HINT, Replay, Schedule
+from .stream_pool import PoolCalls
 
 STEP = 8  # partitions of the modelled GPU have a multiple of so many multiprocessors
 
@@ -119,6 +120,33 @@ class MemoryCalls(Calls):
             self._engine.wait_for_users(memory.blocks_in(segment))
             memory.release(segment)
 
+    def mem_reserve(self, device: int, nbytes: int) -> Address:
+        with self._lock:
+            self._captures.check_unsafe("mem_reserve")
+            self._call(device)
+            return self._engine.memory.devices[device].reserve(nbytes)
+
+    def mem_unreserve(self, device: int, address: Address) -> None:
+        with self._lock:
+            self._call(device)
+            self._engine.memory.devices[device].unreserve(address)
+
+    def mem_map(self, device: int, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._captures.check_unsafe("mem_map")
+            self._call(device, self._engine.preset.mem_alloc_ns)
+            if self.faults.allocation.strikes():
+                raise OutOfMemoryError(f"{nbytes} bytes on virtual device {device} fail on demand", operator="mem_map")
+            self._engine.memory.devices[device].map(address, nbytes)
+
+    def mem_unmap(self, device: int, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._captures.check_unsafe("mem_unmap")
+            self._call(device)
+            memory = self._engine.memory.devices[device]
+            self._engine.wait_for_users(memory.mapped_blocks(address, nbytes))
+            memory.unmap(address, nbytes)
+
     def memory_device(self, address: int) -> int | None:
         index = device_of(address)
         return index if index is not None and index < self.device_count() else None
@@ -194,15 +222,12 @@ class MemoryCalls(Calls):
                 self._engine.check_host(MemoryAccess(access, HOST), block)
 
 
-MAX_X = 2**31 - 1  # blocks
-MAX_YZ = 65_535  # blocks
-MAX_THREADS = 1024  # per block
 MAX_SHARED = 227 << 10  # bytes of dynamic shared memory per block
 LAUNCH_OUT_OF_RESOURCES = 701  # CUresult
 PRIORITIES = (-5, 0)  # most and least urgent
 
 
-class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
+class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ContextCalls):
     """An implementation of `driver.api.Driver`.
 
     schedule: the order in which ready streams run; None for the one that `choice` names.
@@ -256,6 +281,11 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
     def host_ns(self) -> int:
         with self._lock:
             return self._engine.clock.now()
+
+    def end_ns(self) -> int:
+        """The host clock's time when all submitted work is done.  Costs no modelled time."""
+        with self._lock:
+            return max([self._engine.clock.now(), *[queue.end_ns for queue in self._engine.runner.queues]])
 
     def profiler_start(self) -> None:
         """Set `is_profiled`: no profiler attaches to virtual GPUs."""
@@ -454,11 +484,14 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             loaded = self._kernels.get(kernel)
             if loaded is None:
                 loaded = self._lookup(self._kernels, kernel, "kernel")
-            (x, y, z), threads, shared = grid
-            if not (0 < x <= MAX_X and 0 < y <= MAX_YZ and 0 < z <= MAX_YZ and 0 < threads <= MAX_THREADS):
+            (x, y, z), threads, shared, threads_y, threads_z = grid
+            (most_x, most_y, most_z), most_deep = MAX_BLOCKS, MAX_BLOCK[2]
+            has_blocks = 0 < x <= most_x and 0 < y <= most_y and 0 < z <= most_z
+            has_threads = threads > 0 and threads_y > 0 and 0 < threads_z <= most_deep
+            if not (has_blocks and has_threads and threads * threads_y * threads_z <= MAX_THREADS):
                 raise AcceleratorError(
-                    f"{grid} cannot be launched: blocks go from 1 to {MAX_X}, {MAX_YZ} and {MAX_YZ}, "
-                    f"threads from 1 to {MAX_THREADS}",
+                    f"{grid} cannot be launched: blocks go from 1 to {most_x}, {most_y} and {most_z}, "
+                    f"threads from 1 to {MAX_THREADS} in all, and to {most_deep} along z",
                     error_code=INVALID_VALUE,
                     operator=loaded.name,
                 )

@@ -4,7 +4,8 @@
   addresses, so a device address is never a host address, and it identifies its device.
 - The bytes lie in spaces (space.py).
 - A segment is an allocation of `mem_alloc`.  It is one live block until a block is taken inside it.  Then only taken
-  blocks are live.  Dead blocks are remembered, with their access history, until their bytes are taken again.
+  blocks are live.  A reservation of `mem_reserve` is a segment, too; its blocks are taken where memory is mapped.
+- Dead blocks are remembered, with their access history, until their bytes are taken again.
 - Blocks, live or dead, never overlap.  The rest of a dead block that was taken in part shares its history, which
   no longer changes.
 """
@@ -19,9 +20,9 @@ from typing import Any
 from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
 from ..api import Address
 from .access import History
-from .space import GRANULE, Blocks, DeviceSpace, Ranges, Space
+from .space import GRANULE, Blocks, DeviceSpace, EmptySpace, Ranges, Space
 
-ADDRESS_BITS = 44  # each device has 2**44 bytes of addresses
+ADDRESS_BITS = 46  # each device has 2**46 bytes of addresses
 FIRST_ADDRESS = 1 << 50
 
 INVALID_VALUE = 1  # CUresult
@@ -75,26 +76,42 @@ class Segment:
     its blocks have this history.
     """
 
-    __slots__ = ("carved", "high", "low", "shared")
+    __slots__ = ("carved", "high", "low", "shared", "space")
 
-    def __init__(self, low: int, high: int) -> None:
+    def __init__(self, space: Space, low: int, high: int) -> None:
+        self.space = space
         self.low = low
         self.high = high
         self.carved = False
         self.shared: Block | None = None
 
 
-class DeviceMemory:
-    """The segments and blocks of one device with `total` bytes."""
+class Reservation(Segment):
+    """Reserved addresses, with bytes of their own.  pages: (low, high) of each piece that is mapped, by its start."""
 
-    def __init__(self, device: int, total: int) -> None:
+    __slots__ = ("mapped", "pages")
+
+    space: DeviceSpace
+
+    def __init__(self, low: int, high: int) -> None:
+        super().__init__(DeviceSpace(low, high - low), low, high)
+        self.carved = True
+        self.mapped = Ranges()
+        self.pages: dict[int, int] = {}
+
+
+class DeviceMemory:
+    """The segments and blocks of one device with `total` bytes.  has_values: whether there are bytes behind them."""
+
+    def __init__(self, device: int, total: int, has_values: bool = True) -> None:
         self.device = device
         self.total = total
         self.used = 0
         base = FIRST_ADDRESS + (device << ADDRESS_BITS)
-        self.space = DeviceSpace(base, total)
+        self.space = DeviceSpace(base, total) if has_values else EmptySpace(base, total)
         self.blocks: Blocks[Block] = Blocks()
         self._segments: Blocks[Segment] = Blocks()
+        self._reservations: dict[int, Reservation] = {}
         self._room = Ranges()
         self._room.add(base, base + total // GRANULE * GRANULE)
         self._room_beyond = Ranges()
@@ -107,31 +124,109 @@ class DeviceMemory:
                 f"{nbytes} bytes cannot be allocated", error_code=INVALID_VALUE, operator="mem_alloc"
             )
         low = self._room.first_fit(_granules(nbytes))
-        if low is None:
+        if low is None or self.used + _granules(nbytes) > self.total:
             raise self._out_of_memory(nbytes)
         self.space.open()
         high = low + _granules(nbytes)
         self._room.remove(low, high)
         self.used += high - low
         self._forget(low, high)
-        self._segments.add(Segment(low, low + nbytes))
+        self._segments.add(Segment(self.space, low, low + nbytes))
         block = Block(self.space, self.device, low, low + nbytes)
         block.is_unused = True
         self.blocks.add(block)
         self.space.unwritten.add(low, high)
         return Address(low)
 
-    def _out_of_memory(self, nbytes: int) -> OutOfMemoryError:
+    def _out_of_memory(self, nbytes: int, name: str = "mem_alloc") -> OutOfMemoryError:
         return OutOfMemoryError(
             f"{nbytes} bytes do not fit on virtual device {self.device}: {self.total - self.used} of "
             f"{self.total} bytes are free, the largest free range has {self._room.largest()}",
-            operator="mem_alloc",
+            operator=name,
         )
 
+    def reserve(self, nbytes: int) -> Address:
+        """Reserve addresses without memory.  Raises OutOfMemoryError."""
+        low = self._room_beyond.first_fit(_granules(nbytes)) if nbytes > 0 else None
+        if low is None:
+            raise OutOfMemoryError(
+                f"{nbytes} bytes of addresses cannot be reserved on virtual device {self.device}",
+                operator="mem_reserve",
+            )
+        high = low + _granules(nbytes)
+        self._room_beyond.remove(low, high)
+        self._forget(low, high)
+        self._reservations[low] = reservation = Reservation(low, high)
+        self._segments.add(reservation)
+        return Address(low)
+
+    def unreserve(self, address: int) -> None:
+        """Release reserved addresses, of which none is mapped."""
+        reservation = self._reservations.get(address)
+        if reservation is None or reservation.pages:
+            mapped = f"has {len(reservation.pages)} mapped pieces" if reservation else "does not begin a reservation"
+            raise self._refused(f"{address:#x} {mapped}", "mem_unreserve")
+        del self._reservations[address]
+        self._segments.remove(reservation)
+        self._room_beyond.add(reservation.low, reservation.high)
+
+    def map(self, address: int, nbytes: int) -> None:
+        """Map new, unwritten memory at reserved addresses.  Raises OutOfMemoryError."""
+        reservation = self._around(address, nbytes, "mem_map")
+        low, high = address, address + nbytes
+        if reservation.mapped.within(low, high):
+            raise self._refused(f"bytes [{low:#x}, {high:#x}) are mapped in part already", "mem_map")
+        if self.used + nbytes > self.total:
+            raise self._out_of_memory(nbytes, "mem_map")
+        reservation.space.open()
+        self.used += nbytes
+        reservation.mapped.add(low, high)
+        reservation.pages[low] = high
+        self._forget(low, high)
+        reservation.space.unwritten.add(low, high)
+
+    def mapped_blocks(self, address: int, nbytes: int) -> list[Block]:
+        """The blocks whose uses are uses of a mapped piece.  Raises AcceleratorError if there is no such piece."""
+        reservation = self._around(address, nbytes, "mem_unmap")
+        if reservation.pages.get(address) != address + nbytes:
+            raise self._refused(
+                f"[{address:#x}, {address + nbytes:#x}) was not mapped by one call", "mem_unmap"
+            )
+        blocks = self.blocks.overlapping(address, address + nbytes)
+        return blocks if reservation.shared is None else [*blocks, reservation.shared]
+
+    def unmap(self, address: int, nbytes: int) -> None:
+        """Free the memory that one `map` mapped.  Its bytes are remembered as unmapped, for errors."""
+        low, high = address, address + nbytes
+        reservation = self._around(address, nbytes, "mem_unmap")
+        del reservation.pages[low]
+        reservation.mapped.remove(low, high)
+        self._forget(low, high)
+        block = Block(reservation.space, self.device, low, high)
+        block.is_live, block.fate = False, "was unmapped"
+        self.blocks.add(block)
+        self.used -= nbytes
+        reservation.space.discard(low, high)
+
+    def _around(self, address: int, nbytes: int, name: str) -> Reservation:
+        """The reservation around whole granules of addresses."""
+        segment = self._segments.find(address)
+        if (
+            not isinstance(segment, Reservation) or address + nbytes > segment.high or nbytes <= 0
+            or (address - segment.low) % GRANULE or nbytes % GRANULE
+        ):  # fmt: skip
+            raise self._refused(
+                f"{nbytes} bytes at {address:#x} are no multiples of {GRANULE} bytes within one reservation", name
+            )
+        return segment
+
+    def _refused(self, why: str, name: str) -> AcceleratorError:
+        return AcceleratorError(f"device {self.device}: {why}", error_code=INVALID_VALUE, operator=name)
+
     def segment(self, address: int, name: str) -> Segment:
-        """The segment that begins at `address`."""
+        """The segment that begins at `address`, and is no reservation."""
         segment = self._segments.at.get(address)
-        if segment is None:
+        if segment is None or isinstance(segment, Reservation):
             raise AcceleratorError(
                 f"{address:#x} does not begin an allocation of device {self.device}",
                 error_code=INVALID_VALUE,
@@ -159,7 +254,7 @@ class DeviceMemory:
         segment = self._segments.find(low)
         assert segment is not None
         if segment.shared is None:
-            segment.shared = Block(self.space, self.device, segment.low, segment.high)
+            segment.shared = Block(segment.space, self.device, segment.low, segment.high)
         return self.take(low, high, segment.shared.history)
 
     def release(self, segment: Segment) -> None:
@@ -185,7 +280,10 @@ class DeviceMemory:
     def room_for(self, low: int, high: int) -> list[Block]:
         """The blocks whose bytes a block at [low, high) would take over.  Raises AccessError if one is in use."""
         segment = self._segments.find(low)
-        if segment is None or high > segment.high or low >= high:
+        is_there = segment is not None and low < high <= segment.high
+        if is_there and isinstance(segment, Reservation):
+            is_there = segment.mapped.within(low, high) == [(low, high)]
+        if segment is None or not is_there:
             raise AccessError(
                 f"bytes [{low:#x}, {high:#x}) do not lie in one allocation of device {self.device}",
                 error_code=ILLEGAL_ADDRESS,
@@ -216,7 +314,7 @@ class DeviceMemory:
             segment.carved = True
             self.blocks.at[segment.low].is_live = False
         self._forget(low, high)
-        block = Block(self.space, self.device, low, high, history)
+        block = Block(segment.space, self.device, low, high, history)
         self.blocks.add(block)
         return block
 
@@ -311,8 +409,8 @@ class PinnedMemory:
 class Memory:
     """All memory of a machine.  peers: pairs (device, peer) of which device may access the memory of peer."""
 
-    def __init__(self, totals: Iterable[int]) -> None:
-        self.devices = [DeviceMemory(device, total) for device, total in enumerate(totals)]
+    def __init__(self, totals: Iterable[int], have_values: bool = True) -> None:
+        self.devices = [DeviceMemory(device, total, have_values) for device, total in enumerate(totals)]
         for memory in self.devices:
             if memory.total > 1 << ADDRESS_BITS:
                 raise ConfigError(

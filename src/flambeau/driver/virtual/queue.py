@@ -5,7 +5,8 @@
   first command's predecessors are done, and, under a schedule that runs ancestors only, the wait needs that command.
 - A blocked stream is examined again when the command that blocks it is done.
 - A command that fails as it would on a GPU stops its device for good: every later call on the device reports it.
-- A reference that fails in any other way raises InternalError from the wait that ran it; the device stays usable.
+- A reference that fails in any other way raises InternalError from the wait that ran it, or KernelReferenceError if it
+  is the program's; the device stays usable.
 - Poison that is only recorded for a range is written to the bytes before they are read.
 - A command with `poisoned_reads` gets a private copy of the array with poison in those bytes.  An array that is also
   written gets the poison in place: bytes that two unordered writers share end as poison anyway.
@@ -20,7 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 from ... import callers, host
 from ...core.native import run_handlers
-from ...errors import AcceleratorError, DeviceAssertError, FlambeauError, cuda_text, reference_failed
+from ...errors import (
+    AcceleratorError,
+    DeviceAssertError,
+    FlambeauError,
+    KernelReferenceError,
+    cuda_text,
+    reference_failed,
+    user_reference_failed,
+)
 from ...kernel import Access
 from ...vector_clock import Clock
 from ..api import StreamHandle
@@ -341,6 +350,9 @@ class Runner:
         self.log.append((queue.handle, command.number, command.name))
         try:
             command.run()
+        except KernelReferenceError as error:
+            command.finish()
+            raise user_reference_failed(command.name, _where(command), error.__cause__) from error.__cause__
         except MODELLED as error:
             failure = self.failures[queue.device] = _failure(command, error)
             failure.__cause__ = error
