@@ -35,6 +35,7 @@ from .errors import ConfigError
 RACES = ("poison", "error", "real")
 VALUES_HINT = "`flambeau fit --values` computes them; elsewhere leave out values=no"
 SCHEDULES_HINT = "use submission, seeded:N, delay:N or replay:N,N,N"
+CHECK_FOLDER = "FLAMBEAU_CHECK"  # set by `flambeau check` for the processes that the program starts
 UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 MAX_VIRTUAL_DEVICES = 64
 

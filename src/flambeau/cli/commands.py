@@ -13,6 +13,7 @@ import signal
 import sys
 import types
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -161,13 +162,21 @@ def check(
         else:
             with race_report.check(races=races, suppress=suppressions) as report:
                 status = _status_of(chosen, text, wants_torch)
+                _end_processes()
                 if "replay:" in text and unused_choices():
                     status = status or 1
     except ArgumentError as failure:
         raise SystemExit(f"flambeau {failure}") from None
     print_report(report, proof, status, style, stdout)
     stdout.flush()
-    sys.exit(status or int(bool(report.races) or (proof is not None and proof.schedule is not None)))
+    sys.exit(status or int(not report.is_clean or (proof is not None and proof.schedule is not None)))
+
+
+def _end_processes() -> None:
+    """End the program's managers and daemons and wait for its other processes, as Python does at exit."""
+    if "multiprocessing.process" in sys.modules:
+        util: Any = import_module("multiprocessing.util")
+        util._exit_function()
 
 
 class Limit(NamedTuple):

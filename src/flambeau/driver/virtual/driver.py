@@ -214,7 +214,8 @@ class MemoryCalls(Calls):
 
     def host_accessed(self, access: Access) -> None:
         races = self._engine.races
-        if not races.explains or not access.nbytes or not self._engine.memory.pinned.blocks:
+        compares = races.explains or self._engine.runner.explores
+        if not compares or not access.nbytes or not self._engine.memory.pinned.blocks:
             return
         with self._lock:
             for block in self._engine.memory.pinned.blocks.overlapping(access.address, access.address + access.nbytes):

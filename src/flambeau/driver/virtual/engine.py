@@ -102,6 +102,7 @@ class Engine:
         self.work = [BusySpans() for _ in range(choice.count)]  # of kernels and copies
         self.captures = Captures()
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
+        self.host_races = 0  # accesses of the host that conflicted with unfinished work
         self.queries = 0  # of the program, whether a stream or an event is done
         self._sequence = 0
 
@@ -272,15 +273,19 @@ class Engine:
     def check_host(self, access: MemoryAccess, block: Block) -> None:
         """Report a host access to pinned memory that conflicts with work that the host has not waited for.
 
+        Under a schedule that may run more than a wait needs, that work comes before or after it.
         Raises: RaceError under races="error".
         """
         if self.races.witness is not None:
-            self.races.witness.begins(None, 0, callers.call_site())
+            self.races.witness.begins(None, self.host_races + 1, callers.call_site())
         races = self.races.compare(HOST, [access], [block], [block.history])
         if races is not None and races.conflicts:
             what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
             self.races.meet(None, HOST, (site, what), self.host_waited, races.conflicts, [access])
+            self.host_races += 1
+            if self.runner.explores:
+                self.runner.run_before_host(self.host_races)
 
     def publish(self, queue: Queue) -> None:
         """Run a queue's commands, and write pending poison that other processes may read.  Host: does not wait."""

@@ -299,6 +299,24 @@ class Runner:
             if self.is_interruptible:
                 run_handlers()  # between commands the state is consistent
 
+    def run_before_host(self, number: int) -> None:
+        """Run what the schedule chooses before an access of the host, which waits for none of it.
+
+        number: of the access, among those of the host that race.
+        """
+        ready = Ready()
+        held_up: dict[Command, list[Queue]] = {}
+        for queue in list(self.queues):
+            self._look_at(queue, {}, ready, held_up)
+        while len(ready):
+            index = self.schedule.choose(HostOrReady(ready, number))
+            if index == 0:
+                return
+            queue = ready.take(index - 1)
+            command = self._run_first(queue)
+            for candidate in (queue, *held_up.pop(command, ())):
+                self._look_at(candidate, {}, ready, held_up)
+
     def _is_next(self, command: Command) -> bool:
         """Whether a command can run at once, without asking the schedule."""
         queue = command.queue
@@ -360,15 +378,37 @@ class Ready(Sequence[StreamHandle]):
         return [queue.handle for _, queue in entry] if isinstance(entry, list) else entry[1].handle
 
     @property
-    def commands(self) -> list[Command]:
-        """The first command of each."""
-        return [queue.pending[0] for _, queue in self._queues]
+    def points(self) -> list[tuple[StreamHandle, int]]:
+        """The stream and the number of the first command of each."""
+        return [(queue.handle, queue.pending[0].number) for _, queue in self._queues]
 
     def add(self, queue: Queue) -> None:
         insort(self._queues, (queue.pending[0].sequence, queue))
 
     def take(self, index: int) -> Queue:
         return self._queues.pop(index)[1]
+
+
+HOST_HANDLE = StreamHandle(-1)
+
+
+class HostOrReady(Sequence[StreamHandle]):
+    """An access of the host, which comes first, or one of the ready streams."""
+
+    def __init__(self, ready: Ready, number: int) -> None:
+        self._ready = ready
+        self._number = number
+
+    def __len__(self) -> int:
+        return 1 + len(self._ready)
+
+    def __getitem__(self, index: Any) -> Any:
+        return [HOST_HANDLE, *self._ready][index]
+
+    @property
+    def points(self) -> list[tuple[StreamHandle, int]]:
+        """As of `Ready`, with the number of the host's access."""
+        return [(HOST_HANDLE, self._number), *self._ready.points]
 
 
 def needed_numbers(target: Awaited) -> dict[Queue, int]:
