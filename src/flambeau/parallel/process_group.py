@@ -144,7 +144,7 @@ def init_process_group(
         )
     client = _meet(meeting_of(init_method, store, number, size, limit.total_seconds()), number, size, limit)
     group = ProcessGroup(chosen, "0", tuple(range(size)), number, client, limit)
-    several.barrier(group, name)
+    several.barrier(group, name).wait()
     GroupMember.WORLD = group
 
 
@@ -209,8 +209,11 @@ def destroy_process_group(group: Any = None) -> None:
         False
     """
     found = _member("destroy_process_group", group)
+    found.is_destroyed = True
     if found is GroupMember.WORLD:
         GroupMember.WORLD = None
+        for each in GroupMember.others:
+            each.is_destroyed = True
         GroupMember.others.clear()
         if found.client is not None:
             found.client.leave()
@@ -229,6 +232,12 @@ def _member(name: str, group: Any) -> ProcessGroup:
     if not isinstance(group, ProcessGroup):
         raise ArgumentTypeError(
             f"group must be a ProcessGroup or None, got {shown(group)}", hint="new_group() makes one", operator=name
+        )
+    if group.is_destroyed:
+        raise GroupError(
+            f"group {group.group_name}, of the ranks {', '.join(map(str, group.ranks))}, has been destroyed",
+            hint="call destroy_process_group() after the last use",
+            operator=name,
         )
     return group
 
@@ -755,7 +764,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     """
     found = _member("monitored_barrier", group)
     if found.size() > 1:
-        several.barrier(found.within(timeout), "monitored_barrier")
+        several.barrier(found.within(timeout), "monitored_barrier").wait()
 
 
 def _objects(group: ProcessGroup, name: str, obj: Any) -> list[Any]:
@@ -878,7 +887,7 @@ def scatter_object_list(
 
 def _message(
     name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool
-) -> several.Message:
+) -> Work:
     found = _member(name, group)
     _tensor(name, "tensor", tensor)
     if found.size() == 1:

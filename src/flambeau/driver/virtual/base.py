@@ -45,13 +45,14 @@ class Calls:
             modelled_time=True,
             watches_blocks=True,
             finds_races=True,
+            exchanges=True,
             libraries=LIBRARIES,
         )
         self.faults = Faults()
         self.is_profiled = False
         self._lock = ReentrantLock()
         self._inner_lock = self._lock.inner
-        self._engine = Engine(choice, schedule or from_text(choice.schedule))
+        self._engine = Engine(choice, schedule or from_text(choice.schedule), self._lock)
         self._captures = self._engine.captures
         self._events_of = Events(self._engine)
         self._copies = Copies(self._engine, self.faults)
