@@ -17,16 +17,19 @@ from __future__ import annotations
 
 import hmac
 import json
+import math
 import os
 import selectors
 import socket
 import threading
+import time
 from collections import deque
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 MAX_MESSAGE = 1 << 24
 SIZE = 4  # bytes of a message's length
+GOODBYE = 10.0  # seconds that the end of a process waits for the others to read bytes
 HOST_NAMES = {"localhost": "127.0.0.1"}
 
 
@@ -100,6 +103,7 @@ class Meeting:
         self.given: dict[int, dict[str, Any]] = {}
         self.readers: set[int] = set()
         self.files: list[int] = []
+        self.is_announced = False  # whether the members know the places of all bytes
 
     @property
     def is_complete(self) -> bool:
@@ -154,7 +158,7 @@ class Hub:
         self._thread.start()
 
     def stop(self) -> None:
-        """Close all connections."""
+        """Close all connections, once the bytes of complete collectives have been read, or after GOODBYE."""
         self._wake.send(b"x")
         self._thread.join()
 
@@ -166,11 +170,12 @@ class Hub:
             self._listener.setblocking(False)
             selector.register(self._listener, selectors.EVENT_READ)
             selector.register(self._waker, selectors.EVENT_READ)
-            is_running = True
-            while is_running:
-                for key, events in selector.select():
+            end = math.inf
+            while time.monotonic() < end and (end == math.inf or self._is_needed()):
+                for key, events in selector.select(None if end == math.inf else max(end - time.monotonic(), 0)):
                     if key.fileobj is self._waker:
-                        is_running = False
+                        selector.unregister(self._waker)
+                        end = time.monotonic() + GOODBYE
                     elif key.fileobj is self._listener:
                         self._accept()
                     else:
@@ -182,6 +187,10 @@ class Hub:
             meeting.forget()
         for each in (self._listener, self._waker, self._wake):
             each.close()
+
+    def _is_needed(self) -> bool:
+        """Whether a rank has still to read the bytes of a complete collective."""
+        return any(meeting.is_announced for meeting in self._meetings.values())
 
     def _accept(self) -> None:
         link, _ = self._listener.accept()
@@ -301,6 +310,7 @@ class Hub:
         connection.has_left = True
         self._gone[rank] = "has left the group"
         self._waiting.pop(rank, None)
+        self._reads_no_more(rank)
         for meeting in self._meetings.values():
             if rank in meeting.members and rank not in meeting.calls:
                 self._fail(f"rank {rank} has left the group", meeting)
@@ -384,6 +394,7 @@ class Hub:
         meeting = self._meetings[key]
         meeting.given[rank] = {"where": meeting.keep(message["where"]), "times": message.get("times")}
         if self._failure is None and meeting.is_complete:
+            meeting.is_announced = True
             for index, each in enumerate(meeting.members):
                 self._waiting.pop(each, None)
                 if each in self._ranks:
@@ -407,7 +418,7 @@ class Hub:
     def _reads_no_more(self, rank: int) -> None:
         """A rank has gone: the others' bytes are not kept for it."""
         for key, meeting in list(self._meetings.items()):
-            if rank in meeting.members and meeting.is_complete:
+            if rank in meeting.members and meeting.is_announced:
                 self._read(rank, key)
 
     def _look_for_a_hang(self) -> None:
