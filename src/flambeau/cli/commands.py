@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import linecache
 import os
@@ -52,6 +53,10 @@ def program(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
         as_torch.install()
     sys.argv = [chosen.name, *chosen.arguments]
     sys.excepthook = _show
+    if "FLAMBEAU_JOB_SECRET" in os.environ:  # a rank: others print to the same place
+        for file in (sys.stdout, sys.stderr):
+            if isinstance(file, io.TextIOWrapper):
+                file.reconfigure(line_buffering=True, write_through=False)  # a line is written at once
     if chosen.code is not None:
         _run_code(chosen.code, "<string>" if chosen.name == "-c" else "<stdin>")
     elif chosen.is_module:
@@ -115,14 +120,60 @@ def _from_program(traceback: TracebackType | None) -> TracebackType | None:
     return None if is_inside else traceback
 
 
-def launch_ranks(count: int, chosen: Program, gpus: str, wants_torch: bool) -> None:
-    """Run a program as the ranks of a job, and exit with its status."""
+def launch_ranks(count: int, chosen: Program, gpus: str, wants_torch: bool, modelled: Any) -> None:
+    """Run a program as the ranks of a job, and exit with its status.  modelled: the cluster."""
     from .launch import launch  # `run` of one process does without it
 
     _check(chosen)
     options = ["--gpus", gpus, *["--as-torch"] * wants_torch, *["-m"] * chosen.is_module]
     what = [chosen.name] if chosen.code is None else ["-c", chosen.code]
-    sys.exit(launch(count, [*options, *what, *chosen.arguments]))
+    sys.exit(launch(count, ["run", *options, *what, *chosen.arguments], modelled))
+
+
+def modelled_cluster(nproc: int | None, **options: Any) -> Any:
+    """The cluster that options of `run` and `trace` describe; None for one process, which has none."""
+    from .launch import cluster  # `run` of one process does without it
+
+    given = {name: value for name, value in options.items() if value}
+    if nproc is None:
+        if given:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise click.UsageError(f"{names}: for the ranks of a job, which --nproc N starts")
+        return None
+    return cluster(
+        nproc, options["hosts"] or 1, options["network"], options["latency"], options["slow_link"], options["straggler"]
+    )
+
+
+def ranks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a job's ranks to a command."""
+    options = [
+        click.option(
+            "--nproc",
+            type=click.IntRange(1, MAX_RANKS),
+            metavar="N",
+            help="Run N processes, the ranks of a job, with the environment variables of torchrun.",
+        ),
+        click.option(
+            "--hosts", type=click.IntRange(min=1), metavar="H", help="Model H hosts, with equally many ranks on each."
+        ),
+        click.option(
+            "--network",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="GBS",
+            help="GB/s of each rank's network interface between modelled hosts (50).",
+        ),
+        click.option(
+            "--latency", type=click.FloatRange(min=0), metavar="US", help="Microseconds per step between hosts (2.7)."
+        ),
+        click.option(
+            "--slow-link", multiple=True, metavar="A-B:X", help="Model an X times slower link between ranks A and B."
+        ),
+        click.option("--straggler", multiple=True, metavar="R:X", help="Make rank R's virtual GPUs X times slower."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
 
 
 def check(
@@ -318,12 +369,7 @@ def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: 
     "Without it: what FLAMBEAU_GPUS says, else the NVIDIA GPUs there are, else virtual:2.",
 )
 @click.option("--schedule", callback=checked_schedule, metavar="NAME", help=SCHEDULE_HELP)
-@click.option(
-    "--nproc",
-    type=click.IntRange(1, MAX_RANKS),
-    metavar="N",
-    help="Run N processes, the ranks of a job, with the environment variables of torchrun.",
-)
+@ranks
 @click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
 @click.option("-c", "--code", is_flag=True, help=CODE_HELP)
@@ -338,6 +384,7 @@ def run_command(
     code: bool,
     script: str,
     args: tuple[str, ...],
+    **cluster: Any,
 ) -> Job:
     """Run a Python program on GPUs, real or virtual.
 
@@ -349,10 +396,12 @@ def run_command(
       flambeau run --gpus virtual:4,races=error train.py
       flambeau run --gpus virtual:2 --as-torch -m package.train
       flambeau run --gpus virtual:4 --nproc 4 train.py
+      flambeau run --gpus virtual:8 --nproc 32 --hosts 4 --straggler 3:2 train.py
     """
     chosen, wanted = chosen_program(script, args, module, code), with_schedule(gpus, schedule)
+    modelled = modelled_cluster(nproc, **cluster)
     if nproc is not None:
-        return lambda: launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch)
+        return lambda: launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch, modelled)
     return lambda: program(chosen, wanted, as_torch)
 
 

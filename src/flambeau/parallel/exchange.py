@@ -78,7 +78,7 @@ class Client:
     def __init__(
         self, host: str, port: int, secret: str, timeout: float, rank: int | None = None, size: int | None = None
     ) -> None:
-        self.rank = rank
+        self.rank, self.size = rank, size
         self._changed = threading.Condition()
         self._replies: dict[int, dict[str, Any]] = {}
         self._ready: dict[str, dict[str, Any]] = {}

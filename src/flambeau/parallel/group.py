@@ -70,6 +70,7 @@ class ProcessGroup:
         self.client = client  # None for a group of one process
         self.timeout = timeout
         self._rank = rank
+        self.world_size = len(ranks) if client is None or client.size is None else client.size
         self.is_destroyed = False
         self._streams: dict[tuple[int, str], Stream] = {}
         self._counts: dict[str, int] = {}

@@ -25,6 +25,7 @@ from ..errors import ArgumentError, NotSupportedError, ShapeError, ValueRangeErr
 from ..kernel import Access
 from ..runtime.stream import Event, Stream, StreamGuard
 from ..tensor.interop import frombuffer
+from . import links
 from .exchange import Client
 from .group import ProcessGroup, ReduceOp, Work
 
@@ -135,21 +136,36 @@ class Collective:
     """A collective that has been called: what a stream, or `Work.wait`, runs of it (`driver.api.Exchange`).
 
     compute: makes the outputs' values of everyone's bytes;  written: the indexes of outputs that are not empty.
+    nbytes: of the tensor that is reduced or sent, or of all ranks' parts together;  group: its name.
     """
 
     def __init__(
-        self, name: str, group: ProcessGroup, key: str, compute: Callable[[Received], Written], outputs: Sequence[Any]
+        self,
+        name: str,
+        group: ProcessGroup,
+        key: str,
+        compute: Callable[[Received], Written],
+        outputs: Sequence[Any],
+        nbytes: int,
     ) -> None:
         assert group.client is not None
         self.name, self.key = name, key
         self.timeout = group.timeout.total_seconds()
         self.client: Client = group.client
         self.written = [index for index, each in enumerate(outputs) if each.numel()]
-        self.nbytes = 0
+        self.nbytes = nbytes
+        self.group = group.group_name
         self.duration_ns = 0
         self.is_over = False
-        self._ranks = group.ranks
+        self._ranks, self._world_size = group.ranks, group.world_size
         self._compute = compute
+
+    def model(self, driver: Any, members: Sequence[int]) -> None:
+        """Set the modelled time.  driver: of virtual GPUs."""
+        rate = driver.preset.peer_rate
+        self.duration_ns = links.from_environment().duration_ns(
+            self.name, self.nbytes, members, self._world_size, rate
+        )
 
     def give(self, inputs: Sequence[Any], start_ns: int) -> None:
         """Give the others the bytes of arrays."""
@@ -241,18 +257,20 @@ def _run(
     sent: Sequence[Any],
     outputs: Sequence[Any],
     compute: Callable[[Received], Written],
+    nbytes: int,
     more: str = "",
     sizes: tuple[list[int], list[int]] | None = None,
 ) -> Work:
     """Begin a collective, whose outputs `compute` makes of everyone's bytes.
 
+    nbytes: of the tensor that is reduced or sent, or of all ranks' parts together.
     sizes: the bytes for and from each member, where these differ.
     """
     place = _place(name, group, [*sent, *outputs])
-    collective = Collective(name, group, group.next_key(), compute, outputs)
+    collective = Collective(name, group, group.next_key(), compute, outputs, nbytes)
     text = _text(name, sent or outputs, more)
     collective.client.call(collective.key, group.ranks, [name, same], text, _gpu(group, place), sizes)
-    return _begin(collective, place, sent, outputs)
+    return _begin(collective, place, sent, outputs, group.ranks)
 
 
 def _gpu(group: ProcessGroup, place: Place) -> str:
@@ -262,15 +280,19 @@ def _gpu(group: ProcessGroup, place: Place) -> str:
     """
     if place.stream is None or "nccl" not in group.backend or place.stream.driver.device_count() < 2:
         return ""
-    return f"cuda:{place.device}"
+    host = links.from_environment().host(group.ranks[group.rank()], group.world_size)
+    return f"cuda:{place.device}" + (f" of host {host}" if host else "")
 
 
-def _begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Sequence[Any]) -> Work:
+def _begin(
+    collective: Collective, place: Place, sent: Sequence[Any], outputs: Sequence[Any], members: Sequence[int]
+) -> Work:
     """Give the inputs, and write the outputs, on the group's stream; or give them now, and write in `Work.wait`."""
     stream = place.stream
     if stream is None or not stream.driver.capabilities.exchanges:
         collective.give([_on_host(tensor, place) for tensor in sent], _now())
         return HostWork(collective, outputs, place)
+    collective.model(stream.driver, members)
     for tensor in (*sent, *outputs):
         tensor.record_stream(stream)
     inputs = [Access(address_of(each), each.dtype, "r", each.shape, None) for each in sent if each.numel()]
@@ -373,7 +395,7 @@ def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
     def compute(found: Received) -> Written:
         yield 0, _reduced(op, [form.read(found[rank]) for rank in range(size)])
 
-    return _run("all_reduce", group, [op.name, _like([tensor])], [tensor], [tensor], compute, op.name)
+    return _run("all_reduce", group, [op.name, _like([tensor])], [tensor], [tensor], compute, form.nbytes, op.name)
 
 
 def reduce(group: ProcessGroup, tensor: Any, dst: int, op: ReduceOp) -> Work:
@@ -386,7 +408,7 @@ def reduce(group: ProcessGroup, tensor: Any, dst: int, op: ReduceOp) -> Work:
 
     same = [op.name, dst, _like([tensor])]
     outputs = [tensor] if is_target else []
-    return _run("reduce", group, same, [tensor], outputs, compute, f"{op.name}, dst={dst}")
+    return _run("reduce", group, same, [tensor], outputs, compute, form.nbytes, f"{op.name}, dst={dst}")
 
 
 def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
@@ -397,7 +419,7 @@ def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
             yield 0, form.read(found[src])
 
     sent, outputs = ([tensor], []) if is_source else ([], [tensor])
-    return _run("broadcast", group, [src, _like([tensor])], sent, outputs, compute, f"src={src}")
+    return _run("broadcast", group, [src, _like([tensor])], sent, outputs, compute, form.nbytes, f"src={src}")
 
 
 def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
@@ -415,7 +437,7 @@ def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: A
         for rank in range(len(outputs)):
             yield rank, form.read(found[rank])
 
-    return _run(name, group, _like([tensor]), [tensor], outputs, compute)
+    return _run(name, group, _like([tensor]), [tensor], outputs, compute, form.nbytes * group.size())
 
 
 def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
@@ -425,7 +447,8 @@ def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -
         for rank, form in enumerate(forms):
             yield rank, form.read(found[rank])
 
-    return _run("gather", group, [dst, _like([tensor])], [tensor], outputs, compute, f"dst={dst}")
+    nbytes = _form(tensor).nbytes * group.size()
+    return _run("gather", group, [dst, _like([tensor])], [tensor], outputs, compute, nbytes, f"dst={dst}")
 
 
 def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
@@ -434,7 +457,8 @@ def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -
     def compute(found: Received) -> Written:
         yield 0, form.read(found[src], rank * form.nbytes)
 
-    return _run("scatter", group, [src, _like([tensor])], inputs, [tensor], compute, f"src={src}")
+    nbytes = form.nbytes * group.size()
+    return _run("scatter", group, [src, _like([tensor])], inputs, [tensor], compute, nbytes, f"src={src}")
 
 
 def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence[Any], op: ReduceOp) -> Work:
@@ -445,7 +469,8 @@ def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence
     def compute(found: Received) -> Written:
         yield 0, _reduced(op, [form.read(found[each], rank * form.nbytes) for each in range(size)])
 
-    return _run(name, group, [op.name, _like([output])], inputs, [output], compute, op.name)
+    same = [op.name, _like([output])]
+    return _run(name, group, same, inputs, [output], compute, form.nbytes * size, op.name)
 
 
 def all_to_all(group: ProcessGroup, name: str, outputs: Sequence[Any], inputs: Sequence[Any]) -> Work:
@@ -458,7 +483,7 @@ def all_to_all(group: ProcessGroup, name: str, outputs: Sequence[Any], inputs: S
             yield rank, form.read(found[rank])
 
     same = (inputs or outputs)[0].dtype.name
-    return _run(name, group, same, inputs, outputs, compute, sizes=(sends, takes))
+    return _run(name, group, same, inputs, outputs, compute, sum(sends), sizes=(sends, takes))
 
 
 def barrier(group: ProcessGroup, name: str = "barrier") -> Work:
@@ -480,7 +505,7 @@ def exchange(group: ProcessGroup, name: str, data: bytes, same: Any = None) -> l
 def _exchange(
     group: ProcessGroup, name: str, data: bytes, same: Any, compute: Callable[[Received], Written]
 ) -> Work:
-    collective = Collective(name, group, group.next_key(), compute, [])
+    collective = Collective(name, group, group.next_key(), compute, [], len(data))
     collective.client.call(collective.key, group.ranks, [name, same], _text(name, []))
     collective.give([host.np.frombuffer(data, host.np.uint8)], _now())
     return HostWork(collective, [], Place(-1, None))
@@ -500,9 +525,9 @@ def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag
             yield 0, form.read(found[src])
 
     sent, outputs = ([tensor], []) if is_source else ([], [tensor])
-    collective = Collective(name, group, group.next_key(kind), compute, outputs)
+    collective = Collective(name, group, group.next_key(kind), compute, outputs, form.nbytes)
     text = _text(name, [tensor], f"{'dst' if is_source else 'src'}={other}")
     members = sorted((group.ranks[src], group.ranks[dst]))
     same = [tensor.dtype.name, tensor.numel()]
     collective.client.call(collective.key, members, same, text, _gpu(group, place))
-    return _begin(collective, place, sent, outputs)
+    return _begin(collective, place, sent, outputs, members)

@@ -13,7 +13,7 @@ from ...kernel import Kernel
 from ...library_operation import CONVOLUTIONS
 from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..per_thread import PerThread
-from .clock import HostClocks
+from .clock import HostClocks, Preset
 from .copies import Copies
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
@@ -65,6 +65,11 @@ class Calls:
         self._granted_workspace = blas_workspace() or 0
         self._blas_handles: PerThread[int, int] = PerThread()
         self._contexts: set[int] = set()  # devices that were used
+
+    @property
+    def preset(self) -> Preset:
+        """The figures of the modelled GPU."""
+        return self._engine.preset
 
     @property
     def queries(self) -> int:

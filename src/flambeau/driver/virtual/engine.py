@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import callers
-from ...config import Gpus
+from ...config import Gpus, slowdown
 from ...core.queue import hooks
 from ...errors import AcceleratorError, FlambeauError
 from ...vector_clock import Clock, VectorClocks
@@ -86,6 +86,7 @@ class Engine:
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
         self.kernels = [BusySpans() for _ in range(choice.count)]
         self.work = [BusySpans() for _ in range(choice.count)]  # of kernels and copies
+        self.slowdown = slowdown()  # the factor of all durations; a straggler has more than 1
         self.captures = Captures()
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
         self.queries = 0  # of the program, whether a stream or an event is done
@@ -139,6 +140,8 @@ class Engine:
             start = queue.end_ns
         for engine in engines:
             start = max(start, engine.free_ns)
+        if self.slowdown != 1 and is_seen:
+            duration_ns = int(duration_ns * self.slowdown)
         late = queue.late
         if late is not None or any(engine.late is not None for engine in engines):
             for engine in engines:
