@@ -209,3 +209,20 @@ def test_a_destroyed_group_is_refused():
 
     for text in run(function, 2):
         assert text.startswith("all_reduce: group 0/group0, of the ranks 0, 1, has been destroyed")
+
+
+def test_lists_of_objects_are_sent_to_one_rank():
+    def function(rank):
+        if rank == 0:
+            dist.send_object_list(["text", {"a": 1}], 1)
+            return None
+        found = [None, None]
+        return dist.recv_object_list(found, 0), found
+
+    assert run(function, 2, "nccl", gpus=2) == [None, (0, ["text", {"a": 1}])]
+
+
+def test_names_that_programs_import():
+    assert dist.ReduceOp.RedOpType is dist.ReduceOp
+    assert dist.constants.default_pg_timeout == dist.default_pg_timeout
+    assert issubclass(dist.CollectiveError, dist.DistBackendError) and issubclass(dist.DistStoreError, RuntimeError)

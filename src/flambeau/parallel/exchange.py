@@ -31,11 +31,27 @@ ROUND = 1 << 16  # sizes of files are multiples of it
 SLICE = 0.25  # seconds between looks at signals
 
 
-class CollectiveError(FlambeauError, RuntimeError):
+class DistError(FlambeauError, RuntimeError):
+    """Base of the errors of process groups and stores."""
+
+
+class DistBackendError(DistError):
+    """A collective has failed."""
+
+
+class DistNetworkError(DistError):
+    """An address cannot be used."""
+
+
+class DistStoreError(DistError):
+    """A store has failed."""
+
+
+class CollectiveError(DistBackendError):
     """A collective cannot be completed: calls differ, a process has ended, or its time is over."""
 
 
-class StoreTimeoutError(FlambeauError, RuntimeError):
+class StoreTimeoutError(DistStoreError, DistNetworkError):
     """A key was not set in time, or there is no store to connect to."""
 
 

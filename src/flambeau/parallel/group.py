@@ -26,6 +26,9 @@ class ReduceOp(IntEnum):
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
 
 
+setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010  (the name of the enumeration in PyTorch, where ReduceOp wraps it)
+
+
 class Backend(str):
     """A backend's name.
 

@@ -2,8 +2,8 @@
 
 - Ranks are on hosts, equally many on each, in their order.  Within a host they have the links of the GPU's preset
   (NVLink or PCIe); between hosts, each rank has a network interface of its own.
-- A collective takes `share * bytes / bus bandwidth + latency`, as a ring does.  The share of the bytes that crosses each
-  link is that of nccl-tests (doc/PERFORMANCE.md): 2(n-1)/n of the tensor for all_reduce, (n-1)/n of the whole for
+- A collective takes `share * bytes / bus bandwidth + latency`, as a ring does.  The share of the bytes that crosses
+  each link is that of nccl-tests (doc/PERFORMANCE.md): 2(n-1)/n of the tensor for all_reduce, (n-1)/n of the whole for
   all_gather, reduce_scatter, all_to_all, gather and scatter, and all of it for broadcast, reduce and messages.
 - The bus bandwidth is that of the ring's slowest part: of the GPUs' links; or of a host's network interfaces together.
 - The latency is START_NS and one step per hop: n-1 hops, 2(n-1) for all_reduce.  The figures are those of the ring's

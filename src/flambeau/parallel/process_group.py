@@ -769,6 +769,10 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
 
 def _objects(group: ProcessGroup, name: str, obj: Any) -> list[Any]:
     """Every rank's object.  They are pickled: the processes of a job trust each other."""
+    return [pickle.loads(each) for each in several.exchange(group, name, _pickled(name, obj))]
+
+
+def _pickled(name: str, obj: Any) -> bytes:
     data = pickle.dumps(obj)
     if len(data) > LARGE:
         raise ArgumentError(
@@ -776,7 +780,7 @@ def _objects(group: ProcessGroup, name: str, obj: Any) -> list[Any]:
             hint="send tensors by all_gather",
             operator=name,
         )
-    return [pickle.loads(each) for each in several.exchange(group, name, data)]
+    return data
 
 
 def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
@@ -885,17 +889,23 @@ def scatter_object_list(
         scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
 
 
+def _peer(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tuple[ProcessGroup, int]:
+    """Return the group, and the other process's number in it."""
+    found = _member(name, group)
+    if found.size() == 1:
+        raise NotSupportedError("the group has one process, which has nothing to send to", hint=ONE, operator=name)
+    if peer is None and group_peer is None:
+        raise ArgumentError(f"{what} is missing", hint=f"name the other process: {what}=1", operator=name)
+    return found, _rank(name, what, peer, group, group_peer)
+
+
 def _message(
     name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool
 ) -> Work:
-    found = _member(name, group)
+    _member(name, group)
     _tensor(name, "tensor", tensor)
-    if found.size() == 1:
-        raise NotSupportedError("the group has one process, which has nothing to send to", hint=ONE, operator=name)
-    what = "dst" if is_sent else "src"
-    if peer is None and group_peer is None:
-        raise ArgumentError(f"{what} is missing", hint=f"name the other process: {what}=1", operator=name)
-    other, own = _rank(name, what, peer, group, group_peer), found.rank()
+    found, other = _peer(name, "dst" if is_sent else "src", peer, group, group_peer)
+    own = found.rank()
     return several.message(found, name, tensor, *((own, other) if is_sent else (other, own)), int(tag))
 
 
@@ -967,6 +977,65 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
     """
     _message("recv", tensor, src, group, group_src, tag, is_sent=False).wait()
     return _member("recv", group).ranks[_rank("recv", "src", src, group, group_src)]
+
+
+def send_object_list(
+    object_list: Any,
+    dst: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
+    """Send a list of objects to one process.  Objects are pickled: see all_gather_object.  Host: waits.
+
+    Raises: NotSupportedError in a group of one process.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> try:
+        ...     torch.distributed.send_object_list(["text"], 0)
+        ... except NotImplementedError as error:
+        ...     print("the group has one process")
+        the group has one process
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "send_object_list"
+    found, other = _peer(name, "dst", dst, group, group_dst)
+    several.pass_bytes(found, name, _pickled(name, object_list), found.rank(), other)
+
+
+def recv_object_list(
+    object_list: Any,
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
+    """Receive a list of objects from one process; return its number.  Host: waits.
+
+    Objects are unpickled, which runs code: see all_gather_object.
+    Raises: NotSupportedError in a group of one process; ArgumentError unless the list has the sent one's length.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> try:
+        ...     torch.distributed.recv_object_list([None], 0)
+        ... except NotImplementedError as error:
+        ...     print("the group has one process")
+        the group has one process
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "recv_object_list"
+    found, other = _peer(name, "src", src, group, group_src)
+    sent = pickle.loads(several.pass_bytes(found, name, b"", other, found.rank()))
+    if len(sent) != len(object_list):
+        raise ArgumentError(
+            f"{len(sent)} objects are sent, and the list has {len(object_list)}",
+            hint="pass a list of that length",
+            operator=name,
+        )
+    object_list[:] = sent
+    return found.ranks[other]
 
 
 class P2POp:

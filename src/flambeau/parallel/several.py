@@ -513,10 +513,8 @@ def _exchange(
 
 def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag: int) -> Work:
     """Begin a message; this rank is one of both."""
-    is_source = group.rank() == src
+    is_source, members = group.rank() == src, _pair(group, name, src, dst)
     other = dst if is_source else src
-    if other == group.rank():
-        raise ValueRangeError(f"rank {other} is this process", hint="name another rank", operator=name)
     kind = f"{src}>{dst}/{tag}/"
     place, form = _place(name, group, [tensor], kind), _form(tensor)
 
@@ -527,7 +525,30 @@ def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag
     sent, outputs = ([tensor], []) if is_source else ([], [tensor])
     collective = Collective(name, group, group.next_key(kind), compute, outputs, form.nbytes)
     text = _text(name, [tensor], f"{'dst' if is_source else 'src'}={other}")
-    members = sorted((group.ranks[src], group.ranks[dst]))
     same = [tensor.dtype.name, tensor.numel()]
     collective.client.call(collective.key, members, same, text, _gpu(group, place))
     return _begin(collective, place, sent, outputs, members)
+
+
+def pass_bytes(group: ProcessGroup, name: str, data: bytes, src: int, dst: int) -> bytes:
+    """Pass bytes from one rank to another; return them.  Host: waits."""
+    kind, members = f"{src}>{dst}/objects/", _pair(group, name, src, dst)
+    found: list[bytes] = []
+
+    def compute(received: Received) -> Written:
+        found.append(received[src])
+        return []
+
+    collective = Collective(name, group, group.next_key(kind), compute, [], len(data))
+    other = f"dst={dst}" if group.rank() == src else f"src={src}"
+    collective.client.call(collective.key, members, ["objects"], _text(name, [], other))
+    collective.give([host.np.frombuffer(data, host.np.uint8)], _now())
+    HostWork(collective, [], Place(-1, None)).wait()
+    return found[0]
+
+
+def _pair(group: ProcessGroup, name: str, src: int, dst: int) -> list[int]:
+    """The members of a message.  Raises ValueRangeError unless they are two."""
+    if src == dst:
+        raise ValueRangeError(f"rank {src} is this process", hint="name another rank", operator=name)
+    return sorted((group.ranks[src], group.ranks[dst]))
