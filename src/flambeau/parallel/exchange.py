@@ -273,7 +273,7 @@ class Client:
 
         Raises: CollectiveError, with the calls of all ranks.
         """
-        if key not in self._ready:
+        if key not in self._ready and self.failure is None:
             self.wait([key], timeout, lambda: False)
         with self._changed:
             given = self._ready.pop(key, None)
