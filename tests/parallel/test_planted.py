@@ -21,6 +21,11 @@ def reduced(x, *args, **kwargs):
     return x.tolist()
 
 
+def sent(x):
+    dist.broadcast(x, 0)
+    return x.tolist()
+
+
 def in_another_group(rank):
     group = dist.new_group([0, 1])
     return reduced(ones(2), group=group if rank == 0 else None)
@@ -67,7 +72,7 @@ def dies_later(rank):
 
 # what each rank does, and what the error of every rank that lives says
 PLANTED = {
-    "operation": (lambda rank: reduced(ones(2)) if rank else (dist.broadcast(x := ones(2), 0), x.tolist()), "different"),
+    "operation": (lambda rank: reduced(ones(2)) if rank else sent(ones(2)), "different"),
     "shape": (lambda rank: reduced(ones(2 + rank)), "different"),
     "type": (lambda rank: reduced(ones(2, dtype=torch.float64 if rank else torch.float32)), "different"),
     "reduction": (lambda rank: reduced(ones(2), ReduceOp.MAX if rank else ReduceOp.SUM), "different"),

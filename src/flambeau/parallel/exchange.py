@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from ..core.native import run_handlers
 from ..driver.api import Driver
 from ..errors import FlambeauError
+from .flight_recorder import FlightRecorder
 from .hub import GOODBYE, Inbox, packed
 
 SAME_CALLS = "all ranks of a group make the same calls, in the same order"
@@ -95,6 +96,7 @@ class Client:
         self, host: str, port: int, secret: str, timeout: float, rank: int | None = None, size: int | None = None
     ) -> None:
         self.rank, self.size = rank, size
+        self.recorder = FlightRecorder(rank)
         self._changed = threading.Condition()
         self._replies: dict[int, dict[str, Any]] = {}
         self._ready: dict[str, dict[str, Any]] = {}
@@ -196,6 +198,7 @@ class Client:
         text: str,
         gpu: str = "",
         sizes: tuple[list[int], list[int]] | None = None,
+        nbytes: int = 0,
     ) -> None:
         """Post a call under a key; its bytes are to be given.  Host: does not wait.
 
@@ -204,6 +207,7 @@ class Client:
         """
         if self.failure is not None:
             raise self.error(str(same[0]))
+        self.recorder.add(key, str(same[0]), text, nbytes)
         sends, takes = sizes or (None, None)
         self._send(
             do="post", key=key, members=list(members), same=same, text=text, gpu=gpu, sends=sends, takes=takes
@@ -222,6 +226,7 @@ class Client:
             with self._changed:
                 self._slots[key] = slot
             where = [os.getpid(), slot.file, size]
+        self.recorder.started(key)
         self._send(do="give", key=key, where=where, times=times)
 
     def _slot(self, size: int) -> Slot:
@@ -286,13 +291,18 @@ class Client:
                 self._changed.wait_for(lambda: self.failure is not None, GOODBYE)
                 self.failure = self.failure or f"the bytes of another rank cannot be read: {failure}"
             raise self.error(operator) from failure
+        self.recorder.completed(key)
         self._send(do="read", key=key)
         return Given(data, {int(rank): tuple(what["times"]) for rank, what in given.items() if what["times"]})
 
     def error(self, operator: str) -> CollectiveError:
-        """The error of the failure."""
+        """The error of the failure, with the last collectives of this rank as a note."""
+        if not self.is_told:
+            self.recorder.write()
         self.is_told = True
-        return CollectiveError(str(self.failure), hint=SAME_CALLS, operator=operator)
+        error = CollectiveError(str(self.failure), hint=SAME_CALLS, operator=operator)
+        error.add_note(self.recorder.note())
+        return error
 
     def serve_by(self, driver: Driver) -> None:
         """Let a driver's streams run what other ranks wait for, whenever a collective has become ready."""

@@ -21,6 +21,7 @@ from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
 from . import several
 from .exchange import Client
+from .flight_recorder import FlightRecorder
 from .group import TIMEOUT, GroupError, GroupMember, ProcessGroup, ReduceOp, Work
 from .hub import Hub
 from .store import Meeting, listening, meeting_of
@@ -1164,3 +1165,19 @@ distribute_tensor, distribute_module, fully_shard, init_device_mesh, compute_loc
     )
 ]  # fmt: skip
 all_to_all_single_autograd = _of_several("all_to_all_single_autograd")
+
+
+def dump_flight_recorder() -> str:
+    """Return the last collectives of this process as JSON: number, group, call, line, bytes, state and times of each.
+
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
+    Example:
+        >>> import json
+        >>> from flambeau.distributed import flight_recorder
+        >>> torch.distributed.init_process_group("gloo")
+        >>> json.loads(flight_recorder.dump())["entries"]  # of several processes: one has none
+        []
+        >>> torch.distributed.destroy_process_group()
+    """
+    client = _member("flight_recorder.dump", None).client
+    return FlightRecorder(0).dump() if client is None else client.recorder.dump()

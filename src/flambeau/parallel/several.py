@@ -269,7 +269,7 @@ def _run(
     place = _place(name, group, [*sent, *outputs])
     collective = Collective(name, group, group.next_key(), compute, outputs, nbytes)
     text = _text(name, sent or outputs, more)
-    collective.client.call(collective.key, group.ranks, [name, same], text, _gpu(group, place), sizes)
+    collective.client.call(collective.key, group.ranks, [name, same], text, _gpu(group, place), sizes, nbytes)
     return _begin(collective, place, sent, outputs, group.ranks)
 
 
@@ -526,7 +526,8 @@ def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag
     collective = Collective(name, group, group.next_key(kind), compute, outputs, form.nbytes)
     text = _text(name, [tensor], f"{'dst' if is_source else 'src'}={other}")
     same = [tensor.dtype.name, tensor.numel()]
-    collective.client.call(collective.key, members, same, text, _gpu(group, place))
+    gpu = _gpu(group, place)
+    collective.client.call(collective.key, members, same, text, gpu, nbytes=form.nbytes)
     return _begin(collective, place, sent, outputs, members)
 
 
