@@ -10,7 +10,7 @@ import runpy
 import signal
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -120,14 +120,16 @@ def _from_program(traceback: TracebackType | None) -> TracebackType | None:
     return None if is_inside else traceback
 
 
-def launch_ranks(count: int, chosen: Program, gpus: str, wants_torch: bool, modelled: Any) -> None:
-    """Run a program as the ranks of a job, and exit with its status.  modelled: the cluster."""
+def launch_ranks(
+    count: int, chosen: Program, gpus: str, wants_torch: bool, modelled: Any, command: Sequence[str] = ("run",)
+) -> int:
+    """Run a program as the ranks of a job, and return its status.  modelled: the cluster;  command: with options."""
     from .launch import launch  # `run` of one process does without it
 
     _check(chosen)
     options = ["--gpus", gpus, *["--as-torch"] * wants_torch, *["-m"] * chosen.is_module]
     what = [chosen.name] if chosen.code is None else ["-c", chosen.code]
-    sys.exit(launch(count, ["run", *options, *what, *chosen.arguments], modelled))
+    return launch(count, [*command, *options, *what, *chosen.arguments], modelled)
 
 
 def modelled_cluster(nproc: int | None, **options: Any) -> Any:
@@ -401,7 +403,7 @@ def run_command(
     chosen, wanted = chosen_program(script, args, module, code), with_schedule(gpus, schedule)
     modelled = modelled_cluster(nproc, **cluster)
     if nproc is not None:
-        return lambda: launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch, modelled)
+        return lambda: sys.exit(launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch, modelled))
     return lambda: program(chosen, wanted, as_torch)
 
 
@@ -550,6 +552,7 @@ def memory_command(
     metavar="GPUS",
     help="nvidia, or virtual:N[,memory=2GiB].  Without it: as `flambeau run`.",
 )
+@ranks
 @click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
 @click.option("-c", "--code", is_flag=True, help=CODE_HELP)
@@ -560,25 +563,35 @@ def trace_command(
     chrome: str | None,
     limit: int,
     gpus: str | None,
+    nproc: int | None,
     as_torch: bool,
     module: bool,
     code: bool,
     script: str,
     args: tuple[str, ...],
+    **cluster: Any,
 ) -> Job:
     """Run a program and show what its GPUs did, in one page that needs no network.
 
     The page has the host's threads, streams, copies and memory over time, the cause of each idle gap, the hidden
     synchronizations, and the lines to change first.  Five lines on stdout sum it up.  On virtual GPUs the times are
-    modelled.  The page is written even if the program fails or is interrupted; the exit status is the program's.
+    modelled.  The page is written even if the program fails or is interrupted; the exit status is the program's.  With
+    --nproc, one page shows all ranks.
 
     \b
       flambeau trace train.py --epochs 1
       flambeau trace -o step.html --chrome step.json.gz train.py
+      flambeau trace --gpus virtual:4 --nproc 4 train.py
     """
     from . import trace
 
     chosen = chosen_program(script, args, module, code)._replace(command="trace")
+    modelled = modelled_cluster(nproc, **cluster)
+    if nproc is not None:
+        each = ["trace", "--limit", str(limit)]
+        return lambda: trace.trace_ranks(
+            lambda: launch_ranks(nproc, chosen, gpus or pick_gpus(), as_torch, modelled, each), output, chrome
+        )
     return lambda: trace.trace(lambda: _status_of(chosen, gpus or pick_gpus(), as_torch), output, chrome, limit)
 
 

@@ -170,6 +170,8 @@ class Recorder:
         zero = self._zeros.get(machine)
         if zero is None:
             zero = self._zeros[machine] = machine.driver.host_ns() - self._latest_ns
+            if len(self._zeros) == 1:
+                self.found.begin_ns = zero
             self.found.modelled = is_modelled(machine)
             self.found.source = machine.driver.properties(0).name
         return zero
