@@ -49,7 +49,12 @@ class DistStoreError(DistError):
 
 
 class CollectiveError(DistBackendError):
-    """A collective cannot be completed: calls differ, a process has ended, or its time is over."""
+    """A collective cannot be completed: calls differ, a process has ended, or its time is over.
+
+    is_repeated: whether the same failure has been raised before in this process.
+    """
+
+    is_repeated = False
 
 
 class StoreTimeoutError(DistStoreError, DistNetworkError):
@@ -297,10 +302,11 @@ class Client:
 
     def error(self, operator: str) -> CollectiveError:
         """The error of the failure, with the last collectives of this rank as a note."""
+        error = CollectiveError(str(self.failure), hint=SAME_CALLS, operator=operator)
+        error.is_repeated = self.is_told
         if not self.is_told:
             self.recorder.write()
         self.is_told = True
-        error = CollectiveError(str(self.failure), hint=SAME_CALLS, operator=operator)
         error.add_note(self.recorder.note())
         return error
 
@@ -329,11 +335,10 @@ class Client:
         if self._is_closed or self._pid != os.getpid():
             return
         if self._driver is not None:
-            was_told = self.is_told
             try:
                 self._driver.finish_exchanges()
             except FlambeauError as error:
-                if not was_told:
+                if not getattr(error, "is_repeated", False):
                     print(f"{type(error).__name__}: {error}", file=sys.stderr)
         with self._changed:
             self._changed.wait_for(lambda: not self._slots or self.failure is not None, GOODBYE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -334,11 +333,17 @@ class Engine:
         for command in unfinished(blocks):
             self.runner.run_until(command)
 
-    def drain(self) -> list[AcceleratorError]:
+    def drain(self) -> list[FlambeauError]:
         """Run all queued work on devices that have not failed; return the new failures."""
         known = set(self.runner.failures)
+        found: list[FlambeauError] = []
         for queue in list(self.runner.queues):
-            if queue.device not in self.runner.failures:
-                with suppress(FlambeauError):  # of a device, which is returned; or of a collective, told before
-                    self.runner.run_until(queue.tail())
-        return [failure for device, failure in self.runner.failures.items() if device not in known]
+            if queue.device in self.runner.failures:
+                continue
+            try:
+                self.runner.run_until(queue.tail())
+            except AcceleratorError:
+                pass  # it is among the runner's failures
+            except FlambeauError as error:  # of a collective of several processes
+                found += [] if getattr(error, "is_repeated", False) else [error]
+        return found + [failure for device, failure in self.runner.failures.items() if device not in known]

@@ -189,7 +189,7 @@ class Events:
         if latest.time_ns > now and not event.interprocess:
             return False
         if latest.late is not None:  # a collective, which other processes may hold up
-            if not self._engine.runner.run_until(latest.after, waits=False):
+            if not self._engine.runner.run_until(latest.after, waits=False, fails=orders):
                 return False
             if settled(latest.time_ns, latest.late)[0] > now:
                 return False
