@@ -71,9 +71,11 @@ class Capabilities:
     faults: bool = False
     modelled_time: bool = False
     watches_blocks: bool = False  # block_taken and block_given have an effect
+    runs_references: bool = False  # a launch runs the kernel's reference, and `Kernel.bind` gets the whole buffer
     finds_races: bool = False  # block_finished, host_taken and `orders=False` have an effect
     exchanges: bool = False  # streams run collectives of several processes
     libraries: frozenset[str] = field(default_factory=frozenset)
+    computes: bool = True  # kernels run; else device memory has no values, and copies to the host write nothing
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,8 @@ class Exchange(Protocol):
     def wait(self, others: Sequence[Any]) -> None:
         """Wait until one of several, this one included, is ready or has failed.  The caller holds no lock."""
 
-    def finish(self, outputs: Sequence[Any]) -> int:
-        """Write arrays, once it is ready; return the modelled end.  Raises CollectiveError."""
+    def finish(self, outputs: Sequence[Any] | None) -> int:
+        """Write arrays, once it is ready; return the modelled end.  None: without values.  Raises CollectiveError."""
 
 
 class Driver(Protocol):

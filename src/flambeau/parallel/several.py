@@ -184,8 +184,8 @@ class Collective:
         timeout = min(each.timeout for each in others)
         self.client.wait([each.key for each in others], timeout, lambda: any(each.is_over for each in others))
 
-    def values(self) -> tuple[Written, int]:
-        """Return the outputs' values and the modelled end; 0 if it has none.  Host: waits for the other ranks.
+    def collect(self) -> tuple[Received, int]:
+        """Return everyone's bytes and the modelled end; 0 if it has none.  Host: waits for the other ranks.
 
         Raises: CollectiveError.
         """
@@ -195,16 +195,24 @@ class Collective:
             self.is_over = True
         starts, lengths = [list(each) for each in zip(*found.times.values())] or ([0], [0])
         data = {self._ranks.index(rank): sent for rank, sent in found.data.items()}
-        with host.np.errstate(all="ignore"):
-            return list(self._compute(data)), max(starts) + max(lengths)
+        return data, max(starts) + max(lengths)
 
-    def finish(self, outputs: Sequence[Any]) -> int:
-        """Write the arrays of the outputs that are not empty; return the modelled end.  Raises CollectiveError."""
-        values, end_ns = self.values()
-        arrays = dict(zip(self.written, outputs))
-        for index, value in values:
-            if index in arrays:
-                arrays[index][...] = host.np.asarray(value).reshape(arrays[index].shape)
+    def values(self, data: Received) -> list[tuple[int, Any]]:
+        """Return the outputs' values."""
+        with host.np.errstate(all="ignore"):
+            return list(self._compute(data))
+
+    def finish(self, outputs: Sequence[Any] | None) -> int:
+        """Write the arrays of the outputs that are not empty; return the modelled end.  Raises CollectiveError.
+
+        outputs: None where no values are computed.
+        """
+        data, end_ns = self.collect()
+        if outputs is not None:
+            arrays = dict(zip(self.written, outputs))
+            for index, value in self.values(data):
+                if index in arrays:
+                    arrays[index][...] = host.np.asarray(value).reshape(arrays[index].shape)
         return end_ns
 
 
@@ -220,9 +228,10 @@ class HostWork(Work):
         """Wait for the other ranks, and write the outputs; the current stream follows it.  Host: waits."""
         collective, self._collective = self._collective, None
         if collective is not None:
-            values, end_ns = collective.values()
+            data, end_ns = collective.collect()
             _reach(end_ns)
-            self._done = _write(self._place, [(self._outputs[index], value) for index, value in values])
+            values = [(self._outputs[index], value) for index, value in collective.values(data)]
+            self._done = _write(self._place, values)
         return super().wait(timeout)
 
     def is_completed(self) -> bool:

@@ -10,13 +10,28 @@ from typing import TYPE_CHECKING, Any
 from ... import callers
 from ...config import Gpus, slowdown
 from ...core.queue import hooks
-from ...errors import AcceleratorError, FlambeauError
+from ...errors import AcceleratorError, FlambeauError, KernelReferenceError
 from ...vector_clock import Clock, VectorClocks
 from .access import TAKING, History, MemoryAccess, Overlap, Taken
-from .capture import Captures
+from .capture import Captures, nothing
 from .clock import CopyEngine, HostClocks, Late, later, latest, preset, settled
 from .memory import Block, Memory
-from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of, run_poison
+from .queue import (
+    WAITS_KEPT,
+    Awaited,
+    Command,
+    Join,
+    Queue,
+    Runner,
+    Work,
+    place_of,
+    run_copy,
+    run_copy_from_host,
+    run_copy_to_host,
+    run_fill,
+    run_poison,
+    run_reference,
+)  # fmt: skip
 from .races import HOST, Comparison, Races, Witness, unfinished
 from .schedule import Schedule
 from .space import reservable
@@ -58,6 +73,7 @@ class BusySpans:
 
 NOTED = Taken("", False)  # of allocations where races raise no errors
 MAX_PENDING = 1024  # commands per stream
+COMPUTING = frozenset({run_reference, run_copy, run_copy_from_host, run_copy_to_host, run_fill})
 
 
 def _settle(start_ns: int, end_ns: int, start: Late | None, end: Late | None) -> tuple[int, int]:
@@ -76,11 +92,16 @@ class Engine:
 
     def __init__(self, choice: Gpus, schedule: Schedule, lock: Any) -> None:
         self.preset = preset(choice.preset)
-        self.memory = Memory([choice.memory or reservable(self.preset.total_memory, choice.count)] * choice.count)
+        total = choice.memory or self.preset.total_memory
+        if choice.values and not choice.memory:
+            total = reservable(total, choice.count)
+        self.memory = Memory([total] * choice.count, choice.values)
         self.clocks = VectorClocks()
         self.clock = HostClocks()
         self.runner = Runner(schedule, fixed_values=choice.races != "real", lock=lock)
-        self.races = Races(self.clocks, choice.races, self.runner.explores)
+        self.computes = choice.values
+        poisons = choice.values or choice.races != "poison"  # without values there is nothing to poison
+        self.races = Races(self.clocks, choice.races if poisons else "real", self.runner.explores)
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
         self.kernels = [BusySpans() for _ in range(choice.count)]
@@ -118,6 +139,8 @@ class Engine:
         is_seen: whether tools are told of it.
         Raises: RaceError, or the failure of a command that had to run to make room.
         """
+        if not self.computes and work in COMPUTING:
+            work, detail = nothing, None
         if queue.capture is not None:
             self.clock.spend(host_ns)
             queue.capture.record(queue, name, work, detail, accesses, blocks, duration_ns, engines)
@@ -336,14 +359,17 @@ class Engine:
     def drain(self) -> list[FlambeauError]:
         """Run all queued work on devices that have not failed; return the new failures."""
         known = set(self.runner.failures)
-        found: list[FlambeauError] = []
+        failed: list[FlambeauError] = []
         for queue in list(self.runner.queues):
-            if queue.device in self.runner.failures:
-                continue
-            try:
-                self.runner.run_until(queue.tail())
-            except AcceleratorError:
-                pass  # it is among the runner's failures
-            except FlambeauError as error:  # of a collective of several processes
-                found += [] if getattr(error, "is_repeated", False) else [error]
-        return found + [failure for device, failure in self.runner.failures.items() if device not in known]
+            is_done = False
+            while not is_done and queue.device not in self.runner.failures:
+                try:
+                    self.runner.run_until(queue.tail())
+                    is_done = True
+                except KernelReferenceError as error:  # the rest can still run
+                    failed.append(error)
+                except AcceleratorError:
+                    is_done = True
+                except FlambeauError as error:  # of a collective of several processes
+                    failed += [] if getattr(error, "is_repeated", False) else [error]
+        return failed + [failure for device, failure in self.runner.failures.items() if device not in known]

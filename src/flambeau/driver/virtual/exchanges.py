@@ -4,6 +4,7 @@
   outputs; its gate opens when all processes have given theirs.
 - The inputs are given as early as they can be: by the call, or when what they depend on has come (`serve_exchanges`,
   which a thread of the process calls).  So a process serves the others whether or not its program waits.
+- A machine that computes no values passes none.
 - The modelled end is the latest start of all processes plus the time of the links (parallel/links.py).
 """
 
@@ -44,10 +45,10 @@ class ExchangeCalls(Calls):
             engine = self._engine
             given = self._submit(queue, exchange, inputs, run_give, 0)
             start_ns, late = settled(given.end_ns, given.late)
-            given.detail = exchange, start_ns, late
+            given.detail = exchange, start_ns, late, engine.computes
             self._to_give.append(given)
             written = self._submit(queue, exchange, outputs, run_finish, exchange.duration_ns)
-            written.detail = exchange
+            written.detail = exchange, engine.computes
             written.gate = exchange
             written.late = queue.late = {written: 0}
             engine.observe(written, start_ns, late, exchange.nbytes)
@@ -95,16 +96,16 @@ class ExchangeCalls(Calls):
 
 def run_give(command: Command) -> None:
     """Give the inputs to the other processes.  Accesses: the inputs.  detail: the exchange and its modelled start."""
-    exchange, start_ns, late = command.detail
-    exchange.give(arrays_of(command), settled(start_ns, late)[0])
+    exchange, start_ns, late, computes = command.detail
+    exchange.give(arrays_of(command) if computes else (), settled(start_ns, late)[0])
 
 
 def run_finish(command: Command) -> None:
     """Write the outputs; poison, if the exchange has failed.  Accesses: the outputs.  detail: the exchange."""
-    exchange = command.detail
+    exchange, computes = command.detail
     try:
-        command.end_ns = max(command.end_ns, exchange.finish(arrays_of(command)))
+        command.end_ns = max(command.end_ns, exchange.finish(arrays_of(command) if computes else None))
     except BaseException:
-        for access, block in zip(command.accesses, command.blocks):
+        for access, block in zip(command.accesses, command.blocks if computes else ()):
             block.space.poison(access.low, access.high)
         raise
