@@ -133,6 +133,18 @@ def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
     return parse_gpus(text, races="error" if sanitizer(environment) else None) if text else None
 
 
+def slowdown(environment: Mapping[str, str] = os.environ) -> float:
+    """How many times slower this process's virtual GPUs are.  Raises ConfigError."""
+    text = environment.get("FLAMBEAU_SLOWDOWN", "1")
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 0 < factor < float("inf"):
+        raise ConfigError(f"FLAMBEAU_SLOWDOWN={text!r} is no factor", hint="2 makes virtual GPUs half as fast")
+    return factor
+
+
 def sanitizer(environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether races between streams are errors."""
     return environment.get("TORCH_CUDA_SANITIZER", "0") not in ("", "0")
