@@ -214,7 +214,7 @@ def _kernel() -> int:
 
     flambeau.zeros(1, device="cuda")  # makes the context current
     major, minor = flambeau.cuda.get_device_capability(0)
-    cubin = compiling.compiled("nothing", EMPTY, f"sm_{major}{minor}")
+    cubin = compiling.compiled(compiling.Source("nothing", EMPTY), f"sm_{major}{minor}")
     module, function = c_void_p(), c_void_p()
     _check(_driver().cuModuleLoadData(ctypes.byref(module), cubin), "cuModuleLoadData")
     _check(_driver().cuModuleGetFunction(ctypes.byref(function), module, b"nothing"), "cuModuleGetFunction")

@@ -76,14 +76,15 @@ RETURNS = {  # of functions that do not return one tensor
     **dict.fromkeys(("var_mean", "std_mean"), "tuple[Tensor, Tensor]"),
     **dict.fromkeys(("aminmax", "histogram", "unique", "unique_consecutive"), "Any"),
 }  # fmt: skip
+OUT = ", *, out: Tensor | None = ..."  # of functions, not of methods
 PLACING = "non_blocking: bool = ..., copy: bool = ..., *, memory_format: memory_format | None = ..."
 OVERLOADS = {  # names with several forms; `self` stands for the first tensor
     "max": [
         "(self) -> Tensor", f"(self, dim: int, keepdim: bool = ...) -> {PAIR}",
-        "(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor",
+        f"(self, other: Tensor{OUT}) -> Tensor",
     ],
     "nonzero": [
-        "(self, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor",
+        f"(self, as_tuple: Literal[False] = ...{OUT}) -> Tensor",
         "(self, as_tuple: Literal[True]) -> tuple[Tensor, ...]",
     ],
     "size": ["(self, dim: None = ...) -> Size", "(self, dim: int) -> int"],
@@ -227,8 +228,9 @@ def type_of(function: str, parameter: str, annotation: str) -> str:
 
 
 def annotations_of(found: Any) -> dict[str, str]:
-    if isinstance(found, Operator):
-        return {each.name: each.annotation for each in found.parameters}
+    operator = inspect.unwrap(found)
+    if isinstance(operator, Operator):
+        return {each.name: each.annotation for each in operator.parameters}
     return {name: each if isinstance(each, str) else each.__name__ for name, each in found.__annotations__.items()}
 
 
@@ -243,7 +245,7 @@ def signature(name: str, found: Any, method: bool = False, inplace: bool = False
     given = annotations_of(found)
     shown, starred = [], False
     for place, parameter in enumerate(inspect.signature(found).parameters.values()):
-        if parameter.name.startswith("_") or (inplace and parameter.name == "out"):
+        if parameter.name.startswith("_"):
             continue
         star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
@@ -258,6 +260,9 @@ def signature(name: str, found: Any, method: bool = False, inplace: bool = False
         if parameter.name == "out" and returned(name, "") == PAIR:
             kind = "tuple[Tensor, Tensor] | None"
         default = "" if parameter.default is parameter.empty or star else " = ..."
+        if parameter.name == "self":  # of a function that is a method too
+            shown.append("input: Tensor")
+            continue
         shown.append(f"{star}{parameter.name}: {kind}{default}")
     result = "Self" if inplace else returned(name, given.get("return", ""))
     return f"({', '.join(shown)}) -> {result}"
@@ -269,7 +274,8 @@ def forms(name: str, found: Any, method: bool) -> list[str]:
     if name in own:
         return [each.replace("{options}", FACTORY) for each in own[name]]
     if name in OVERLOADS:
-        return [each if method else each.replace("self", "input: Tensor") for each in OVERLOADS[name]]
+        listed = OVERLOADS[name]
+        return [each.replace(OUT, "") if method else each.replace("self", "input: Tensor") for each in listed]
     if method and name in SEVERAL_SIZES:
         parameter = list(inspect.signature(found).parameters)[1]
         return [f"(self, {parameter}: Sequence[int]) -> Tensor", f"(self, *{parameter}: int) -> Tensor"]
@@ -303,7 +309,7 @@ def method_lines(cls: type) -> Iterator[str]:
             if getattr(found, "fdel", None) is not None:
                 yield f"    @{name}.deleter\n    def {name}(self) -> None: ..."
         elif callable(found):
-            yield from defined(name, getattr(found, "__wrapped__", found), method=True)
+            yield from defined(name, found, method=True)
     for name in ("__eq__", "__ne__"):  # object's return bool
         yield f"    def {name}(self, other: object) -> Tensor: ...  # type: ignore[override]"
 

@@ -228,7 +228,7 @@ def stub(tmp_path, monkeypatch):
     subprocess.run([compiler, "-shared", "-fPIC", "-o", built, source], check=True)
     library = ctypes.CDLL(str(built))
     monkeypatch.setattr(raw, "_driver", lambda: library)
-    monkeypatch.setattr(compiling, "compiled", lambda entry, source, arch: b"cubin")
+    monkeypatch.setattr(compiling, "compiled", lambda source, arch: b"cubin")
     monkeypatch.setattr(raw, "_kernel", raw._kernel.__wrapped__)
     return library
 

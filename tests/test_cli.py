@@ -430,13 +430,24 @@ def test_check_proves_or_shows_a_schedule(flambeau):
     found = flambeau("check", "--gpus", "virtual:1", "--prove", "-c", racy)
     schedule = re.search(r"flambeau check --schedule (replay:[\d,]+)", found.stdout)[1]
     assert found.returncode == 1 and "another schedule gives another result" in found.stdout
-    again = flambeau("run", "--gpus", "virtual:1,races=real", "--schedule", schedule, "-c", racy)
+    again = flambeau("run", "--gpus", "virtual:1", "--schedule", schedule, "-c", racy)
     printed = found.stdout.splitlines()[1], again.stdout.splitlines()[1]
     assert again.returncode == 0 and printed[0] == str([2.0] * 8) != printed[1]
     proof = json.loads(flambeau("check", "--gpus", "virtual:1", "--prove", "--json", "-c", COMMUTING).stdout)["proof"]
     assert (proof["schedules"], proof["schedule"], proof["is_complete"]) == (2, None, True)
     limited = flambeau("check", "--gpus", "virtual:1", "--prove", "--limit", "1", "-c", COMMUTING)
     assert "stopped at the limit: 1 schedules" in limited.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_choices_that_are_left_over_are_an_error(flambeau, command):
+    done = flambeau(command, "--gpus", "virtual:1", "--schedule", "replay:1,0,0", "-c", COMMUTING + "raise SystemExit\n")
+    assert done.returncode == 1 and done.stdout.startswith("[2.0, 2.0]\n"), done.stderr
+    assert done.stderr.count("flambeau: the schedule has 3 choices, of which the program used 1\nhint: a schedule") == 1
+    fits = flambeau("run", "--gpus", "virtual:1", "--schedule", "replay:1", "-c", COMMUTING)
+    assert (fits.returncode, fits.stderr) == (0, "")
+    wrong = flambeau("run", "--gpus", "virtual:1", "--schedule", "replay:5", "-c", COMMUTING)
+    assert wrong.returncode == 1 and "choice 5 at step 0, but 2 streams are ready" in wrong.stderr
 
 
 @pytest.mark.parametrize(
@@ -482,6 +493,57 @@ def test_ranks_meet_and_the_status_is_that_of_the_first_that_fails(flambeau):
 def test_a_number_of_processes_is_at_least_one(flambeau):
     done = flambeau("run", "--nproc", "0", "-c", "pass")
     assert done.returncode == 2 and "0 is not in the range 1<=x<=1024" in done.stderr
+
+
+FAILING = {
+    "oom:2": ("y = x + 1", "OutOfMemoryError: allocate: 16 bytes on virtual device 0 fail on demand"),
+    "oom:1MiB": ("torch.ones(2**18, device='cuda')", "OutOfMemoryError: allocate: 1048576 bytes on virtual device 0"),
+    "launch:2": ("(x + 1).tolist()", "InjectedFailure: launch failed on demand"),
+    "device_assert:2": ("(x + 1).tolist()", "DeviceAssertError: an assertion failed on demand"),
+    "refused:2": ("x + 1", "refused on device 0 on demand"),
+    "lost_link:1:0": ("x.to('cuda:1')", "there is no link from device 0 to device 1"),
+}
+
+
+@pytest.mark.parametrize("fault", FAILING)
+def test_a_program_runs_with_a_fault(flambeau, fault):
+    statement, text = FAILING[fault]
+    code = f"import flambeau as torch\nx = torch.ones(4, device='cuda')\n{statement}\n"
+    done = flambeau("run", "--gpus", "virtual:2", "--fault", fault, "-c", code)
+    assert done.returncode == 1 and text in done.stderr, done.stderr
+
+
+def test_the_process_of_a_rank_is_killed(flambeau):
+    code = "import flambeau as torch\nx = torch.ones(4, device='cuda')\nprint(7, flush=True)\nx + 1"
+    for rank, status in (("1", -9), ("0", 0)):
+        done = flambeau("run", "--gpus", "virtual:1", "--fault", "kill_rank:1:2", "-c", code, RANK=rank)
+        assert (done.returncode, done.stdout) == (status, "7\n"), done.stderr
+
+
+@pytest.mark.full
+def test_the_other_ranks_end_too(flambeau):
+    done = flambeau("run", "--gpus", "virtual:2", "--nproc", "2", "--fault", "kill_rank:1:1", "-c", RANKS)
+    assert done.returncode == 128 + 9 and "flambeau run: rank 1 was killed by SIGKILL" in done.stderr, done.stderr
+
+
+WRONG_FAULTS = [(["oom"], "'oom' is no failure"), (["oom:1", "oom:2"], "oom is given twice")]
+
+
+@pytest.mark.parametrize(("faults", "text"), WRONG_FAULTS)
+def test_a_wrong_fault_is_named(flambeau, faults, text):
+    done = flambeau("run", *(part for each in faults for part in ("--fault", each)), "-c", "pass")
+    assert done.returncode == 2 and text in done.stderr and "hint:" in done.stderr
+
+
+def test_faults_need_virtual_gpus_and_are_met_by_the_first_machine(flambeau):
+    done = flambeau("run", "--gpus", "nvidia", "--fault", "oom:1", "-c", "pass")
+    assert done.returncode == 2 and "--fault needs virtual GPUs: --gpus virtual:2" in done.stderr
+    code = "import flambeau as torch\n%s\nx = torch.ones(4, device='cuda')\nprint(x.tolist())"
+    done = flambeau("run", "--gpus", "virtual:1", "--fault", "lost_link:0:1", "-c", code % "")
+    assert done.returncode == 1 and "lost_link is (0, 1)" in done.stderr and "1 devices" in done.stderr
+    again = "try: torch.ones(4, device='cuda')\nexcept torch.OutOfMemoryError: torch.virtual.reset()"
+    done = flambeau("run", "--gpus", "virtual:1", "--fault", "oom:1", "-c", code % again)
+    assert (done.returncode, done.stdout) == (0, "[1.0, 1.0, 1.0, 1.0]\n"), done.stderr
 
 
 ALLOCATES = "import flambeau\nx = flambeau.ones(1 << 20, device='cuda')\ny = x + 1\nraise SystemExit(3)\n"

@@ -23,7 +23,6 @@ MODULES = (
     flambeau.jit, flambeau.library, flambeau.linalg, flambeau.nn, flambeau.nn.utils, flambeau.optim, flambeau.special,
     flambeau.utils.data,
 )  # fmt: skip
-IN_PLACE = "In-place version of `"
 CHOOSES_MACHINE = "flambeau.virtual"  # must come before the first use of a GPU: its example has a process of its own
 
 
@@ -46,14 +45,9 @@ EXAMPLES = {text: name for name, text in reversed(TEXTS.items()) if ">>>" in tex
 
 
 def is_described_elsewhere(name: str, found: Any) -> bool:
-    """Whether the example is another one's: `add_` is shown by `add`; FloatTensor and its kin by `tensor`; errors by
-    what raises them."""
+    """Whether another example shows it: FloatTensor and its kin are shown by `tensor`, errors by what raises them."""
     if isinstance(found, type) and issubclass(found, Exception):
         return True
-    text = TEXTS[name]
-    if text.startswith(IN_PLACE):
-        base = text.removeprefix(IN_PLACE).split("`")[0]
-        return any(">>>" in TEXTS.get(f"{owner}.{base}", "") for owner in ("flambeau", "Tensor", functional.__name__))
     return isinstance(found, TensorType)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import flambeau
 from flambeau.testing import check, machine
 
 FOLDER = Path(__file__).parents[1] / "examples"
@@ -160,6 +161,24 @@ def test_one_rank_trains_as_the_cpu_does(capsys):
         losses = main()
     assert losses == pytest.approx([0.5635, 0.4749, 0.4914], abs=1e-4)
     assert capsys.readouterr().out.splitlines()[0] == "epoch 0: loss 0.5635"
+
+
+def test_a_network_with_a_kernel_of_its_own_trains_as_with_operators(monkeypatch, capsys):
+    own = loaded("own_kernel")
+    with machine(races="error"):
+        losses = own.main(["--steps", "10"])
+    assert len(losses) == 10 and losses[-1] < losses[0]
+    assert capsys.readouterr().out.startswith(f"loss {losses[0]:.4f} at first, {losses[-1]:.4f} after 10 steps\n")
+    monkeypatch.setattr(own.BiasedSilu, "apply", lambda x, bias: flambeau.nn.functional.silu(x + bias))
+    with machine():
+        assert own.main(["--steps", "10"]) == pytest.approx(losses, rel=1e-4)
+
+
+def test_a_kernel_of_ones_own_agrees_with_its_reference(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))  # where NVRTC is installed, it compiles the source
+    with machine():
+        assert loaded("own_kernel").main(["--check"]) == []
+    assert "agree" in capsys.readouterr().out
 
 
 RACES = FOLDER / "races"

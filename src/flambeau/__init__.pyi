@@ -237,17 +237,17 @@ uint8: _dtype
 __version__: str
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value."""
-def abs_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def abs_(input: Tensor) -> Tensor:
     """In-place version of `abs`: overwrites this tensor with the result, and returns it."""
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value."""
 def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
-def acos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def acos_(input: Tensor) -> Tensor:
     """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
 def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic cosine; NaN below 1."""
-def acosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def acosh_(input: Tensor) -> Tensor:
     """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
     """Mean of each of `output_size` windows that cover sequences evenly."""
@@ -265,7 +265,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: 
     """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
-def addmv_(input: Tensor, mat: Any, vec: Any, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
     """In-place version of `addmv`: overwrites this tensor with the result, and returns it."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
@@ -301,29 +301,29 @@ def arange(start: Number, end: Number, step: Number = ..., *, out: Tensor | None
     """Numbers from start (0 if only one is given) to end, which is not included, `step` apart."""
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
-def arccos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arccos_(input: Tensor) -> Tensor:
     """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
 def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic cosine; NaN below 1."""
-def arccosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arccosh_(input: Tensor) -> Tensor:
     """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
 def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
-def arcsin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arcsin_(input: Tensor) -> Tensor:
     """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
 def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic sine."""
-def arcsinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arcsinh_(input: Tensor) -> Tensor:
     """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
 def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the tangent, in [-pi/2, pi/2]."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
-def arctan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arctan_(input: Tensor) -> Tensor:
     """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
 def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
-def arctanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def arctanh_(input: Tensor) -> Tensor:
     """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Index of the largest value along a dimension, or in the flattened input."""
@@ -347,21 +347,21 @@ def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: 
     """As as_tensor; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`."""
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
-def asin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def asin_(input: Tensor) -> Tensor:
     """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
 def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic sine."""
-def asinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def asinh_(input: Tensor) -> Tensor:
     """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
 def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the tangent, in [-pi/2, pi/2]."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
-def atan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def atan_(input: Tensor) -> Tensor:
     """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
 def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
-def atanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def atanh_(input: Tensor) -> Tensor:
     """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
 def atleast_1d(*tensors: Tensor) -> Any:
     """The tensor, or the tensors as a tuple, with 0-dim ones as vectors."""
@@ -423,7 +423,7 @@ def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: Any = ..., *, o
     """The p-norm of the difference of every row of x1 and every row of x2."""
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round up to an integer; integers are unchanged."""
-def ceil_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def ceil_(input: Tensor) -> Tensor:
     """In-place version of `ceil`: overwrites this tensor with the result, and returns it."""
 def celu(input: Tensor, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else alpha * (exp(x / alpha) - 1)."""
@@ -441,19 +441,19 @@ def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = 
     """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
 def clamp(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
-def clamp_(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def clamp_(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
     """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """min(input, max); NaN is unchanged."""
-def clamp_max_(input: Tensor, max: Any, *, out: Tensor | None = ...) -> Tensor:
+def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor:
     """In-place version of `clamp_max`: overwrites this tensor with the result, and returns it."""
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """max(input, min); NaN is unchanged."""
-def clamp_min_(input: Tensor, min: Any, *, out: Tensor | None = ...) -> Tensor:
+def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor:
     """In-place version of `clamp_min`: overwrites this tensor with the result, and returns it."""
 def clip(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
-def clip_(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def clip_(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
     """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
 def clone(input: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor:
     """The method `Tensor.clone`."""
@@ -495,11 +495,11 @@ def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1]."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Cosine."""
-def cos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def cos_(input: Tensor) -> Tensor:
     """In-place version of `cos`: overwrites this tensor with the result, and returns it."""
 def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic cosine."""
-def cosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: overwrites this tensor with the result, and returns it."""
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
     """As in `nn.functional`.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
@@ -523,7 +523,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., di
     """Cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`)."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """An angle in degrees converted to radians; integers give float32."""
-def deg2rad_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def deg2rad_(input: Tensor) -> Tensor:
     """In-place version of `deg2rad`: overwrites this tensor with the result, and returns it."""
 def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Determinant of square matrices."""
@@ -585,11 +585,11 @@ def equal(input: Tensor, other: Tensor) -> _bool:
     """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Error function."""
-def erf_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def erf_(input: Tensor) -> Tensor:
     """In-place version of `erf`: overwrites this tensor with the result, and returns it."""
 def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 - erf(x), accurate where that is near 0."""
-def erfc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def erfc_(input: Tensor) -> Tensor:
     """In-place version of `erfc`: overwrites this tensor with the result, and returns it."""
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the error function; NaN outside [-1, 1]."""
@@ -597,15 +597,15 @@ def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """e to the power x."""
 def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """2 to the power x."""
-def exp2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def exp2_(input: Tensor) -> Tensor:
     """In-place version of `exp2`: overwrites this tensor with the result, and returns it."""
-def exp_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def exp_(input: Tensor) -> Tensor:
     """In-place version of `exp`: overwrites this tensor with the result, and returns it."""
 def expand_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """As `expand`, but the result is a contiguous copy."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """exp(x) - 1, accurate near 0."""
-def expm1_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def expm1_(input: Tensor) -> Tensor:
     """In-place version of `expm1`: overwrites this tensor with the result, and returns it."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
@@ -623,7 +623,7 @@ def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     """The method `Tensor.fill_`."""
 def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
-def fix_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def fix_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Merge the dimensions start_dim to end_dim, both included."""
@@ -637,7 +637,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     """`input` to the power `exponent`, computed and returned in float64."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round down to an integer; integers are unchanged."""
-def floor_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def floor_(input: Tensor) -> Tensor:
     """In-place version of `floor`: overwrites this tensor with the result, and returns it."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
@@ -649,7 +649,7 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> 
     """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0."""
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """x - trunc(x), the part after the point, with the sign of x."""
-def frac_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def frac_(input: Tensor) -> Tensor:
     """In-place version of `frac`: overwrites this tensor with the result, and returns it."""
 def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32."""
@@ -671,7 +671,7 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
     """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
-def gcd_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `gcd`: overwrites this tensor with the result, and returns it."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input >= other, as bool."""
@@ -725,7 +725,7 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square root of `input * input + other * other`, without overflow in between."""
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Modified Bessel function of the first kind of order 0."""
-def i0_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def i0_(input: Tensor) -> Tensor:
     """In-place version of `i0`: overwrites this tensor with the result, and returns it."""
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
@@ -803,11 +803,11 @@ def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = .
     """As in `nn.functional`.  cudnn_enable has no effect."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple, which is not negative; 0 where an operand is 0."""
-def lcm_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `lcm`: overwrites this tensor with the result, and returns it."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input * 2 ** other`; integers give float32."""
-def ldexp_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `ldexp`: overwrites this tensor with the result, and returns it."""
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input <= other, as bool."""
@@ -827,17 +827,17 @@ def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Natural logarithm."""
 def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm to base 10."""
-def log10_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log10_(input: Tensor) -> Tensor:
     """In-place version of `log10`: overwrites this tensor with the result, and returns it."""
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log(1 + x), accurate near 0."""
-def log1p_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log1p_(input: Tensor) -> Tensor:
     """In-place version of `log1p`: overwrites this tensor with the result, and returns it."""
 def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm to base 2."""
-def log2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log2_(input: Tensor) -> Tensor:
     """In-place version of `log2`: overwrites this tensor with the result, and returns it."""
-def log_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def log_(input: Tensor) -> Tensor:
     """In-place version of `log`: overwrites this tensor with the result, and returns it."""
 def log_softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of `softmax`, accurate where softmax underflows."""
@@ -859,7 +859,7 @@ def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
     """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
-def logit_(input: Tensor, eps: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
     """In-place version of `logit`: overwrites this tensor with the result, and returns it."""
 def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Powers of `base` whose exponents are evenly spaced from start to end, both included."""
@@ -949,7 +949,7 @@ def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the multivariate gamma function with dimension p."""
 def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
-def nan_to_num_(input: Tensor, nan: Any = ..., posinf: Any = ..., neginf: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
     """In-place version of `nan_to_num`: overwrites this tensor with the result, and returns it."""
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
@@ -977,11 +977,11 @@ def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = .
     """input != other, as bool; True for NaN."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """-x."""
-def neg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def neg_(input: Tensor) -> Tensor:
     """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """-x."""
-def negative_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def negative_(input: Tensor) -> Tensor:
     """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
@@ -1053,7 +1053,7 @@ def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim:
     """The values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """An angle in radians converted to degrees; integers give float32."""
-def rad2deg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of `rad2deg`: overwrites this tensor with the result, and returns it."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
@@ -1081,11 +1081,11 @@ def real(input: Tensor) -> Tensor:
     """The tensor itself, which is real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / x; integers give float32."""
-def reciprocal_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def reciprocal_(input: Tensor) -> Tensor:
     """In-place version of `reciprocal`: overwrites this tensor with the result, and returns it."""
 def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """max(x, 0); NaN is unchanged."""
-def relu_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`: overwrites this tensor with the result, and returns it."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
@@ -1111,7 +1111,7 @@ def rot90(input: Tensor, k: _int = ..., dims: Sizes | None = ..., *, out: Tensor
     """A copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, halves to the even one; integers are unchanged."""
-def round_(input: Tensor, *, decimals: Any = ..., out: Tensor | None = ...) -> Tensor:
+def round_(input: Tensor, *, decimals: _int = ...) -> Tensor:
     """In-place version of `round`: overwrites this tensor with the result, and returns it."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Alias of `vstack`."""
@@ -1121,7 +1121,7 @@ def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _b
     """`rrelu`, written into its input."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / sqrt(x); integers give float32."""
-def rsqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of `rsqrt`: overwrites this tensor with the result, and returns it."""
 def rsub(input: Tensor, other: Tensor | Number, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """`other - alpha * input`."""
@@ -1157,7 +1157,7 @@ def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sign of each value: -1, 0 or 1; 0 for NaN."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / (1 + exp(-x))."""
-def sigmoid_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sigmoid_(input: Tensor) -> Tensor:
     """In-place version of `sigmoid`: overwrites this tensor with the result, and returns it."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sign of each value: -1, 0 or 1; 0 for NaN."""
@@ -1165,15 +1165,15 @@ def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for a set sign bit; -0.0 has one."""
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sine."""
-def sin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sin_(input: Tensor) -> Tensor:
     """In-place version of `sin`: overwrites this tensor with the result, and returns it."""
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
-def sinc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sinc_(input: Tensor) -> Tensor:
     """In-place version of `sinc`: overwrites this tensor with the result, and returns it."""
 def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic sine."""
-def sinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sinh_(input: Tensor) -> Tensor:
     """In-place version of `sinh`: overwrites this tensor with the result, and returns it."""
 def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `slice`, but the result is a contiguous copy."""
@@ -1195,11 +1195,11 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, o
     """As `split_with_sizes`, but each result is a contiguous copy."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square root; integers give float32."""
-def sqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def sqrt_(input: Tensor) -> Tensor:
     """In-place version of `sqrt`: overwrites this tensor with the result, and returns it."""
 def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """x * x; bool gives int64."""
-def square_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def square_(input: Tensor) -> Tensor:
     """In-place version of `square`: overwrites this tensor with the result, and returns it."""
 def squeeze(input: Tensor, dim: Sizes | None = ...) -> Tensor:
     """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
@@ -1235,11 +1235,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, ou
     """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Tangent."""
-def tan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def tan_(input: Tensor) -> Tensor:
     """In-place version of `tan`: overwrites this tensor with the result, and returns it."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic tangent."""
-def tanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def tanh_(input: Tensor) -> Tensor:
     """In-place version of `tanh`: overwrites this tensor with the result, and returns it."""
 def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
@@ -1281,7 +1281,7 @@ def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode
     """Quotient of two tensors, or of a tensor and a number; integers give float32."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
-def trunc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def trunc_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
 def typename(obj: Any) -> str:
     """Return the name of a tensor's legacy type, or of another object's class, with its module."""
@@ -1331,7 +1331,7 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, 
     """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True)."""
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
-def xlogy_(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:
     """In-place version of `xlogy`: overwrites this tensor with the result, and returns it."""
 def zero_(input: Tensor) -> Tensor:
     """The method `Tensor.zero_`."""

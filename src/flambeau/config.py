@@ -1,9 +1,10 @@
 """Settings from the environment and the user, validated.
 
 FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
-                        `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=rtx4090`
+                        `,races=poison|error|real`, `,schedule=seeded:7`, `,preset=rtx4090` and `,values=no`
 FLAMBEAU_CACHE          directory of compiled kernels, like PYTORCH_KERNEL_CACHE_PATH (default:
                         $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
+FLAMBEAU_FAULTS         failures on demand, such as `oom:3,lost_link:0:1`: see `flambeau.testing.faults`
 USE_PYTORCH_KERNEL_CACHE  0: compiled kernels are not kept on disk
 FLAMBEAU_PURE           1: compile no module when the package is built, and do not warn at import that none is compiled
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
@@ -32,6 +33,7 @@ from pathlib import Path
 from .errors import ConfigError
 
 RACES = ("poison", "error", "real")
+VALUES_HINT = "`flambeau fit --values` computes them; elsewhere leave out values=no"
 SCHEDULES_HINT = "use submission, seeded:N, delay:N or replay:N,N,N"
 UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 MAX_VIRTUAL_DEVICES = 64
@@ -44,6 +46,7 @@ class Gpus:
     kind: "nvidia", "virtual" or "none";  count: the number of virtual GPUs;  memory: bytes of each, 0 for the preset's.
     races: the reaction to an unordered pair of accesses.
     schedule: "submission", "seeded:N", "delay:N" or "replay:N,N,N".
+    values: whether virtual GPUs compute the values of tensors; without, their memory has no bytes.
     """
 
     kind: str
@@ -52,9 +55,10 @@ class Gpus:
     memory: int = 0
     races: str = "poison"
     schedule: str = "submission"
+    values: bool = True
 
 
-def parse_gpus(text: str, races: str = "poison") -> Gpus:
+def parse_gpus(text: str, races: str | None = None) -> Gpus:
     """Parse the value of FLAMBEAU_GPUS.  races: the default for that option.  Raises ConfigError."""
     head, *options = [part.strip() for part in re.split(r",(?!\s*\d+\s*(?:,|$))", text)]  # a replay has commas
     names = [option.partition("=")[0].strip() for option in options]
@@ -71,20 +75,36 @@ def parse_gpus(text: str, races: str = "poison") -> Gpus:
         if options:
             raise ConfigError(f"FLAMBEAU_GPUS={text!r}: {kind} takes no options, got {', '.join(options)}")
         return Gpus(kind)
-    chosen = {"races": races, **dict(_option(option, text) for option in options)}
+    chosen = dict(_option(option, text) for option in options)
+    if races is not None:
+        chosen.setdefault("races", races)
     return virtual_gpus(_count(count or "1", text), **chosen)
 
 
 def virtual_gpus(
-    count: int, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: str = "submission"
+    count: int,
+    *,
+    preset: str = "h200",
+    memory: int | str = 0,
+    races: str | None = None,
+    schedule: str = "submission",
+    values: bool | str = True,
 ) -> Gpus:
-    """Describe `count` virtual GPUs.  Raises ConfigError."""
+    """Describe `count` virtual GPUs.  races: None is "real" for a replay, which repeats values, else "poison".
+
+    values: a bool, "yes" or "no".
+    Raises: ConfigError.
+    """
+    if races is None:
+        races = "real" if schedule.startswith("replay:") else "poison"
     if not 1 <= count <= MAX_VIRTUAL_DEVICES:
         raise ConfigError(f"virtual GPUs: {count} devices were asked for; 1 to {MAX_VIRTUAL_DEVICES} are possible")
     if races not in RACES:
         raise ConfigError(f"virtual GPUs: races={races!r} is unknown", hint=f"use one of {', '.join(RACES)}")
     check_schedule(schedule)
-    return Gpus("virtual", count, preset, parse_bytes(memory), races, schedule)
+    if values not in (True, False, "yes", "no"):
+        raise ConfigError(f"virtual GPUs: values={values!r} is unknown", hint="use yes or no")
+    return Gpus("virtual", count, preset, parse_bytes(memory), races, schedule, values in (True, "yes"))
 
 
 def check_schedule(text: str) -> str:
@@ -109,7 +129,7 @@ def parse_bytes(size: int | str) -> int:
 def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
     """Return the parsed value of FLAMBEAU_GPUS, or None if it is not set."""
     text = environment.get("FLAMBEAU_GPUS", "")
-    return parse_gpus(text, races="error" if sanitizer(environment) else "poison") if text else None
+    return parse_gpus(text, races="error" if sanitizer(environment) else None) if text else None
 
 
 def sanitizer(environment: Mapping[str, str] = os.environ) -> bool:
@@ -130,6 +150,11 @@ def compile_ahead(environment: Mapping[str, str] = os.environ) -> bool:
 def strict(environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether strict mode, which finds silent mistakes, is on."""
     return environment.get("FLAMBEAU_STRICT", "0") not in ("", "0")
+
+
+def faults(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the failures on demand, "" for none."""
+    return environment.get("FLAMBEAU_FAULTS", "")
 
 
 def no_memory_caching(environment: Mapping[str, str] = os.environ) -> bool:
@@ -229,10 +254,10 @@ def _count(text: str, whole: str) -> int:
 
 def _option(text: str, whole: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
-    if not equals or name not in ("preset", "memory", "races", "schedule"):
+    if not equals or name not in ("preset", "memory", "races", "schedule", "values"):
         raise ConfigError(
             f"FLAMBEAU_GPUS={whole!r}: option {text!r} is unknown",
-            hint="options are preset=, memory=, races= and schedule=",
+            hint="options are preset=, memory=, races=, schedule= and values=",
         )
     return name, value
 

@@ -27,6 +27,7 @@
     +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
     +-- ReentryError           (RuntimeError)          a finalizer called the library inside a lock
     +-- InternalError          (RuntimeError)          a kernel's NumPy reference failed: a bug of flambeau
+    +-- KernelReferenceError   (RuntimeError)          the NumPy reference of a program's own kernel failed
     +-- OutOfMemoryError       (RuntimeError)          a device has no memory left
     +-- AcceleratorError       (RuntimeError)          the driver reported an error, with its `error_code`
         +-- CudaError                                  `cuda.check_error` got a code of a failure
@@ -298,6 +299,23 @@ def reference_failed(called: str, where: str, cause: Exception) -> InternalError
         f"the kernel's NumPy reference failed{where}: {type(cause).__name__}: {cause}",
         hint="this is a bug of flambeau, not of the program: please report the call with its arguments",
         operator=called,
+    )
+
+
+class KernelReferenceError(FlambeauError, RuntimeError):
+    """The NumPy reference of a kernel that the program wrote raised `__cause__`.  No device is lost."""
+
+    is_named = False  # the launch came earlier
+
+
+def user_reference_failed(kernel: str, where: str, cause: BaseException | None) -> KernelReferenceError:
+    """Return the error for a program's reference that raised `cause`."""
+    is_read_only = isinstance(cause, ValueError) and "read-only" in str(cause)
+    correct = "correct the reference; the device can still be used"
+    return KernelReferenceError(
+        f"the kernel's reference failed{where}: {type(cause).__name__}: {cause}",
+        hint="the kernel only reads this array: declare it as \"w\" or \"rw\"" if is_read_only else correct,
+        operator=kernel,
     )
 
 

@@ -164,5 +164,10 @@ def is_process_alive(pid: int) -> bool:
 
 
 def get_cpu_capability() -> str:
-    """Return "DEFAULT": NumPy selects instructions, and PyTorch's kernels for AVX2 and AVX512 do not exist here."""
+    """Return "DEFAULT": NumPy selects instructions, and PyTorch's kernels for AVX2 and AVX512 do not exist here.
+
+    Example:
+        >>> torch.backends.cpu.get_cpu_capability()
+        'DEFAULT'
+    """
     return "DEFAULT"

@@ -23,18 +23,29 @@ from .errors import ArgumentError
 from .strides import contiguous, extent
 
 MAX_DIMS = 8
+MAX_BLOCKS = (2**31 - 1, 65_535, 65_535)  # of a grid along x, y and z, on every architecture
+MAX_BLOCK = (1024, 1024, 64)  # threads of a block along x, y and z
+MAX_THREADS = 1024  # of a block
 Buffer = bytes | bytearray  # arguments of a launch; callees may keep it, since it is not written again
-_FORMATS = {"int32": "i", "int64": "q", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d"}
+_FORMATS = {
+    "bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q",
+    "uint64": "Q", "float16": "e", "float32": "f", "float64": "d",
+}  # fmt: skip
 _ABSENT = (0,) * MAX_DIMS
 _NO_ARRAY = (0, 0)
 
 
 class Grid(NamedTuple):
-    """A launch grid: `blocks` of `threads` threads, each block with `shared` bytes of dynamic shared memory."""
+    """A launch grid: `blocks` of threads, each block with `shared` bytes of dynamic shared memory.
+
+    threads, threads_y, threads_z: the threads of a block along x, y and z.
+    """
 
     blocks: tuple[int, int, int]
     threads: int
     shared: int = 0
+    threads_y: int = 1
+    threads_z: int = 1
 
 
 class Param:
@@ -125,7 +136,8 @@ def _hull(shape: Sequence[int], strides: Sequence[int] | None) -> int:
 class Kernel:
     """Device code, its parameters and its reference in NumPy.
 
-    entry: the `extern "C"` name in `source`, which is CUDA C++ without includes.
+    entry: the `extern "C"` name in `source`, which is CUDA C++.  With is_c=False it is a name of C++, such as `f<int>`.
+    options: the compiler's, besides those of every kernel.
     reference: called with one NumPy array per Pointer, a list of arrays per Pointers and a number per Scalar, in the
     order of `params`.  It writes the arrays that are not "r".  An absent operand is None.
     operations: arithmetic operations per element of the largest operand, for the modelled clock.
@@ -135,14 +147,24 @@ class Kernel:
     """
 
     __slots__ = (
-        "__weakref__", "_struct", "body", "computes", "entry", "offsets", "operations", "params", "reference", "source",
+        "__weakref__", "_struct", "body", "computes", "entry", "is_c", "offsets", "operations", "options", "params",
+        "reference", "source",
     )  # fmt: skip
 
     def __init__(
-        self, entry: str, source: str, params: Sequence[Param], reference: Callable[..., None], operations: float = 1.0
+        self,
+        entry: str,
+        source: str,
+        params: Sequence[Param],
+        reference: Callable[..., None],
+        operations: float = 1.0,
+        options: tuple[str, ...] = (),
+        is_c: bool = True,
     ) -> None:
         self.entry = entry
         self.source = source
+        self.options = options
+        self.is_c = is_c
         self.params = tuple(params)
         self.reference = reference
         self.operations = operations

@@ -210,15 +210,26 @@ def get_deterministic_debug_mode() -> int:
 
 
 def preferred_blas_library(backend: str | None = None) -> str:
-    """Return the preferred library for matrix products, after setting it if one is given.  It has no effect.
+    """Return the preferred library for matrix products, after setting it if one is given.
 
+    backend: "default", "cublas", "cublaslt" or "ck"; None changes nothing.  The preference has no effect.
     Raises: ModeError for an unknown name.
+    Example:
+        >>> torch.backends.cuda.preferred_blas_library()
+        'default'
     """
     return _prefer("blas", BLAS_LIBRARIES, backend)
 
 
 def preferred_linalg_library(backend: str | None = None) -> str:
-    """As `preferred_blas_library`, for other linear algebra."""
+    """Return the preferred library for linear algebra other than products, after setting it if one is given.
+
+    backend: "default", "cusolver" or "magma"; None changes nothing.  The preference has no effect.
+    Raises: ModeError for an unknown name.
+    Example:
+        >>> torch.backends.cuda.preferred_linalg_library()
+        'default'
+    """
     return _prefer("linalg", LINALG_LIBRARIES, backend)
 
 
@@ -236,42 +247,94 @@ _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Store whether attention may use FlashAttention; the operands decide on the kernel."""
+    """Store whether attention may use FlashAttention.
+
+    It has no effect: the operands decide on the kernel.
+    Example:
+        >>> torch.backends.cuda.enable_flash_sdp(False)
+        >>> torch.backends.cuda.flash_sdp_enabled()
+        False
+        >>> torch.backends.cuda.enable_flash_sdp(True)
+    """
     _attention["flash"] = bool(enabled)
 
 
 def flash_sdp_enabled() -> bool:
-    """Return what `enable_flash_sdp` stored."""
+    """Return the value that `enable_flash_sdp` stored; True by default.
+
+    Example:
+        >>> torch.backends.cuda.flash_sdp_enabled()
+        True
+    """
     return _attention["flash"]
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Store whether attention may use a kernel that needs little memory; the operands decide on the kernel."""
+    """Store whether attention may use a kernel that needs little memory.
+
+    It has no effect: the operands decide on the kernel.
+    Example:
+        >>> torch.backends.cuda.enable_mem_efficient_sdp(False)
+        >>> torch.backends.cuda.mem_efficient_sdp_enabled()
+        False
+        >>> torch.backends.cuda.enable_mem_efficient_sdp(True)
+    """
     _attention["mem_efficient"] = bool(enabled)
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """Return what `enable_mem_efficient_sdp` stored."""
+    """Return the value that `enable_mem_efficient_sdp` stored; True by default.
+
+    Example:
+        >>> torch.backends.cuda.mem_efficient_sdp_enabled()
+        True
+    """
     return _attention["mem_efficient"]
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Store whether attention may use products and a softmax; the operands decide on the kernel."""
+    """Store whether attention may use matrix products and a softmax.
+
+    It has no effect: the operands decide on the kernel.
+    Example:
+        >>> torch.backends.cuda.enable_math_sdp(False)
+        >>> torch.backends.cuda.math_sdp_enabled()
+        False
+        >>> torch.backends.cuda.enable_math_sdp(True)
+    """
     _attention["math"] = bool(enabled)
 
 
 def math_sdp_enabled() -> bool:
-    """Return what `enable_math_sdp` stored."""
+    """Return the value that `enable_math_sdp` stored; True by default.
+
+    Example:
+        >>> torch.backends.cuda.math_sdp_enabled()
+        True
+    """
     return _attention["math"]
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Store whether attention may use cuDNN; the operands decide on the kernel."""
+    """Store whether attention may use cuDNN.
+
+    It has no effect: the operands decide on the kernel.
+    Example:
+        >>> torch.backends.cuda.enable_cudnn_sdp(False)
+        >>> torch.backends.cuda.cudnn_sdp_enabled()
+        False
+        >>> torch.backends.cuda.enable_cudnn_sdp(True)
+    """
     _attention["cudnn"] = bool(enabled)
 
 
 def cudnn_sdp_enabled() -> bool:
-    """Return what `enable_cudnn_sdp` stored."""
+    """Return the value that `enable_cudnn_sdp` stored; True by default.
+
+    Example:
+        >>> torch.backends.cuda.cudnn_sdp_enabled()
+        True
+    """
     return _attention["cudnn"]
 
 
@@ -279,7 +342,14 @@ def cudnn_sdp_enabled() -> bool:
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[dict[str, bool]]:
-    """Store the kernels that attention may use inside; the operands decide on the kernel."""
+    """Store which kernels attention may use inside a `with` block; restore the former values after it.
+
+    They have no effect: the operands decide on the kernel.
+    Example:
+        >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):
+        ...     print(torch.backends.cuda.flash_sdp_enabled())
+        False
+    """
     before = dict(_attention)
     _attention.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:
@@ -289,15 +359,24 @@ def sdp_kernel(
 
 
 def is_built() -> bool:
-    """Return True: programs that ask for CUDA find it, on NVIDIA GPUs or virtual ones."""
+    """Return True: programs that ask for CUDA find it, on NVIDIA GPUs or virtual ones.
+
+    Example:
+        >>> torch.backends.cuda.is_built()
+        True
+    """
     return True
 
 
 def cublas_workspace_size(size: int | None = None) -> int:
-    """Return the bytes of workspace for a matrix product on the current device.  They are freed after each product.
+    """Return the size of the workspace for a matrix product on the current device, in bytes; 0 on virtual GPUs.
 
-    The size is read at the start from CUBLASLT_WORKSPACE_SIZE, else from CUBLAS_WORKSPACE_CONFIG.
+    The workspace is freed after each product.  Its size is read at the start from CUBLASLT_WORKSPACE_SIZE, else from
+    CUBLAS_WORKSPACE_CONFIG.
     Raises: NotSupportedError if `size` is given: existing plans could not change theirs.
+    Example:
+        >>> torch.backends.cuda.cublas_workspace_size()
+        0
     """
     if size is not None:
         raise NotSupportedError(
@@ -473,7 +552,15 @@ class CudnnModule(ModuleType):
         deterministic: bool | None = False,
         allow_tf32: bool | None = True,
     ) -> Iterator[None]:
-        """Set all settings for a block; omitted ones get their defaults, None leaves one as it is."""
+        """Set all settings for a block; omitted ones get their defaults, None leaves one as it is.
+
+        Example:
+            >>> with torch.backends.cudnn.flags(benchmark=True):
+            ...     print(torch.backends.cudnn.benchmark)
+            True
+            >>> torch.backends.cudnn.benchmark
+            False
+        """
         wanted = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic}
         former = {name: getattr(self, name) for name in (*wanted, "benchmark_limit")}
         precisions, cudnn_tf32 = dict(switches.precisions), switches.cudnn_tf32

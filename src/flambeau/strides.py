@@ -23,6 +23,12 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def numel(self) -> int:
+        """Return the number of elements: the product of the sizes.
+
+        Example:
+            >>> torch.Size([2, 3]).numel()
+            6
+        """
         return prod(self)
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import strides as st
+from . import uncomputed
 from .core import record, thread
 from .core.call import assign, call_two
 from .core.inplace import check_inplace, node_for_inplace, record_inplace
@@ -67,6 +68,8 @@ def _move(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
     """Copy between two compact tensors of one type and the same strides."""
     size = source.dtype.itemsize
     nbytes = source.numel() * size
+    if target.device_index < 0 <= source.device_index and not uncomputed.computes():
+        uncomputed.stand_in(target, source)
     copy_bytes(target._storage, target._offset * size, source._storage, source._offset * size, nbytes, non_blocking)
 
 

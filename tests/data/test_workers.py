@@ -551,7 +551,13 @@ def program(text, **options):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", pytest.param("forkserver", marks=pytest.mark.full)])
 @pytest.mark.parametrize(
-    ("end", "status"), [("die()", -signal.SIGKILL), ("raise SystemExit(4)", 4), ("", 0), ("os._exit(5)", 5)]
+    ("end", "status"),
+    [
+        ("die()", -signal.SIGKILL),
+        ("", 0),
+        pytest.param("raise SystemExit(4)", 4, marks=pytest.mark.full),
+        pytest.param("os._exit(5)", 5, marks=pytest.mark.full),
+    ],
 )
 def test_workers_end_with_their_parent_however_it_ends(method, end, status):
     running = program(ORPHANS.format(method=method, end=end))

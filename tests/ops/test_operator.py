@@ -16,7 +16,7 @@ import flambeau
 import flambeau as torch
 from flambeau.errors import ArgumentError, ArgumentTypeError
 from flambeau.ops.copies import fill_kernel
-from flambeau.ops.operator import REGISTRY, Operand, composite, operator, view
+from flambeau.ops.operator import REGISTRY, Operand, Operator, composite, operator, view
 from flambeau.ops.pointwise import grid_over
 
 
@@ -96,9 +96,45 @@ def test_a_method_is_pickled_by_name(name):
 
 def test_functions_and_methods_have_a_signature():
     assert str(inspect.signature(torch.add)) == "(input, other, *, alpha=1, out=None)"
-    assert str(inspect.signature(torch.Tensor.add)) == "(input, other, *, alpha=1, out=None)"
-    assert str(inspect.signature(torch.ones(1).add)) == "(other, *, alpha=1, out=None)"
+    assert str(inspect.signature(torch.Tensor.add)) == "(self, other, *, alpha=1)", "methods take no out="
+    assert str(inspect.signature(torch.Tensor.add_)) == "(self, other, *, alpha=1)"
+    assert str(inspect.signature(torch.Tensor.flip)) == "(self, dims)"
+    assert str(inspect.signature(torch.Tensor.view)) == "(self, size)"
+    assert str(inspect.signature(torch.relu_)) == "(self)", "torch.relu_ is the method"
+    assert str(inspect.signature(torch.nn.functional.elu_)).startswith("(input, alpha=1.0")
+    assert str(inspect.signature(torch.ones(1).add)) == "(other, *, alpha=1)"
     assert str(inspect.signature(torch.unsqueeze)) == "(input, dim)", "a view writes into no other tensor"
+
+
+def methods():
+    for name in dir(torch.Tensor):
+        method = inspect.getattr_static(torch.Tensor, name)
+        if callable(method) and isinstance(inspect.unwrap(method), Operator):
+            yield name, method
+
+
+def test_no_method_takes_out():
+    x, found = torch.ones(2, 2), []
+    for name, method in methods():
+        found.append(name)
+        assert next(iter(inspect.signature(method).parameters)) == "self", name
+        assert "out" not in inspect.signature(method).parameters, name
+        with pytest.raises(ArgumentTypeError):
+            method(x, out=x)
+    assert {"add", "add_", "abs", "absolute_", "flip", "view", "__neg__"} <= set(found)
+
+
+def test_the_error_of_out_names_the_function_that_takes_it():
+    x, out = torch.ones(2), torch.zeros(2)
+    with pytest.raises(ArgumentTypeError) as error:
+        x.exp(out=out)
+    assert str(error.value).startswith("exp: got an unexpected keyword argument 'out': ")
+    assert error.value.hint == "a method takes no out=; call the function, torch.exp(..., out=out)"
+    with pytest.raises(ArgumentTypeError, match="multiply: got an unexpected keyword argument 'out'"):
+        x.multiply(2, out=out)
+    with pytest.raises(ArgumentTypeError, match="exp_: got an unexpected keyword argument 'out'"):
+        x.exp_(out=out)
+    assert out.tolist() == [0, 0] and x.tolist() == [1, 1]
 
 
 def test_an_alias_is_one_operator_with_calls_of_its_own():

@@ -50,7 +50,6 @@ REAL = {  # what calls show where stub files or `inspect` say otherwise
 
 # Arguments that are not there: docs/differences.md says why.
 EXPLAINED: dict[str, tuple[str, ...]] = {
-    "dtype=": ("torch.view_copy",),
     "implicit=": ("torch.Tensor.expand", "torch.expand_copy"),
     "out_dtype=": ("torch.addmm", "torch.baddbmm", "torch.bmm", "torch.mm"),
     "workqueue_concurrency_limit=": ("torch.cuda.GreenContext.create",),

@@ -95,7 +95,7 @@ def few(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "sample_runs", lambda: RUNS[1:])
     for module in (compiling, build):
         monkeypatch.setattr(module, "nvrtc_version", lambda: (13, 5))
-    monkeypatch.setattr(compiling, "compiled", lambda entry, source, arch: f"{entry} {arch}".encode())
+    monkeypatch.setattr(compiling, "compiled", lambda source, arch: f"{source.entry} {arch}".encode())
     monkeypatch.setattr(compiling, "remember", lambda files, version: None)
     monkeypatch.setattr(compiling, "remembered", lambda files: None)  # it asks for the version of the bindings
     prebuilt_cubins.archive.cache_clear()
@@ -128,8 +128,8 @@ def test_more_bytes_than_the_limit_fail(few, monkeypatch):
 
 
 def test_a_kernel_that_does_not_compile_fails(few, monkeypatch):
-    def fails(entry, source, arch):
-        raise build.FlambeauError(f"{entry}: no")
+    def fails(source, arch):
+        raise build.FlambeauError(f"{source.entry}: no")
 
     monkeypatch.setattr(compiling, "compiled", fails)
     lines = []

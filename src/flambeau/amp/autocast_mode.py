@@ -65,25 +65,72 @@ class _OneDeviceScaler(GradScaler):
 
 
 class CudaGradScaler(_OneDeviceScaler):
-    """Former name of `torch.amp.GradScaler("cuda", ...)`."""
+    """Former name of `torch.amp.GradScaler("cuda", ...)`.  Warns: FutureWarning.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.cuda.amp.GradScaler(init_scale=4.0).get_scale()
+        4.0
+    """
 
     _kind = "cuda"
 
 
 class CpuGradScaler(_OneDeviceScaler):
-    """Former name of `torch.amp.GradScaler("cpu", ...)`."""
+    """Former name of `torch.amp.GradScaler("cpu", ...)`.  Warns: FutureWarning.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.cpu.amp.GradScaler(init_scale=4.0).get_scale()
+        4.0
+    """
 
     _kind = "cpu"
 
 
 def cuda_custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: dtype | None = None) -> Callable[..., Any]:
-    """Former name of `torch.amp.custom_fwd(device_type="cuda")`."""
+    """Former name of `torch.amp.custom_fwd(device_type="cuda")`, a decorator of `forward`.  Warns: FutureWarning.
+
+    cast_inputs: under autocast, cast floating point tensors on a GPU to this type, and run without autocast.
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     class Double(torch.autograd.Function):
+        ...         @staticmethod
+        ...         @torch.cuda.amp.custom_fwd(cast_inputs=torch.float32)
+        ...         def forward(ctx, x):
+        ...             return 2 * x
+        >>> with torch.autocast("cuda"):
+        ...     Double.apply(torch.tensor([1.5], device="cuda", dtype=torch.float16))
+        tensor([3.], device='cuda:0')
+    """
     renamed("cuda.amp.custom_fwd(args...)", "amp.custom_fwd(args..., device_type='cuda')")
     return custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def cuda_custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
-    """Former name of `torch.amp.custom_bwd(device_type="cuda")`."""
+    """Former name of `torch.amp.custom_bwd(device_type="cuda")`, a decorator of `backward`.  Warns: FutureWarning.
+
+    The gradient runs in the same autocast mode as the `forward` that `custom_fwd` decorates.
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     class Double(torch.autograd.Function):
+        ...         @staticmethod
+        ...         @torch.cuda.amp.custom_fwd
+        ...         def forward(ctx, x):
+        ...             return 2 * x
+        ...         @staticmethod
+        ...         @torch.cuda.amp.custom_bwd
+        ...         def backward(ctx, grad):
+        ...             return 2 * grad
+        >>> x = torch.tensor([1.5], device="cuda", requires_grad=True)
+        >>> Double.apply(x).backward()
+        >>> x.grad
+        tensor([2.], device='cuda:0')
+    """
     renamed("cuda.amp.custom_bwd(args...)", "amp.custom_bwd(args..., device_type='cuda')")
     return custom_bwd(bwd, device_type="cuda")
 

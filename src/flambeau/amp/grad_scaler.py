@@ -24,12 +24,20 @@ from ..ops.operator import REGISTRY
 from ..optim.optimizer import Optimizer
 from ..runtime.control import is_available
 from ..tensor import factories
+from ..uncomputed import is_set
 
 __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(Enum):
-    """State of an optimizer since the last `update`: nothing done, gradients unscaled, or step taken."""
+    """What a GradScaler has done with an optimizer since the last `update`.
+
+    READY: nothing.  UNSCALED: its gradients are unscaled.  STEPPED: `step` was called.
+    Example:
+        >>> from flambeau.amp.grad_scaler import OptState
+        >>> [state.name for state in OptState]
+        ['READY', 'UNSCALED', 'STEPPED']
+    """
 
     READY = 0
     UNSCALED = 1
@@ -130,7 +138,12 @@ class GradScaler:
     def scale(self, outputs: Any) -> Any:
         """Return a tensor, or nested iterables of tensors, multiplied by the scale.
 
-        Host: returns at once.
+        A disabled scaler returns its argument.
+        Host:   returns at once.
+        Raises: ScalingError for anything else.
+        Example:
+            >>> torch.amp.GradScaler("cpu", init_scale=4.0).scale(torch.tensor(2.0))
+            tensor(8.)
         """
         if not self._enabled:
             return outputs
@@ -172,10 +185,20 @@ class GradScaler:
         return found._per_device_tensors
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide an optimizer's gradients by the scale: before they are clipped or read.  `step` does it otherwise.
+        """Divide the gradients of an optimizer by the scale, in place, so that they can be clipped or read.
 
+        `step` does it if this method was not called.
         Host:   returns at once.
-        Raises: ScalingError where it was called since the last `update`, or for parameters of float16.
+        Raises: ScalingError if the gradients are unscaled already since the last `update`, or are of float16.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+            >>> optimizer, scaler = torch.optim.SGD([weight], lr=0.5), torch.amp.GradScaler("cpu", init_scale=4.0)
+            >>> scaler.scale(weight.sum()).backward()
+            >>> weight.grad
+            tensor([4.])
+            >>> scaler.unscale_(optimizer)
+            >>> weight.grad
+            tensor([1.])
         """
         if not self._enabled:
             return
@@ -200,16 +223,25 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        if any([found.item() for found in optimizer_state["found_inf_per_device"].values()]):
+        if any([is_set(found) for found in optimizer_state["found_inf_per_device"].values()]):
             return None
         return optimizer.step(*args, **kwargs)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Unscale an optimizer's gradients unless `unscale_` did, and call its step unless one is not finite.
+        """Call the optimizer's step, unless one of its gradients is not finite; the gradients are unscaled before.
 
         Returns what the optimizer's step returns, None if it is skipped.  Further arguments go to the optimizer's step.
         Host:   waits, except for optimizers with fused=True.
         Raises: ScalingError for a closure, a second step since the last `update`, or without gradients.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+            >>> optimizer, scaler = torch.optim.SGD([weight], lr=0.5), torch.amp.GradScaler("cpu", init_scale=4.0)
+            >>> scaler.scale(weight.sum()).backward()
+            >>> weight.grad.fill_(float("inf"))
+            tensor([inf])
+            >>> scaler.step(optimizer)
+            >>> weight.item()
+            2.0
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -286,6 +318,16 @@ class GradScaler:
         Call it once per iteration, after the steps.  new_scale: a float or a tensor of one number to set instead.
         Host:   returns at once.
         Raises: ScalingError if no optimizer's gradients were checked since the last `update`.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+            >>> optimizer, scaler = torch.optim.SGD([weight], lr=0.5), torch.amp.GradScaler("cpu", init_scale=4.0)
+            >>> scaler.scale(weight.sum()).backward()
+            >>> weight.grad.fill_(float("inf"))
+            tensor([inf])
+            >>> scaler.step(optimizer)
+            >>> scaler.update()
+            >>> scaler.get_scale()
+            2.0
         """
         if not self._enabled:
             return
@@ -332,33 +374,72 @@ class GradScaler:
         """Return the scale, or 1.0 if scaling is disabled.
 
         Host: waits.
+        Example:
+            >>> torch.amp.GradScaler("cpu", init_scale=4.0).get_scale()
+            4.0
         """
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else float(self._scale.item())
 
     def get_growth_factor(self) -> float:
-        """Return the factor by which the scale grows."""
+        """Return the factor by which the scale grows.
+
+        Example:
+            >>> torch.amp.GradScaler("cpu").get_growth_factor()
+            2.0
+        """
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set the factor by which the scale grows."""
+        """Set the factor by which the scale grows.
+
+        Example:
+            >>> scaler = torch.amp.GradScaler("cpu")
+            >>> scaler.set_growth_factor(4.0)
+            >>> scaler.get_growth_factor()
+            4.0
+        """
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """Return the factor by which the scale shrinks."""
+        """Return the factor by which the scale shrinks after a skipped step.
+
+        Example:
+            >>> torch.amp.GradScaler("cpu").get_backoff_factor()
+            0.5
+        """
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set the factor by which the scale shrinks."""
+        """Set the factor by which the scale shrinks after a skipped step.
+
+        Example:
+            >>> scaler = torch.amp.GradScaler("cpu")
+            >>> scaler.set_backoff_factor(0.25)
+            >>> scaler.get_backoff_factor()
+            0.25
+        """
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """Return after how many steps in a row without a skipped one the scale grows."""
+        """Return the number of iterations in a row, without a skipped step, after which the scale grows.
+
+        Example:
+            >>> torch.amp.GradScaler("cpu").get_growth_interval()
+            2000
+        """
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Set after how many steps in a row without a skipped one the scale grows."""
+        """Set the number of iterations in a row, without a skipped step, after which the scale grows.
+
+        Example:
+            >>> scaler = torch.amp.GradScaler("cpu")
+            >>> scaler.set_growth_interval(100)
+            >>> scaler.get_growth_interval()
+            100
+        """
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:
@@ -367,13 +448,21 @@ class GradScaler:
         return self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker.item())
 
     def is_enabled(self) -> bool:
-        """Return whether losses are scaled."""
+        """Return whether losses are scaled: False with enabled=False, or for "cuda" without a GPU.
+
+        Example:
+            >>> torch.amp.GradScaler("cpu").is_enabled()
+            True
+        """
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state as a dict of numbers, which is empty if scaling is disabled.  Call it after `update`.
+        """Return the scale, the factors and the counter as a dict of numbers; it is empty if scaling is disabled.
 
-        Host: waits.
+        Call it after `update`.  Host: waits.
+        Example:
+            >>> torch.amp.GradScaler("cpu", init_scale=4.0).state_dict()["scale"]
+            4.0
         """
         if not self._enabled:
             return {}
@@ -386,7 +475,15 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state_dict; nothing happens if scaling is disabled.  Raises ScalingError for an empty one."""
+        """Restore what state_dict returned; a disabled scaler ignores it.
+
+        Raises: ScalingError for an empty dict.
+        Example:
+            >>> scaler = torch.amp.GradScaler("cpu")
+            >>> scaler.load_state_dict(torch.amp.GradScaler("cpu", init_scale=4.0).state_dict())
+            >>> scaler.get_scale()
+            4.0
+        """
         if not self._enabled:
             return
         if len(state_dict) == 0:

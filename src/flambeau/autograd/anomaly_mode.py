@@ -49,6 +49,10 @@ class set_detect_anomaly(_Restoring):  # noqa: N801
     A node made while it is on remembers the program's lines of its forward call.  If the node fails in backward, a
     warning shows them.  check_nan: whether a NaN gradient is an error too.
     Host: backward waits for every gradient if check_nan is True.
+    Example:
+        >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
+        ...     print(torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled())
+        True False
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -59,7 +63,18 @@ class set_detect_anomaly(_Restoring):  # noqa: N801
 
 
 class detect_anomaly(_Restoring):  # noqa: N801
-    """Enable anomaly detection inside a `with` block: see `set_detect_anomaly`.  Warns about its cost."""
+    """Enable anomaly detection inside a `with` block, and warn about its cost: see `set_detect_anomaly`.
+
+    check_nan: whether a NaN gradient is an error too.
+    Host: inside, backward waits for every gradient if check_nan is True.
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     with torch.autograd.detect_anomaly():
+        ...         print(torch.is_anomaly_enabled())
+        True
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         _check("detect_anomaly", "check_nan", check_nan)

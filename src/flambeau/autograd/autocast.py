@@ -766,7 +766,12 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
 
 
 def amp_definitely_not_available() -> bool:
-    """Return whether autocast on CUDA devices has no effect, as there are none."""
+    """Return whether autocast on CUDA devices has no effect because there are no CUDA devices.
+
+    Example:
+        >>> torch.cuda.amp.common.amp_definitely_not_available()
+        False
+    """
     return not is_available()
 
 

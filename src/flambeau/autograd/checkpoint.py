@@ -37,7 +37,16 @@ class _Choices:
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Return a context that sets `early_stop` for every `checkpoint` in it."""
+    """Return a context that sets `early_stop` for every `checkpoint` in it.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+        ...     y = torch.utils.checkpoint.checkpoint(torch.exp, x * 0, use_reentrant=False)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([0., 0.])
+    """
     former, _Choices.early_stop = _Choices.early_stop, enable
     try:
         yield
@@ -47,7 +56,16 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Return a context that sets `debug` for every `checkpoint` in it; None leaves it to the call."""
+    """Return a context that sets `debug` for every `checkpoint` in it; None leaves it to the call.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):
+        ...     y = torch.utils.checkpoint.checkpoint(torch.square, x, use_reentrant=False)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
     former, _Choices.debug = _Choices.debug, enabled
     try:
         yield
@@ -56,7 +74,14 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """Return two contexts that do nothing."""
+    """Return two contexts that do nothing: the default of `checkpoint`'s context_fn.
+
+    Example:
+        >>> forward, recomputation = torch.utils.checkpoint.noop_context_fn()
+        >>> with forward:
+        ...     print(torch.ones(1))
+        tensor([1.])
+    """
     return nullcontext(), nullcontext()
 
 
@@ -81,6 +106,14 @@ def checkpoint(
     preserve_rng_state (a keyword): whether random numbers are the same in both runs; True by default.
     Host:   returns at once.
     Raises: ArgumentError for options that conflict; CheckpointError, in backward, if the runs differ.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> y = torch.utils.checkpoint.checkpoint(lambda x: (x * x).exp(), x * 0, use_reentrant=False)
+        >>> y
+        tensor([1., 1.], grad_fn=<ExpBackward0>)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([0., 0.])
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant is None:
@@ -108,6 +141,13 @@ def checkpoint_sequential(
     functions: a Sequential, or a list of functions of one argument.
     use_reentrant, preserve_rng_state: as for `checkpoint`.
     Raises: ArgumentError if there are more segments than functions.
+    Example:
+        >>> layers = [torch.square, torch.square, torch.square]
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> y = torch.utils.checkpoint.checkpoint_sequential(layers, 2, x, use_reentrant=False)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([   8., 1024.])
     """
     if use_reentrant is None:
         use_reentrant = _default_way("checkpoint_sequential")
@@ -323,7 +363,17 @@ def _call_framed(
 
 
 class CheckpointFunction(Function):
-    """Runs a function without recording; runs it again, with recording, in backward."""
+    """Implementation of `checkpoint` with use_reentrant=True.
+
+    It calls a function without recording it, and calls it again with recording in backward.
+    apply(function, preserve_rng_state, *args): as `checkpoint`.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> y = torch.utils.checkpoint.CheckpointFunction.apply(torch.square, True, x)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:

@@ -9,7 +9,12 @@ from ..errors import no_attribute as _no_attribute
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A tensor and its tangent, which is None."""
+    """What `unpack_dual` returns: a tensor and its tangent, which is always None.
+
+    Example:
+        >>> torch.autograd.forward_ad.UnpackedDualTensor(torch.ones(1), None).primal
+        tensor([1.])
+    """
 
     primal: Any
     tangent: Any
@@ -26,7 +31,15 @@ def unpack_dual(tensor: Any, *, level: Any = None) -> UnpackedDualTensor:
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: Any = None) -> NoReturn:
-    """Raise NotSupportedError: there are no tangents."""
+    """Raise NotSupportedError: there are no forward-mode derivatives.  `torch.func.jvp` computes the same products.
+
+    Example:
+        >>> try:
+        ...     torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1))
+        ... except NotImplementedError as error:
+        ...     print(error.hint)
+        torch.func.jvp computes the same by reverse mode
+    """
     raise NotSupportedError(
         "forward-mode derivatives are not there yet",
         hint="torch.func.jvp computes the same by reverse mode",

@@ -212,46 +212,115 @@ def _backward_of(function: type[Function]) -> Any:
 class Function:
     """Base class of user-defined operators: write `forward(ctx, *inputs)` and `backward(ctx, *grads)`; call `apply`.
 
+    forward: computes the result; `ctx.save_for_backward` keeps tensors for backward.
+    backward: returns one gradient, or None, per input of forward.
     With `setup_context(ctx, inputs, output)`, `forward` takes the inputs alone.
-
     Example:
-        class Square(Function):
-            @staticmethod
-            def forward(ctx, x):
-                ctx.save_for_backward(x)
-                return x * x
-
-            @staticmethod
-            def backward(ctx, grad):
-                (x,) = ctx.saved_tensors
-                return 2 * x * grad
-
-        y = Square.apply(x)
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
     """
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
+        """Compute the result from the arguments of `apply`.  A subclass defines it as a static method.
+
+        ctx: keeps values for backward.  A class that defines `setup_context` leaves it out.
+        Raises: NotSupportedError if the subclass does not define it.
+        Example:
+            >>> class Triple(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 3 * x
+            >>> Triple.apply(torch.tensor([1.0, 2.0]))
+            tensor([3., 6.])
+        """
         raise NotSupportedError("forward is not defined", hint="define it as a static method", operator="Function")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Save values for backward where `forward` takes no ctx."""
+        """Save values for backward, where `forward` takes no ctx.  A subclass defines it.
+
+        inputs: the arguments of `apply`.  output: what `forward` returned.
+        Example:
+            >>> class Square(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(x):
+            ...         return x * x
+            ...     @staticmethod
+            ...     def setup_context(ctx, inputs, output):
+            ...         ctx.save_for_backward(*inputs)
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return 2 * ctx.saved_tensors[0] * grad
+            >>> x = torch.tensor(3.0, requires_grad=True)
+            >>> torch.autograd.grad(Square.apply(x), x)
+            (tensor(6.),)
+        """
         raise NotSupportedError(
             "setup_context is not defined", hint="define it as a static method", operator="Function"
         )
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """Compute the gradients of the inputs from those of the results.  A subclass defines it as a static method.
+
+        grads: one per result of `forward`.  It returns one gradient per argument of `apply`, None where there is none.
+        Raises: NotSupportedError if the subclass defines neither it nor `vjp`.
+        Example:
+            >>> class Triple(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 3 * x
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return 3 * grad
+            >>> x = torch.tensor(2.0, requires_grad=True)
+            >>> torch.autograd.grad(Triple.apply(x), x)
+            (tensor(3.),)
+        """
         raise NotSupportedError("backward is not defined", hint="define it as a static method", operator="Function")
 
     @staticmethod
     def vjp(ctx: Any, *grads: Any) -> Any:
-        """Another name of `backward`."""
+        """Compute the gradients of the inputs: another name of `backward`, which a subclass may define instead.
+
+        Example:
+            >>> class Triple(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 3 * x
+            ...     @staticmethod
+            ...     def vjp(ctx, grad):
+            ...         return 3 * grad
+            >>> x = torch.tensor(2.0, requires_grad=True)
+            >>> torch.autograd.grad(Triple.apply(x), x)
+            (tensor(3.),)
+        """
         raise NotSupportedError("vjp is not defined", hint="define it as a static method", operator="Function")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward on the arguments; the results require gradients if an argument does."""
+        """Run forward on the arguments; the results require gradients if an argument does.
+
+        Example:
+            >>> class Triple(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 3 * x
+            >>> Triple.apply(torch.tensor([1.0, 2.0]))
+            tensor([3., 6.])
+        """
         if cls.forward is Function.forward:
             raise NotSupportedError(
                 "forward is not defined", hint="define it as a static method", operator=cls.__name__

@@ -139,6 +139,10 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     v: like the outputs; may be left out for one element.  create_graph: whether results can be differentiated.
     strict: whether an output that does not depend on an input is an error, instead of zeros.
     Raises: AutogradError, ShapeError.
+    Example:
+        >>> outputs, product = torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.tensor([1.0, 3.0]))
+        >>> product
+        tensor([1., 3.])
     """
     with GradMode(True):
         call = _Evaluation("vjp", func, inputs, create_graph, strict)
@@ -148,7 +152,13 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (outputs of func, product of its Jacobian with a vector).  v: like the inputs; for the rest see `vjp`."""
+    """Return (outputs of func, product of its Jacobian with a vector).  v: like the inputs; for the rest see `vjp`.
+
+    Example:
+        >>> x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])
+        >>> torch.autograd.functional.jvp(lambda x: x * x, x, v)
+        (tensor([1., 4.]), tensor([2., 0.]))
+    """
     with GradMode(True):
         call = _Evaluation("jvp", func, inputs, create_graph, strict)
         vectors = call.vectors(v, call.inputs, "the input")
@@ -174,6 +184,10 @@ def jacobian(
 
     Tuples of outputs or inputs give tuples.  create_graph, strict: see `vjp`.  vectorize, strategy: without effect.
     Raises: AutogradError, NotSupportedError for vectorize=True with strict=True.
+    Example:
+        >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
     """
     _check_options("jacobian", strict, vectorize, strategy)
     with GradMode(True):
@@ -218,6 +232,10 @@ def hessian(
 
     For the options see `jacobian`.
     Raises: AutogradError, NotSupportedError for vectorize=True with strict=True.
+    Example:
+        >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
     """
     _check_options("hessian", strict, vectorize, outer_jacobian_strategy)
     given, several = _as_tuple("hessian", "inputs", inputs)
@@ -231,7 +249,13 @@ def hessian(
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (output of func, product of a vector with its Hessian).  v: like the inputs; for the rest see `vjp`."""
+    """Return (output of func, product of a vector with its Hessian).  v: like the inputs; for the rest see `vjp`.
+
+    Example:
+        >>> x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
+        >>> torch.autograd.functional.vhp(lambda x: (x * x).sum(), x, v)
+        (tensor(5.), tensor([ 2., 20.]))
+    """
     with GradMode(True):
         call = _Evaluation("vhp", func, inputs, create_graph, strict)
         vectors = call.vectors(v, call.inputs, "the input")
@@ -241,7 +265,13 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (output of func, product of its Hessian with a vector), by a third pass; `vhp` is cheaper."""
+    """Return (output of func, product of its Hessian with a vector), by a third pass; `vhp` is cheaper.
+
+    Example:
+        >>> x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
+        >>> torch.autograd.functional.hvp(lambda x: (x * x).sum(), x, v)
+        (tensor(5.), tensor([ 2., 20.]))
+    """
     with GradMode(True):
         call = _Evaluation("hvp", func, inputs, create_graph, strict)
         vectors = call.vectors(v, call.inputs, "the input")

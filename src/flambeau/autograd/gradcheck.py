@@ -62,6 +62,12 @@ def gradcheck(
     masked: has no effect.  Options for batched and forward gradients must be False.
     Host:   waits.
     Raises: GradcheckError that names the output, the input and the difference; ArgumentError if nothing is checked.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradcheck(torch.exp, x)
+        True
+        >>> torch.autograd.gradcheck(lambda x: x * x.detach(), x, raise_exception=False)
+        False
     """
     _check_options("gradcheck", check_backward_ad, check_batched_grad, check_batched_forward_grad, check_forward_ad)
     args = (inputs,) if isinstance(inputs, TensorBase) else tuple(inputs)
@@ -100,6 +106,10 @@ def gradgradcheck(
     """As `gradcheck`, for the gradients of `func` as functions of its inputs and of the gradients of its outputs.
 
     grad_outputs: gradients of the outputs; random ones if None, with gaps in memory if gen_non_contig_grad_outputs.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradgradcheck(lambda x: x**3, x, grad_outputs=torch.ones_like(x).requires_grad_())
+        True
     """
     _check_options("gradgradcheck", check_rev_over_rev, check_batched_grad, check_fwd_over_rev)
     args = (inputs,) if isinstance(inputs, TensorBase) else tuple(inputs)

@@ -30,6 +30,14 @@ def backward(
     Host:   returns at once.
     Order:  each node on the stream of its forward; the current streams then wait for the leaves'.
     Raises: AutogradError, ShapeError.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> torch.autograd.backward((x * x).sum())
+        >>> x.grad
+        tensor([2., 4.])
+        >>> torch.autograd.backward(x * 3, torch.tensor([1.0, 10.0]), inputs=x)
+        >>> x.grad
+        tensor([ 5., 34.])
     """
     if grad_variables is not None:
         grad_tensors = _renamed(grad_tensors, grad_variables)
@@ -75,6 +83,13 @@ def grad(
     materialize_grads: whether it is zeros instead of None.
     Host:   returns at once.
     Raises: AutogradError if an input was not used and allow_unused is False.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> torch.autograd.grad((x * x).sum(), x)
+        (tensor([2., 4.]),)
+        >>> y = torch.tensor([5.0], requires_grad=True)
+        >>> torch.autograd.grad(x.sum(), (x, y), allow_unused=True)
+        (tensor([1., 1.]), None)
     """
     results, wanted = as_list("grad", "outputs", outputs), as_list("grad", "inputs", _values(inputs))
     grads = [None] * len(results) if grad_outputs is None else as_list("grad", "grad_outputs", grad_outputs)

@@ -88,6 +88,13 @@ class saved_tensors_hooks:  # noqa: N801
     pack_hook: called with the tensor when it is saved; it may not write it.
     unpack_hook: called in backward with what pack_hook returned; returns a tensor like the saved one.
     Raises: AutogradError where hooks are disabled.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.tolist(), torch.tensor):
+        ...     y = torch.exp(x * 0).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([0., 0.])
     """
 
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
@@ -132,6 +139,13 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801
 
     pin_memory: keep them in pinned memory, with copies that the host does not wait for.
     device_type: the device type that memory is pinned for; only "cuda".
+    Example:
+        >>> x = torch.ones(2, device="cuda", requires_grad=True)
+        >>> with torch.autograd.graph.save_on_cpu():
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 2.], device='cuda:0')
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
@@ -156,6 +170,14 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Return a context in which setting hooks on saved tensors is an error with this message.
 
     Raises: AutogradError where such hooks are already set.
+    Example:
+        >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+        ...     try:
+        ...         with torch.autograd.graph.save_on_cpu():
+        ...             pass
+        ...     except RuntimeError as error:
+        ...         print("no hooks here" in str(error))
+        True
     """
     if _choices.hooks:
         raise AutogradError(
@@ -224,6 +246,15 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
     Backward through a graph recorded inside must run inside, too.
     Memory: a copy of each saved tensor whose memory is written.
     Raises: AutogradError inside of another such context.
+    Example:
+        >>> x = torch.tensor([2.0], requires_grad=True)
+        >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        ...     y = x.clone()
+        ...     z = y * y
+        ...     _ = y.fill_(0)
+        ...     z.backward()
+        >>> x.grad
+        tensor([4.])
     """
     if _choices.is_mutable:
         raise AutogradError(
@@ -257,6 +288,11 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     """Return the edge that a tensor's gradient goes to; `backward` and `grad` accept it in place of the tensor.
 
     Raises: AutogradError if the tensor requires no gradient.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> edge = torch.autograd.graph.get_gradient_edge(x * 3)
+        >>> torch.autograd.grad(edge, x, torch.ones(2))
+        (tensor([3., 3.]),)
     """
     edge = record.edge_of(tensor) if isinstance(tensor, TensorBase) else None
     if edge is None:
@@ -272,7 +308,15 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 
 def increment_version(tensor: Any) -> None:
-    """Count a write in place that autograd does not see, to one tensor or to each of several."""
+    """Count a write that autograd did not see, to one tensor or to each of several.
+
+    Backward then refuses values that were saved before the write.
+    Example:
+        >>> x = torch.zeros(2)
+        >>> torch.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+    """
     for written in (tensor,) if isinstance(tensor, TensorBase) else tensor:
         written._storage.version += 1
 
@@ -357,6 +401,11 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
     mode: "all" calls fn(grads) when the pass has computed the last of them, None for those that it does not compute;
     "any" calls fn(grad) with the first one.
     Raises: ArgumentError for another mode, AutogradError for a tensor that requires no gradient.
+    Example:
+        >>> x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+        >>> handle = torch.autograd.graph.register_multi_grad_hook([x, y], print)
+        >>> (2 * x + 3 * y).sum().backward()
+        [tensor([2.]), tensor([3.])]
     """
     name = "register_multi_grad_hook"
     if mode not in ("all", "any"):

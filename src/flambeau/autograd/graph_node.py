@@ -25,6 +25,11 @@ class Node:
     """A node of the gradient graph, as `grad_fn` of a tensor.
 
     Its class is named after the operator, such as MulBackward0.  It keeps its part of the graph alive.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> node = (x * 2).grad_fn
+        >>> isinstance(node, torch.autograd.graph.Node), node.name()
+        (True, 'MulBackward0')
     """
 
     __slots__ = ("__weakref__", "_node")
@@ -33,7 +38,12 @@ class Node:
         object.__setattr__(self, "_node", node)
 
     def name(self) -> str:
-        """The name of the function, such as MulBackward0."""
+        """Return the name of the function, such as MulBackward0.
+
+        Example:
+            >>> torch.exp(torch.ones(1, requires_grad=True)).grad_fn.name()
+            'ExpBackward0'
+        """
         name = self._node.name
         return name if "Backward" in name else f"torch::autograd::{name}"  # such as AccumulateGrad
 
@@ -49,12 +59,32 @@ class Node:
         return metadata
 
     def register_hook(self, fn: Callable[[Any, Any], Any]) -> RemovableHandle:
-        """Call fn(grad_inputs, grad_outputs) after the node runs; a tuple that it returns replaces grad_inputs."""
+        """Call fn(grad_inputs, grad_outputs) after each run of the node; a tuple that it returns replaces grad_inputs.
+
+        Return a handle, whose `remove` removes the hook.
+        Example:
+            >>> x = torch.ones(1, requires_grad=True)
+            >>> y = x * 3
+            >>> handle = y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: (grad_inputs[0] * 10, None))
+            >>> y.backward()
+            >>> x.grad
+            tensor([30.])
+        """
         _check_callable("register_hook", fn)
         return add(hooks_of(self._node).after, fn)
 
     def register_prehook(self, fn: Callable[[Any], Any]) -> RemovableHandle:
-        """Call fn(grad_outputs) before the node runs; a tuple that it returns replaces grad_outputs."""
+        """Call fn(grad_outputs) before each run of the node; a tuple that it returns replaces grad_outputs.
+
+        Return a handle, whose `remove` removes the hook.
+        Example:
+            >>> x = torch.ones(1, requires_grad=True)
+            >>> y = x * 3
+            >>> handle = y.grad_fn.register_prehook(lambda grad_outputs: (grad_outputs[0] * 10,))
+            >>> y.backward()
+            >>> x.grad
+            tensor([30.])
+        """
         _check_callable("register_prehook", fn)
         return add(hooks_of(self._node).before, fn)
 
@@ -216,6 +246,11 @@ class GradientEdge(tuple[Any, ...]):
     """An output of a node: (node, output_nr, ownership_token).  `get_gradient_edge` makes one of a tensor.
 
     made_of: (layout, device index) of the tensor, None where it is not known.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> edge = torch.autograd.graph.get_gradient_edge(x * 2)
+        >>> edge.node.name(), edge.output_nr
+        ('MulBackward0', 0)
     """
 
     made_of: Any = None

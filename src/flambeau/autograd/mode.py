@@ -234,6 +234,10 @@ class set_multithreading_enabled(_Stored):  # noqa: N801
     """Store PyTorch's setting.  It has no effect: backward always runs in the calling thread.
 
     As a context manager or a decorator, it restores the former setting at the end.
+    Example:
+        >>> with torch.autograd.set_multithreading_enabled(False):
+        ...     torch.autograd.is_multithreading_enabled()
+        False
     """
 
 
@@ -280,5 +284,10 @@ def is_inference_mode_enabled() -> bool:
 
 
 def is_multithreading_enabled() -> bool:
-    """Return the setting of `set_multithreading_enabled`."""
+    """Return the setting of `set_multithreading_enabled`.
+
+    Example:
+        >>> torch.autograd.is_multithreading_enabled()
+        True
+    """
     return set_multithreading_enabled.enabled

@@ -196,6 +196,12 @@ class RemovableHandle:
 
     id: the hook's key in `hooks_dict`, an OrderedDict, which the handle references weakly.
     extra_dict: a dictionary, or a list of them, from which the key is removed too.
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> with x.register_hook(lambda grad: grad * 10):
+        ...     (x * 2).backward()
+        >>> x.grad
+        tensor([20.])
     """
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
@@ -205,7 +211,16 @@ class RemovableHandle:
         self.extra_dict_ref: tuple[Any, ...] = tuple(weakref.ref(dictionary) for dictionary in extra)
 
     def remove(self) -> None:
-        """Remove the hook; do nothing if it is already removed."""
+        """Remove the hook; do nothing if it has been removed already.
+
+        Example:
+            >>> x = torch.ones(1, requires_grad=True)
+            >>> handle = x.register_hook(lambda grad: grad * 10)
+            >>> handle.remove()
+            >>> (x * 2).backward()
+            >>> x.grad
+            tensor([2.])
+        """
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = None if reference is None else reference()
             if hooks is not None:

@@ -160,6 +160,11 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
     argnums: the index of the argument to differentiate by, or a tuple of them, which gives a tuple.
     has_aux: whether func returns (output, aux); the result is then (gradient, aux).
     Raises: AutogradError in the call, if the output is no tensor of one element.
+    Example:
+        >>> torch.func.grad(lambda x: x**2)(torch.tensor(3.0))
+        tensor(6.)
+        >>> torch.func.grad(torch.mul, argnums=(0, 1))(torch.tensor(3.0), torch.tensor(5.0))
+        (tensor(5.), tensor(3.))
     """
     of_both = grad_and_value(func, argnums, has_aux)
 
@@ -172,7 +177,14 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """As `grad`; the function returns (gradient, output), or (gradient, (output, aux)) with has_aux."""
+    """Return a function that computes the gradient and the value of `func`, which returns one element.
+
+    argnums, has_aux: as for `grad`.  The result is (gradient, output), or (gradient, (output, aux)) with has_aux.
+    Raises: AutogradError in the call, if the output is no tensor of one element.
+    Example:
+        >>> torch.func.grad_and_value(lambda x: x**2)(torch.tensor(3.0))
+        (tensor(6.), tensor(9.))
+    """
 
     @wraps(func, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
@@ -200,6 +212,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     """Return (output of func, function from a cotangent like the output to its products with the Jacobians, a tuple).
 
     has_aux: whether func returns (output, aux); aux is then the third result.
+    Example:
+        >>> output, product = torch.func.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]))
+        >>> output, product(torch.tensor([1.0, 10.0]))
+        (tensor([1., 4.]), (tensor([ 2., 40.]),))
     """
     level = _Level("vjp")
     with GradMode(True):
@@ -235,6 +251,10 @@ def jvp(
     """Return (output of func, product of its Jacobian with the tangents), by two backward passes.
 
     strict: without effect.  has_aux: whether func returns (output, aux); aux is then the third result.
+    Example:
+        >>> x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])
+        >>> torch.func.jvp(lambda x: x**2, (x,), (v,))
+        (tensor([1., 4.]), tensor([2., 0.]))
     """
     level = _Level("jvp")
     vectors, _ = flatten(list(tangents))
@@ -264,6 +284,10 @@ def jacrev(
 
     argnums: the index of the argument, or a tuple of them, which gives a tuple.  chunk_size: without effect.
     has_aux: whether func returns (output, aux); the result is then (Jacobian, aux).
+    Example:
+        >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
     """
 
     @wraps(func, updated=())
@@ -298,17 +322,36 @@ def jacfwd(
     func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, chunk_size: int | None = None,
     randomness: str = "error",
 ) -> Callable[..., Any]:  # fmt: skip
-    """The Jacobian as `jacrev` computes it: there are no forward-mode derivatives.  randomness: without effect."""
+    """Return a function that computes the Jacobian of `func`, by reverse mode, as `jacrev`.
+
+    argnums, has_aux: as for `jacrev`.  chunk_size, randomness: without effect.
+    Example:
+        >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
     return jacrev(func, argnums, has_aux=has_aux, chunk_size=chunk_size)
 
 
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
-    """Return a function that computes the Hessian of `func`: the Jacobian of its Jacobian."""
+    """Return a function that computes the Hessian of `func`: the Jacobian of its Jacobian.
+
+    Example:
+        >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
     return jacfwd(jacrev(func, argnums), argnums)
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """Return (output of func, function from tangents to the product of its Jacobian with them)."""
+    """Return (output of func, function from tangents to the product of its Jacobian with them).
+
+    Example:
+        >>> output, product = torch.func.linearize(lambda x: x**2, torch.tensor([1.0, 2.0]))
+        >>> output, product(torch.tensor([1.0, 0.0]))
+        (tensor([1., 4.]), tensor([2., 0.]))
+    """
     level = _Level("linearize")
     with GradMode(True):
         inputs, trees = level.track(list(primals))
@@ -469,7 +512,15 @@ def _stacked(parts: list[Any], dim: Any, size: int) -> Any:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Not supported.  Raises: NotSupportedError."""
+    """Raise NotSupportedError: functions are not rewritten without writes in place.
+
+    Example:
+        >>> try:
+        ...     torch.func.functionalize(torch.relu_)
+        ... except NotImplementedError as error:
+        ...     print(str(error).startswith("functionalize: "))
+        True
+    """
     raise NotSupportedError(
         "writes in place are not removed from functions", hint="call func itself", operator="functionalize"
     )

@@ -1,4 +1,4 @@
-"""The `flambeau` command: `run`, `check`, `memory`, `trace`, `doctor`.  Data goes to stdout, messages to stderr."""
+"""The `flambeau` command: `run`, `check`, `memory`, `trace`, `fit`, `doctor`.  Data goes to stdout, messages to stderr."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import click
 
 from .. import __version__, callers, config, driver
-from ..errors import LACKING, ArgumentError, ConfigError, InternalError
+from ..driver.virtual import faults
+from ..errors import LACKING, ArgumentError, ConfigError, InternalError, OutOfMemoryError
 from . import as_torch, doctor, memory
 
 FALLBACK = "virtual:2"
@@ -157,6 +158,8 @@ def check(
         else:
             with race_report.check(races=races, suppress=suppressions) as report:
                 status = _status_of(chosen, text, wants_torch)
+                if "replay:" in text and unused_choices():
+                    status = status or 1
     except ArgumentError as failure:
         raise SystemExit(f"flambeau {failure}") from None
     print_report(report, proof, status, style, stdout)
@@ -205,13 +208,18 @@ def print_report(report: Any, proof: Any, status: int, style: str, file: Any) ->
             print(f"flambeau check: {proof.text}", file=file)
 
 
-def _status_of(chosen: Program, gpus: str | None, wants_torch: bool) -> int:
-    """Run a program; print the exception that ends it, and return its exit status.  SIGTERM ends it with 143."""
+def _status_of(
+    chosen: Program, gpus: str | None, wants_torch: bool, raised: tuple[type[BaseException], ...] = ()
+) -> int:
+    """Run a program; print the exception that ends it, and return its exit status.  SIGTERM ends it with 143.
+
+    raised: exceptions that are raised, and not printed.
+    """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
     try:
         program(chosen, gpus, wants_torch)
-    except MissingProgram:
+    except (MissingProgram, *raised):
         raise
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
@@ -225,6 +233,29 @@ def _status_of(chosen: Program, gpus: str | None, wants_torch: bool) -> int:
         sys.excepthook(type(error), error, error.__traceback__)
         return 1
     return 0
+
+
+def unused_choices() -> str:
+    """Run the program's queued work.  Text about choices of its schedule that were not used, "" if all were."""
+    from ..core import thread
+    from ..driver.virtual.driver import VirtualDriver
+
+    driver = thread.machine().driver if thread.has_machine() and thread.machine().is_started else None
+    if not isinstance(driver, VirtualDriver):
+        return ""
+    driver.drain()  # prints the text
+    return driver.unused_choices
+
+
+def run_here(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
+    """Run a program.  Its exit status is 1 instead of 0 if it did not fit its schedule."""
+    try:
+        program(chosen, gpus, wants_torch)
+    except SystemExit as end:
+        if end.code:
+            raise
+    if "replay:" in os.environ.get("FLAMBEAU_GPUS", "") and unused_choices():
+        sys.exit(1)
 
 
 def _terminate(number: int, _frame: object) -> None:
@@ -264,6 +295,17 @@ def checked_schedule(ctx: click.Context, param: click.Parameter, value: str | No
         return value if value is None else config.check_schedule(value)
     except ConfigError as failure:
         raise click.BadParameter(str(failure), ctx, param) from failure
+
+
+def checked_faults(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
+    """Check failures on demand and return them as one text."""
+    text = ",".join(values)
+    try:
+        if values:
+            faults.parse(text)
+    except ArgumentError as failure:
+        raise click.BadParameter(str(failure), ctx, param) from failure
+    return text
 
 
 def with_schedule(gpus: str | None, schedule: str | None) -> str | None:
@@ -324,6 +366,16 @@ def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: 
     metavar="N",
     help="Run N processes, the ranks of a job, with the environment variables of torchrun.",
 )
+@click.option(
+    "--fault",
+    callback=checked_faults,
+    multiple=True,
+    metavar="FAULT",
+    help="Make virtual GPUs fail on demand: oom:3 (the third allocation), oom:64MiB (all of that size or more), "
+    "launch:5, device_assert:5, refused:5 (the fifth launch), capture:2 (the second captured operation), "
+    "lost_link:0:1, slow_link:0:1:10 (ten times slower), kill_worker:0:3 (data worker 0 at its third batch), "
+    "kill_rank:1:5 (rank 1 at its fifth launch).  May be given several times.",
+)
 @click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
 @click.option("-c", "--code", is_flag=True, help=CODE_HELP)
@@ -333,6 +385,7 @@ def run_command(
     gpus: str | None,
     schedule: str | None,
     nproc: int | None,
+    fault: str,
     as_torch: bool,
     module: bool,
     code: bool,
@@ -349,11 +402,16 @@ def run_command(
       flambeau run --gpus virtual:4,races=error train.py
       flambeau run --gpus virtual:2 --as-torch -m package.train
       flambeau run --gpus virtual:4 --nproc 4 train.py
+      flambeau run --gpus virtual:2 --fault oom:64MiB train.py
     """
+    if fault:
+        if (gpus or os.environ.get("FLAMBEAU_GPUS") or "virtual").startswith("nvidia"):
+            raise click.UsageError("--fault needs virtual GPUs: --gpus virtual:2")
+        os.environ["FLAMBEAU_FAULTS"] = fault
     chosen, wanted = chosen_program(script, args, module, code), with_schedule(gpus, schedule)
     if nproc is not None:
         return lambda: launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch)
-    return lambda: program(chosen, wanted, as_torch)
+    return lambda: run_here(chosen, wanted, as_torch)
 
 
 @commands.command("check", context_settings=PLAIN_SCRIPT)
@@ -531,6 +589,60 @@ def trace_command(
 
     chosen = chosen_program(script, args, module, code)._replace(command="trace")
     return lambda: trace.trace(lambda: _status_of(chosen, gpus or pick_gpus(), as_torch), output, chrome, limit)
+
+
+@commands.command("fit", context_settings=PLAIN_SCRIPT)
+@click.option("--card", "cards", multiple=True, metavar="CARD", help="A card, or `all`.  May be given several times.")
+@click.option("--count", type=click.IntRange(1, config.MAX_VIRTUAL_DEVICES), default=1, show_default=True, metavar="N",
+              help="How many of these cards there are.")
+@click.option("--steps", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
+              help="End the program when each of its optimizers has made so many steps.")
+@click.option("--batch-option", metavar="OPTION", help="The program's option for its batch size, for the largest that fits.")
+@click.option("--values", is_flag=True, help="Compute the values of tensors: slower, and limited by this machine's memory.")
+@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's output goes to stderr.")
+@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
+@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
+@click.argument("script")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def fit_command(
+    cards: tuple[str, ...],
+    count: int,
+    steps: int,
+    batch_option: str | None,
+    values: bool,
+    as_torch: bool,
+    as_json: bool,
+    module: bool,
+    code: bool,
+    script: str,
+    args: tuple[str, ...],
+) -> Job:
+    """Say whether a training program fits a card, without the card.
+
+    The program's first steps run on virtual GPUs that allocate as on the card, but compute no values: a large model
+    takes seconds on a laptop.  The report has the peak of the reserved memory by kind, and the modelled time of a step.
+    A value that the program reads is 1, with a warning; a shape that depends on values is an error, unless --values is
+    given.  The exit status is 0 if the program fits on every card, 1 if not, and the program's if it fails.
+
+    \b
+      flambeau fit --card rtx4090 train.py
+      flambeau fit --card rtx4090 --batch-option=--batch-size train.py --layers 12
+      flambeau fit --card all --json train.py > fit.json
+    """
+    from . import fit
+
+    chosen = chosen_program(script, args, module, code)._replace(command="fit")
+    asked = fit.Asked(fit.checked_cards(cards), steps, values, batch_option, as_json)
+
+    def run(arguments: tuple[str, ...]) -> int:
+        return _status_of(chosen._replace(arguments=arguments), f"virtual:{count}", as_torch, raised=(OutOfMemoryError,))
+
+    def job() -> None:
+        _check(chosen)
+        fit.fit(run, chosen.name, args, asked)
+
+    return job
 
 
 @commands.command("doctor")

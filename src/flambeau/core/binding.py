@@ -25,7 +25,13 @@ class Need:
 
 
 class Setting:
-    """A user setting that lowerings depend on."""
+    """A user setting that lowerings depend on.  Its value is part of the key of a call.
+
+    Example:
+        >>> from flambeau.ops.operator import Setting
+        >>> allow = Setting(False)
+        >>> allow.value = True
+    """
 
     __slots__ = ("value",)
 

@@ -162,9 +162,11 @@ def is_operand(other: Any) -> bool:
 
 
 def method_of(operator: Operator) -> Any:
-    """Make the method `x.name(...)` of an operator."""
+    """Make the method `x.name(...)` of an operator.  As PyTorch's, it takes no out=."""
 
     def method(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and "out" in kwargs:
+            raise call_errors.method_out(operator, kwargs["out"])
         return call(operator, args, kwargs)
 
     return method

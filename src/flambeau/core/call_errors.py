@@ -70,7 +70,7 @@ def former_machine(name: str, storage: Any, machine: Any) -> AcceleratorError:
         return error
     return AcceleratorError(
         f"{storage.nbytes} bytes of {storage.device} belong to a machine that is gone",
-        hint="a tensor does not outlive the `testing.machine` block that it was made in",
+        hint="a tensor does not outlive the `testing.machine` block that it was made in, nor `torch.virtual.reset()`",
         error_code=INVALID_HANDLE,
         operator=name,
     )
@@ -89,6 +89,14 @@ def no_out(operator: Any, out: Any) -> ArgumentTypeError:
     return ArgumentTypeError(
         f"got an unexpected keyword argument 'out': {shown(out)}", hint=operator.usage(), operator=operator.called
     )
+
+
+def method_out(operator: Any, out: Any) -> ArgumentTypeError:
+    """The error for out= of a method; the hint names the function, if that takes it."""
+    error = no_out(operator, out)
+    if operator.takes_out and operator.function:
+        error.hint = f"a method takes no out=; call the function, torch.{operator.called}(..., out=out)"
+    return error
 
 
 def out_is_no_tensor(operator: Any, out: Any) -> ArgumentTypeError:
@@ -134,7 +142,10 @@ def raise_failed(operator: Any, error: Exception) -> NoReturn:
     """Raise an error for an exception of a host function: its own FlambeauError, OutOfMemoryError or InternalError."""
     called = "" if operator is None else operator.called
     if isinstance(error, FlambeauError):
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # or it and this frame would keep each other
     if isinstance(error, MemoryError):
         raise OutOfMemoryError(f"CPU out of memory: {error}", hint="split the call", operator=called) from error
     raise reference_failed(called, "", error) from error

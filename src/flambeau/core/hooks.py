@@ -29,6 +29,8 @@ on_route(route, stream, other, nbytes)       a copy takes a route (runtime/copy.
                                              between devices, `other` is the stream that waits before and after
 on_convert(source, dtype, device)            a copy changes type or layout of a tensor on a device, -1 for the host
 on_done(awaited)                             the host was told that an event or a stream is done
+on_host_call(step, accesses, operands)       a function is about to work on host memory (plan.HostCall); True keeps it
+                                             from running.  Called only while one of the next two is subscribed to
 on_host_read(access)                         the host reads memory that a device may write (kernel.Access)
 on_host_write(access)                        the host writes memory that a device may read
 """

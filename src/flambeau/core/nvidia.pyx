@@ -188,6 +188,7 @@ cdef class Native(HotCalls):
             return self._slow_launch(kernel, grid, arguments, stream)
         cdef unsigned int x, y, z
         cdef unsigned int threads = <object>PyTuple_GET_ITEM(grid, 1), shared = <object>PyTuple_GET_ITEM(grid, 2)
+        cdef unsigned int threads_y = <object>PyTuple_GET_ITEM(grid, 3), threads_z = <object>PyTuple_GET_ITEM(grid, 4)
         x, y, z = <tuple><object>PyTuple_GET_ITEM(grid, 0)
         cdef size_t size
         cdef void* data
@@ -203,7 +204,7 @@ cdef class Native(HotCalls):
         cdef int code
         with nogil:
             code = self._cu_launch(
-                <void*>loaded.address, x, y, z, threads, 1, 1, shared, <void*>of.raw, NULL, extra
+                <void*>loaded.address, x, y, z, threads, threads_y, threads_z, shared, <void*>of.raw, NULL, extra
             )
         self._leave(former)
         if code:
@@ -387,7 +388,7 @@ cdef class KernelCall(LibraryCall):
     def __init__(self, Native calls, Function kernel, grid, bytes arguments, tuple places):
         assert len(arguments) <= KERNEL_BYTES and len(places) == OPERANDS
         self._cu_launch, self._kernel, self.device = calls._cu_launch, kernel, kernel.device
-        (self._x, self._y, self._z), self._threads, _ = grid
+        (self._x, self._y, self._z), self._threads = grid[0], grid[1]
         self._size = len(arguments)
         memcpy(self._arguments, PyBytes_AS_STRING(arguments), self._size)
         for index in range(OPERANDS):

@@ -30,6 +30,10 @@ class Number:
     """A Python number in a call that is lowered: its type is known, its value comes with each call.
 
     index: its position among the operands;  kind: bool, int or float;  conversions: applied to each value in turn.
+    Example:
+        >>> from flambeau.ops.operator import Number
+        >>> Number(1, float).kind
+        <class 'float'>
     """
 
     __slots__ = ("conversions", "index", "kind")
@@ -40,12 +44,26 @@ class Number:
         self.conversions = conversions
 
     def passed_as(self, conversion: Callable[[Any], Any], kind: type | None = None) -> Number:
-        """Return the number with one more conversion; `kind` is its new type, if that changes."""
+        """Return the number with one more conversion; `kind` is its new type, if that changes.
+
+        Example:
+            >>> from flambeau.ops.operator import Number
+            >>> number = Number(1, int).passed_as(float, float)
+            >>> number.kind, number.conversions
+            (<class 'float'>, (<class 'float'>,))
+        """
         return Number(self.index, kind or self.kind, (*self.conversions, conversion))
 
 
 def passed_as(value: Any, conversion: Callable[[Any], Any], kind: type | None = None) -> Any:
-    """Convert a number or a Number."""
+    """Convert a number now, or a Number in each call.
+
+    conversion: a function of the number.  kind: the type of its result, if that differs from the number's.
+    Example:
+        >>> from flambeau.ops.operator import passed_as
+        >>> passed_as(3, float)
+        3.0
+    """
     return value.passed_as(conversion, kind) if type(value) is Number else conversion(value)
 
 
@@ -63,8 +81,9 @@ FACTS = {"shape": "shape", "strides": "strides", "offset": "_offset"}  # of a te
 
 
 class Operator(OperatorBase):
-    """One operator.
+    """An operator: its parameters, its body, its derivative and how calls of it run.  Calling it runs the operation.
 
+    `operator`, `view`, `composite` and `pointwise` make operators; `torch.add` is one.
     name: its key;  called: the name that users call it by, which starts its errors.
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
     dtypes: the types that the sweep tries.  setting: a user setting that its lowering depends on.
@@ -75,6 +94,11 @@ class Operator(OperatorBase):
     quick: of a view, a function that serves plain calls (views.py) without a body and a key, or None.
     derivative_call: the derivative as a composite, called by backward passes;  is_derivative: whether this is one.
     travels: per parameter, whether its number is passed in each call, so that only its type is in the key.
+    Example:
+        >>> torch.add.name, torch.add.kind, torch.add.host
+        ('add', 'pointwise', 'never')
+        >>> torch.add(torch.tensor([1, 2]), 10)
+        tensor([11, 12])
     """
 
     by_value = False  # whether a pointwise lowering also depends on the values of numbers
@@ -134,7 +158,12 @@ class Operator(OperatorBase):
         return self.kind != COMPOSITE and parameter.annotation == "Number"
 
     def called_as(self, called: str) -> Operator:
-        """Return this operator under another name for users, such as `add_` or `multiply`."""
+        """Return this operator under another name for users, such as `add_` or `multiply`.
+
+        Example:
+            >>> torch.add.called_as("plus").called
+            'plus'
+        """
         twin = self.twins.get(called)
         if twin is None:
             twin = self.twins[called] = self._copied()
@@ -149,7 +178,12 @@ class Operator(OperatorBase):
         return twin
 
     def in_place(self) -> Operator:
-        """Return this operator under the name of its in-place form."""
+        """Return this operator under the name of its in-place form.
+
+        Example:
+            >>> torch.add.in_place().called
+            'add_'
+        """
         return self.called_as(f"{self.called}_")
 
     def lower(self, call: Any, *arguments: Any) -> Any:
@@ -157,14 +191,30 @@ class Operator(OperatorBase):
         return self.body(call, *arguments)
 
     def derivative(self, body: Callable[..., Any] | None = None, *, only_for: dict[str, str] | None = None) -> Any:
-        """Attach the derivative, a function of the names that it needs (see the module's docstring).
+        """Attach the derivative, a function of the names that it needs: see the module's docstring.
 
         only_for: {"input": "other"} saves `input` only where `other` needs a gradient; it is None otherwise.
+        Raises: ArgumentError for a name that is no parameter, result or fact.
+        Example:
+            >>> from flambeau.ops.operator import REGISTRY
+            >>> from flambeau.ops.pointwise import pointwise, promoted
+            >>> @pointwise(dtype=promoted, cuda="input * input", samples=tuple)
+            ... def squared(input: "Operand"):
+            ...     return input * input
+            >>> @squared.derivative
+            ... def _(grad, input):
+            ...     return (2 * input * grad,)
+            >>> x = torch.tensor([1.0, 3.0], requires_grad=True)
+            >>> squared(x).sum().backward()
+            >>> x.grad
+            tensor([2., 6.])
+            >>> del REGISTRY["squared"]
         """
         self.only_for = only_for or {}
         return self.derivative_body if body is None else self.derivative_body(body)
 
     def derivative_body(self, body: Callable[..., Any]) -> Operator:
+        """Attach the derivative: see `derivative`."""
         names = tuple([parameter.name for parameter in parameters_of(body)])
         self.saves = tuple([self._need(name) for name in names])
         self.backward, self.backward_needs = body, names
@@ -201,7 +251,14 @@ class Operator(OperatorBase):
         return Need(FACT, self.index_of[parameter], FACTS[fact], -1)
 
     def signature_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
-        """Make the signature of a call.  Raises ArgumentTypeError if the call cannot be bound."""
+        """Return how a call passes its arguments.
+
+        Raises: ArgumentTypeError if the call cannot be bound.
+        Example:
+            >>> signature = torch.add.signature_of((torch.ones(1), 2), {"alpha": 3})
+            >>> signature.count, signature.names, signature.places
+            (2, ('alpha',), [2])
+        """
         return Signature(len(args), tuple(kwargs), self._places(args, kwargs))
 
     def _places(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
@@ -237,7 +294,12 @@ class Operator(OperatorBase):
         return name if name in self.index_of or own in others else own
 
     def usage(self) -> str:
-        """Return the call's form, for a hint."""
+        """Return the call's form, for a hint.
+
+        Example:
+            >>> torch.add.usage()
+            'it is add(input, other, *, alpha=1)'
+        """
         listed = [
             parameter.name if parameter.is_needed else f"{parameter.name}={parameter.default}"
             for parameter in self.parameters

@@ -26,14 +26,27 @@ NEEDED = inspect.Parameter.empty  # stands for a missing default
 
 
 class Sample(NamedTuple):
-    """Inputs for the operator sweep.  In `args`, an `Array` stands for a tensor."""
+    """Inputs for the operator sweep.  In `args`, an `Array` stands for a tensor.
+
+    Example:
+        >>> from flambeau.ops.operator import Array, Sample
+        >>> Sample((Array((2, 3)),), {"dim": 1}).kwargs
+        {'dim': 1}
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = {}
 
 
 class ErrorSample(NamedTuple):
-    """Inputs that must fail, with the error's class and a regular expression that matches its text."""
+    """Inputs that must fail, with the error's class and a regular expression that matches its text.
+
+    Example:
+        >>> from flambeau.errors import ShapeError
+        >>> from flambeau.ops.operator import Array, ErrorSample
+        >>> ErrorSample((Array((2,)), Array((3,))), ShapeError, "do not broadcast").match
+        'do not broadcast'
+    """
 
     args: tuple[Any, ...]
     error: type[Exception]
@@ -46,7 +59,14 @@ Errors = Callable[[], Iterable[ErrorSample]]
 
 
 class Parameter(NamedTuple):
-    """One parameter of an operator.  default: NEEDED if it must be passed."""
+    """One parameter of an operator.
+
+    annotation: its text, such as "Operand": see the module's docstring.  default: NEEDED if it must be passed.
+    keyword_only: whether calls may pass it by keyword only.
+    Example:
+        >>> torch.add.parameters[2]
+        Parameter(name='alpha', annotation='float', default=1, keyword_only=True)
+    """
 
     name: str
     annotation: str
@@ -94,6 +114,11 @@ def python_signature(parameters: Sequence[Parameter], takes_out: bool) -> inspec
     if takes_out:
         converted.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
     return inspect.Signature(converted)
+
+
+def method_signature(parameters: Sequence[Parameter]) -> inspect.Signature:
+    """Return the `inspect.Signature` of an operator as a method of tensors: it starts with `self` and has no `out`."""
+    return python_signature([parameters[0]._replace(name="self"), *parameters[1:]], False)
 
 
 def by_position(body: Callable[..., Any], parameters: Sequence[Parameter]) -> Callable[..., Any]:

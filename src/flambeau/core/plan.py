@@ -210,7 +210,10 @@ class HostCall:
         """Call the function; return its result."""
         try:
             if self.arguments is None or hooks.on_host_read is not None or hooks.on_host_write is not None:
-                return thread.quietly(self.step.reference, touched(self.step.accesses(used, drawn)))
+                accesses = self.step.accesses(used, drawn)
+                if hooks.on_host_call is not None and hooks.on_host_call(self.step, accesses, used):
+                    return None
+                return thread.quietly(self.step.reference, touched(accesses))
             return thread.quietly(self.function, _gathered(self.arguments, used, drawn, self.step))
         except Exception as error:  # noqa: BLE001  (it is raised, translated)
             call_errors.raise_failed(thread.here().operator, error)

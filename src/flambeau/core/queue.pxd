@@ -19,6 +19,7 @@ cdef class Hooks:
     cdef public object on_route
     cdef public object on_convert
     cdef public object on_done
+    cdef public object on_host_call
     cdef public object on_host_read
     cdef public object on_host_write
 

@@ -85,7 +85,17 @@ class Queue:
         self.wait(other.mark)
 
     def synchronize(self) -> None:
-        """Wait until everything submitted so far is done.  Host: waits."""
+        """Wait until everything submitted so far is done.
+
+        Host: waits.
+        Example:
+            >>> side = torch.cuda.Stream()
+            >>> with torch.cuda.stream(side):
+            ...     x = torch.ones(2, device="cuda")
+            >>> side.synchronize()
+            >>> side.query()
+            True
+        """
         if _hooks.on_wait is not None:
             _hooks.on_wait(None, self)
         self.driver.stream_synchronize(self.handle)
@@ -180,7 +190,7 @@ Hook = Callable[..., Any]
 NAMES = (
     "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_span", "on_range",
     "on_block_taken", "on_block_freed", "on_block_given", "on_memory", "on_record", "on_wait", "on_blocked", "on_route",
-    "on_convert", "on_done", "on_host_read", "on_host_write",
+    "on_convert", "on_done", "on_host_call", "on_host_read", "on_host_write",
 )  # fmt: skip
 
 
@@ -205,6 +215,7 @@ class Hooks:
     on_route: Hook | None
     on_convert: Hook | None
     on_done: Hook | None
+    on_host_call: Hook | None
     on_host_read: Hook | None
     on_host_write: Hook | None
 

@@ -1,6 +1,7 @@
 """torch.cuda: devices, streams, events and memory, under PyTorch's names."""
 
 import importlib as _importlib
+import typing as _typing
 
 from ..errors import AcceleratorError, CudaError, DeferredCudaCallError, OutOfMemoryError
 from ..errors import no_attribute as _no_attribute
@@ -100,11 +101,16 @@ from ..tensor.random import cuda_set_rng_state as set_rng_state
 from ..tensor.random import get_rng_state_all, set_rng_state_all
 from . import graphs, green_contexts, memory, nvtx, profiler, random, streams
 
+if _typing.TYPE_CHECKING:
+    from ..runtime.user_kernel import CudaKernel, kernel
+
 
 def __getattr__(name: str) -> object:
     """Load names that need further modules when they are first used."""
     if name == "make_graphed_callables":
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
+    if name in ("CudaKernel", "kernel", "_compile_kernel"):
+        return getattr(_importlib.import_module("flambeau.runtime.user_kernel"), name.lstrip("_"))
     if name in ("amp", "comm"):
         return _importlib.import_module(f"{__name__}.{name}")
     if name == "default_generators":
@@ -118,6 +124,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "CudaError",
+    "CudaKernel",
     "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "GreenContext", "HalfTensor",
     "IntTensor", "LongTensor", "MemPool", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "amp",
     "caching_allocator_alloc", "caching_allocator_delete", "can_device_access_peer", "carry", "check_error",
@@ -128,7 +135,7 @@ __all__ = [
     "get_rng_state", "get_rng_state_all", "get_stream_from_external", "get_sync_debug_mode", "graph",
     "graph_pool_handle", "graphs", "green_contexts", "host_memory_stats", "host_memory_stats_as_nested_dict",
     "init", "initial_seed", "ipc_collect", "ipc_report", "is_available", "is_bf16_supported",
-    "is_current_stream_capturing", "is_initialized", "is_tf32_supported", "list_gpu_processes",
+    "is_current_stream_capturing", "is_initialized", "is_tf32_supported", "kernel", "list_gpu_processes",
     "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_cached",
     "max_memory_reserved", "mem_get_info", "memory", "memory_allocated", "memory_cached", "memory_reserved",
     "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "memory_usage", "nvtx",

@@ -238,7 +238,13 @@ class ConcatDataset(Dataset[Sample_co]):
 
     @staticmethod
     def cumsum(sequence: Sequence[Any]) -> list[int]:
-        """The sums of the datasets' lengths: where each dataset ends."""
+        """Return the running sums of the datasets' lengths: entry i is where dataset i ends.
+
+        Raises: ArgumentTypeError for a dataset without a length.
+        Example:
+            >>> torch.utils.data.ConcatDataset.cumsum([range(3), range(4)])
+            [3, 7]
+        """
         lengths = [length_of("ConcatDataset", f"datasets[{place}]", each) for place, each in enumerate(sequence)]
         return list(itertools.accumulate(lengths))
 

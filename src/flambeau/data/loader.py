@@ -159,7 +159,11 @@ class DataLoader(Generic[Sample_co]):
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def check_worker_number_rationality(self) -> None:
-        """Warn if there are more workers than CPU cores that this process may use."""
+        """Warn if num_workers is more than the CPU cores that this process may use; the constructor calls it.
+
+        Example:
+            >>> torch.utils.data.DataLoader([1, 2, 3]).check_worker_number_rationality()
+        """
         cores = len(os.sched_getaffinity(0))
         if self.num_workers > cores:
             callers.warn(

@@ -288,7 +288,15 @@ class DistributedSampler(Sampler[Index_co]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch whose order the next iterators use; without it every epoch has the same order."""
+        """Set the number from which, with the seed, the next iterators draw their order; call it before each epoch.
+
+        Otherwise every epoch has the same order.
+        Example:
+            >>> sampler = torch.utils.data.DistributedSampler(range(4), num_replicas=2, rank=0)
+            >>> sampler.set_epoch(1)
+            >>> sampler.epoch, len(list(sampler))
+            (1, 2)
+        """
         self.epoch = epoch
 
 

@@ -20,7 +20,7 @@ from ..errors import ArgumentError, FlambeauError, shown
 from ..host import np
 from ..multiprocessing import reductions, worker_pipe
 from ..multiprocessing.worker_pipe import WorkerEnd, WorkerException, WorkerPipe
-from ..runtime import generator, host_threads
+from ..runtime import faults, generator, host_threads
 from .dataset import IterableDataset
 from .iterators import LOOK_SECONDS, BatchIterator, PinningThread, fetcher
 
@@ -61,7 +61,10 @@ def set_worker_info(info: WorkerInfo) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a worker.  base_seed: the worker's seed is base_seed + id."""
+    """Settings of a worker.  base_seed: the worker's seed is base_seed + id.
+
+    killed_at: the number of the batch at which a fault on demand kills it, 0 for none.
+    """
 
     dataset: Any
     batched: bool
@@ -70,6 +73,7 @@ class Settings:
     worker_init_fn: Callable[[int], None] | None
     base_seed: int
     num_workers: int
+    killed_at: int = 0
 
 
 @dataclass(frozen=True)
@@ -147,11 +151,15 @@ class _Worker:
 
     def work(self) -> None:
         """Answer every task.  Raises EOFError when the parent closes the pipe."""
+        count = 0
         while True:
             task = self._end.receive()
             if isinstance(task, NewEpoch):
                 self._begin_epoch()
             elif not self._has_ended and not any(isinstance(each, NewEpoch) for each in self._end.pending):
+                count += 1
+                if count == self._settings.killed_at:
+                    os.kill(os.getpid(), signal.SIGKILL)
                 self._answer(task, self._result(task.index))
 
     def _result(self, index: Any) -> Any:
@@ -418,7 +426,10 @@ class WorkerIterator(BatchIterator):
         if self._next_number() is None and not (self._pinning is not None and self._pinning.in_flight):
             failure = next(each for each in wanted if each not in alive).failure()
             self.close()
-            raise failure
+            try:
+                raise failure
+            finally:
+                del failure  # or it and this frame would keep each other
 
     def close(self) -> None:
         """End the workers and the pinning thread.  Host: waits for the workers; those that do not end are killed."""
@@ -450,7 +461,7 @@ class _WorkerProcess:
         self.pipe, end = worker_pipe.pair()
         settings = Settings(
             loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last, loader.worker_init_fn,
-            base_seed, loader.num_workers,
+            base_seed, loader.num_workers, faults.batch_that_kills(number),
         )  # fmt: skip
         context = loader._worker_context()
         self.process = context.Process(target=run, args=(end, number, settings), daemon=True)

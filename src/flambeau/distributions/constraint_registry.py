@@ -18,16 +18,33 @@ Factory = Callable[[Any], Any]
 
 
 class ConstraintRegistry:
-    """Factories of transforms by the class of a constraint.  Calling it with a constraint returns its transform."""
+    """A table from classes of constraints to functions that make their transforms.
+
+    Called with a constraint, it returns a transform from all real numbers to the constraint's region: `biject_to` a
+    bijective one, `transform_to` one that may be simpler.
+    Raises: NotSupportedError by a call with a constraint of a class that is not registered.
+    Example:
+        >>> constraint = torch.distributions.constraints.interval(2.0, 6.0)
+        >>> torch.distributions.biject_to(constraint)(torch.tensor(0.0))
+        tensor(4.)
+    """
 
     def __init__(self) -> None:
         self._registry: dict[type, Factory] = {}
 
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
-        """Register a function from a constraint to a transform; without it, return a decorator.
+        """Register a function from a constraint to a transform; without a function, return a decorator.
 
         constraint: a class of constraints, or one instance, which stands for its class.
         Raises: ArgumentTypeError for anything else.
+        Example:
+            >>> class Even(torch.distributions.constraints.Constraint):
+            ...     pass
+            >>> @torch.distributions.transform_to.register(Even)
+            ... def double(constraint):
+            ...     return torch.distributions.AffineTransform(0.0, 2.0)
+            >>> torch.distributions.transform_to(Even())(torch.tensor(3.0))
+            tensor(6.)
         """
         if factory is None:
             return lambda factory: self.register(constraint, factory)

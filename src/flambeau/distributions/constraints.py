@@ -23,13 +23,32 @@ __all__ = [
 
 
 class Constraint:
-    """A region of tensors.  is_discrete: whether it holds integers.  event_dim: the dimensions of one event."""
+    """Base class of constraints, which are regions of values: `check` tells whether values are inside.
+
+    is_discrete: whether the region holds integers only.  event_dim: the number of dimensions that one value has.
+    Example:
+        >>> class Even(torch.distributions.constraints.Constraint):
+        ...     is_discrete = True
+        ...     def check(self, value):
+        ...         return value % 2 == 0
+        >>> Even().check(torch.tensor([1, 2]))
+        tensor([False,  True])
+    """
 
     is_discrete: Any = False
     event_dim: Any = 0
 
     def check(self, value: Any) -> Any:
-        """Return, per event, whether it lies in the region."""
+        """Return a bool tensor that tells which values lie in the region; it has no event dimensions.
+
+        Raises: NotSupportedError if the class does not define it; ArgumentError for a constraint that depends on
+                parameters.
+        Example:
+            >>> torch.distributions.constraints.positive.check(torch.tensor([-1.0, 2.0]))
+            tensor([False,  True])
+            >>> torch.distributions.constraints.simplex.check(torch.tensor([[0.25, 0.75], [1.0, 1.0]]))
+            tensor([ True, False])
+        """
         raise NotSupportedError("check is not defined", hint="define it", operator=type(self).__name__)
 
     def __repr__(self) -> str:
@@ -37,7 +56,13 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A region that depends on other parameters; `check` of an instance is not possible."""
+    """A region that depends on the parameters of a distribution; its `check` raises.
+
+    is_discrete, event_dim: as in Constraint, if they are known.
+    Example:
+        >>> torch.distributions.constraints.dependent(is_discrete=False, event_dim=1).event_dim
+        1
+    """
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete = is_discrete
@@ -74,12 +99,30 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Return whether a constraint depends on other parameters."""
+    """Return whether a constraint depends on the parameters of a distribution, so that it cannot check values.
+
+    Example:
+        >>> constraints, uniform = torch.distributions.constraints, torch.distributions.Uniform
+        >>> constraints.is_dependent(constraints.positive), constraints.is_dependent(uniform.support)
+        (False, True)
+    """
     return isinstance(constraint, _Dependent)
 
 
 class dependent_property(property, _Dependent):  # noqa: N801
-    """A property of a distribution that returns its constraint; of the class, a dependent constraint."""
+    """A property of distributions that returns a constraint made of the parameters.
+
+    Of the class, it is a dependent constraint.  is_discrete, event_dim: as in Constraint, if they are known.
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> class Dice(torch.distributions.Distribution):
+        ...     sides = 6
+        ...     @constraints.dependent_property(is_discrete=True, event_dim=0)
+        ...     def support(self):
+        ...         return constraints.integer_interval(1, self.sides)
+        >>> Dice().support, Dice.support.is_discrete
+        (IntegerInterval(lower_bound=1, upper_bound=6), True)
+    """
 
     def __init__(
         self, fn: Callable[..., Any] | None = None, *, is_discrete: Any = NotImplemented,
@@ -95,7 +138,14 @@ class dependent_property(property, _Dependent):  # noqa: N801
 
 
 class _IndependentConstraint(Constraint):
-    """A constraint of every element, as one of events with more dimensions."""
+    """A constraint whose last batch dimensions are counted as event dimensions: all of their values must be inside.
+
+    reinterpreted_batch_ndims: how many.
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> constraints.independent(constraints.positive, 1).check(torch.tensor([[1.0, 2.0], [1.0, -2.0]]))
+        tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint
@@ -125,7 +175,14 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The support of a mixture: that of its components, of which each event has one more batch dimension."""
+    """The support of a mixture: values that lie in the supports of all components.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> components = constraints.interval(torch.zeros(2), torch.tensor([1.0, 5.0]))
+        >>> constraints.MixtureSameFamilyConstraint(components).check(torch.tensor([0.5, 3.0]))
+        tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint) -> None:
         self.base_constraint = base_constraint
@@ -139,7 +196,14 @@ class MixtureSameFamilyConstraint(Constraint):
         return self.base_constraint.event_dim
 
     def check(self, value: Any) -> Any:
-        """Check an event against the support of every component."""
+        """Return a bool tensor that tells which values lie in the supports of all components.
+
+        Example:
+            >>> constraints = torch.distributions.constraints
+            >>> components = constraints.interval(torch.zeros(2), torch.tensor([1.0, 5.0]))
+            >>> constraints.MixtureSameFamilyConstraint(components).check(torch.tensor([0.5, 3.0]))
+            tensor([ True, False])
+        """
         return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
 
     def __repr__(self) -> str:
@@ -147,6 +211,8 @@ class MixtureSameFamilyConstraint(Constraint):
 
 
 class _Boolean(Constraint):
+    """Constraint to zeros and ones."""
+
     is_discrete = True
 
     def check(self, value: Any) -> Any:
@@ -154,6 +220,8 @@ class _Boolean(Constraint):
 
 
 class _OneHot(Constraint):
+    """Constraint to vectors of one 1 and zeros."""
+
     is_discrete = True
     event_dim = 1
 
@@ -172,6 +240,13 @@ class _Bounded(Constraint):
 
 
 class _IntegerInterval(_Bounded):
+    """Constraint to integers from lower_bound to upper_bound, both included.
+
+    Example:
+        >>> torch.distributions.constraints.integer_interval(1, 6).check(torch.tensor([0.0, 1.0, 1.5, 6.0]))
+        tensor([False,  True, False,  True])
+    """
+
     is_discrete = True
     bounds = ("lower_bound", "upper_bound")
 
@@ -184,6 +259,8 @@ class _IntegerInterval(_Bounded):
 
 
 class _IntegerGreaterThan(_Bounded):
+    """Constraint to integers of lower_bound or more."""
+
     is_discrete = True
     bounds = ("lower_bound",)
 
@@ -195,11 +272,20 @@ class _IntegerGreaterThan(_Bounded):
 
 
 class _Real(Constraint):
+    """Constraint to all numbers but nan."""
+
     def check(self, value: Any) -> Any:
         return value == value  # NaN is not real
 
 
 class _GreaterThan(_Bounded):
+    """Constraint to numbers above lower_bound.
+
+    Example:
+        >>> torch.distributions.constraints.greater_than(2.0).check(torch.tensor([2.0, 3.0]))
+        tensor([False,  True])
+    """
+
     bounds = ("lower_bound",)
 
     def __init__(self, lower_bound: Any) -> None:
@@ -210,6 +296,13 @@ class _GreaterThan(_Bounded):
 
 
 class _GreaterThanEq(_Bounded):
+    """Constraint to numbers of lower_bound or more.
+
+    Example:
+        >>> torch.distributions.constraints.greater_than_eq(2.0).check(torch.tensor([1.0, 2.0]))
+        tensor([False,  True])
+    """
+
     bounds = ("lower_bound",)
 
     def __init__(self, lower_bound: Any) -> None:
@@ -220,6 +313,13 @@ class _GreaterThanEq(_Bounded):
 
 
 class _LessThan(_Bounded):
+    """Constraint to numbers below upper_bound.
+
+    Example:
+        >>> torch.distributions.constraints.less_than(2.0).check(torch.tensor([1.0, 2.0]))
+        tensor([ True, False])
+    """
+
     bounds = ("upper_bound",)
 
     def __init__(self, upper_bound: Any) -> None:
@@ -230,6 +330,13 @@ class _LessThan(_Bounded):
 
 
 class _Interval(_Bounded):
+    """Constraint to numbers from lower_bound to upper_bound, both included.
+
+    Example:
+        >>> torch.distributions.constraints.interval(2.0, 6.0).check(torch.tensor([1.0, 2.0, 6.0]))
+        tensor([False,  True,  True])
+    """
+
     bounds = ("lower_bound", "upper_bound")
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
@@ -241,11 +348,20 @@ class _Interval(_Bounded):
 
 
 class _HalfOpenInterval(_Interval):
+    """Constraint to numbers from lower_bound, included, to upper_bound, excluded.
+
+    Example:
+        >>> torch.distributions.constraints.half_open_interval(2.0, 6.0).check(torch.tensor([2.0, 6.0]))
+        tensor([ True, False])
+    """
+
     def check(self, value: Any) -> Any:
         return (value >= self.lower_bound) & (value < self.upper_bound)
 
 
 class _Simplex(Constraint):
+    """Constraint to vectors of numbers of 0 or more whose sum is 1."""
+
     event_dim = 1
 
     def check(self, value: Any) -> Any:
@@ -253,6 +369,13 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
+    """Constraint to vectors of counts, of 0 or more, whose sum is at most upper_bound.
+
+    Example:
+        >>> torch.distributions.constraints.multinomial(4).check(torch.tensor([[1.0, 3.0], [2.0, 3.0]]))
+        tensor([ True, False])
+    """
+
     is_discrete = True
     event_dim = 1
 
@@ -333,6 +456,16 @@ class _Parts(Constraint):
 
 
 class _Cat(_Parts):
+    """Constraint to tensors whose parts along a dimension satisfy a constraint each.
+
+    cseq: the constraints.  lengths: the sizes of their parts, by default 1 each.
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> parts = constraints.cat([constraints.positive, constraints.real], lengths=[2, 1])
+        >>> parts.check(torch.tensor([1.0, -2.0, -3.0]))
+        tensor([ True, False,  True])
+    """
+
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
@@ -346,6 +479,16 @@ class _Cat(_Parts):
 
 
 class _Stack(_Parts):
+    """Constraint to tensors whose entries along a dimension satisfy a constraint each.
+
+    cseq: the constraints, one per entry.
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> constraints.stack([constraints.positive, constraints.real]).check(torch.tensor([[1.0], [-3.0]]))
+        tensor([[True],
+                [True]])
+    """
+
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)
 

@@ -42,7 +42,13 @@ def uniform_open(shape: Any, like: Any) -> Any:
 
 
 class Normal(ExponentialFamily):
-    """The normal distribution with mean loc and standard deviation scale."""
+    """The normal distribution of mean `loc` and standard deviation `scale`.
+
+    loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    Example:
+        >>> torch.distributions.Normal(0.0, 2.0).cdf(torch.tensor([0.0, 2.0]))
+        tensor([0.5000, 0.8413])
+    """
 
     arg_constraints = {"loc": real, "scale": positive}
     support = real
@@ -98,7 +104,13 @@ class Normal(ExponentialFamily):
 
 
 class Laplace(Distribution):
-    """The density exp(-|x - loc| / scale) / (2 * scale)."""
+    """The Laplace distribution: density exp(-|x - loc| / scale) / (2 * scale).
+
+    loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    Example:
+        >>> torch.distributions.Laplace(1.0, 2.0).variance
+        tensor(8.)
+    """
 
     arg_constraints = {"loc": real, "scale": positive}
     support = real
@@ -146,7 +158,14 @@ class Laplace(Distribution):
 
 
 class Cauchy(Distribution):
-    """The quotient of two normal variables, moved by loc and scaled; it has no mean."""
+    """The Cauchy distribution: loc + scale times the quotient of two standard normal variables.
+
+    Its mean and variance do not exist: `mean` is nan, `variance` is inf.
+    loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    Example:
+        >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
+        tensor(0.7500)
+    """
 
     arg_constraints = {"loc": real, "scale": positive}
     support = real
@@ -187,7 +206,14 @@ class Cauchy(Distribution):
 
 
 class Uniform(Distribution):
-    """Equal density in [low, high)."""
+    """The uniform distribution on [low, high).
+
+    low, high: numbers or tensors, which broadcast to the batch shape.
+    Raises: ArgumentError unless low < high, if arguments are checked.
+    Example:
+        >>> torch.distributions.Uniform(1.0, 5.0).cdf(torch.tensor([1.0, 2.0, 5.0]))
+        tensor([0.0000, 0.2500, 1.0000])
+    """
 
     arg_constraints = {"low": constraints.dependent(event_dim=0), "high": constraints.dependent(event_dim=0)}
     has_rsample = True
@@ -241,7 +267,13 @@ class Uniform(Distribution):
 
 
 class Exponential(ExponentialFamily):
-    """The density rate * exp(-rate * x) for x >= 0."""
+    """The exponential distribution: density rate * exp(-rate * x) for x >= 0.
+
+    rate: a positive number or tensor of the batch shape.
+    Example:
+        >>> torch.distributions.Exponential(torch.tensor([0.5, 4.0])).mean
+        tensor([2.0000, 0.2500])
+    """
 
     arg_constraints = {"rate": positive}
     support = constraints.nonnegative
@@ -296,7 +328,13 @@ class Exponential(ExponentialFamily):
 
 
 class Gamma(ExponentialFamily):
-    """The density x ** (concentration - 1) * exp(-rate * x), normalized."""
+    """The gamma distribution: density proportional to x ** (concentration - 1) * exp(-rate * x) for x > 0.
+
+    concentration, rate: positive numbers or tensors, which broadcast to the batch shape.
+    Example:
+        >>> torch.distributions.Gamma(3.0, 2.0).mean
+        tensor(1.5000)
+    """
 
     arg_constraints = {"concentration": positive, "rate": positive}
     support = constraints.nonnegative
@@ -347,7 +385,13 @@ class Gamma(ExponentialFamily):
 
 
 class Chi2(Gamma):
-    """The sum of df squared normal variables."""
+    """The chi-squared distribution: that of the sum of df squared standard normal variables.
+
+    df: the degrees of freedom, a positive number or tensor of the batch shape.
+    Example:
+        >>> torch.distributions.Chi2(3.0).variance
+        tensor(6.)
+    """
 
     arg_constraints = {"df": positive}
 
@@ -361,7 +405,15 @@ class Chi2(Gamma):
 
 
 class InverseGamma(TransformedDistribution):
-    """The reciprocal of a gamma variable."""
+    """The distribution of the reciprocal of a gamma variable.
+
+    concentration, rate: positive numbers or tensors, the parameters of the gamma variable; they broadcast to the batch
+    shape.
+    The mean is rate / (concentration - 1) for a concentration above 1, else inf.
+    Example:
+        >>> torch.distributions.InverseGamma(3.0, 4.0).mean
+        tensor(2.)
+    """
 
     arg_constraints = {"concentration": positive, "rate": positive}
     support = positive
@@ -400,7 +452,13 @@ class InverseGamma(TransformedDistribution):
 
 
 class StudentT(Distribution):
-    """Student's t with df degrees of freedom, moved by loc and scaled."""
+    """Student's t-distribution with df degrees of freedom, times `scale`, plus `loc`.
+
+    df, loc, scale: numbers or tensors, which broadcast to the batch shape; df and scale are positive.
+    Example:
+        >>> torch.distributions.StudentT(4.0, loc=1.0).variance
+        tensor(2.)
+    """
 
     arg_constraints = {"df": positive, "loc": real, "scale": positive}
     support = real
@@ -444,7 +502,13 @@ class StudentT(Distribution):
 
 
 class FisherSnedecor(Distribution):
-    """The quotient of two chi-squared variables, each divided by its degrees of freedom."""
+    """The F-distribution: the quotient of two chi-squared variables, each divided by its degrees of freedom.
+
+    df1, df2: the degrees of freedom of the numerator and the denominator, positive; they broadcast to the batch shape.
+    Example:
+        >>> torch.distributions.FisherSnedecor(2.0, 4.0).mean
+        tensor(2.)
+    """
 
     arg_constraints = {"df1": positive, "df2": positive}
     support = positive
@@ -512,7 +576,13 @@ class _Half(TransformedDistribution):
 
 
 class HalfNormal(_Half):
-    """The absolute value of a normal variable with mean 0."""
+    """The distribution of the absolute value of a normal variable of mean 0.
+
+    scale: the standard deviation of the normal variable, a positive number or tensor of the batch shape.
+    Example:
+        >>> torch.distributions.HalfNormal(1.0).cdf(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.6827])
+    """
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)
@@ -527,7 +597,13 @@ class HalfNormal(_Half):
 
 
 class HalfCauchy(_Half):
-    """The absolute value of a Cauchy variable around 0."""
+    """The distribution of the absolute value of a Cauchy variable around 0.
+
+    scale: the scale of the Cauchy variable, a positive number or tensor of the batch shape.
+    Example:
+        >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))
+        tensor(0.5000)
+    """
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args)
@@ -542,7 +618,13 @@ class HalfCauchy(_Half):
 
 
 class LogNormal(TransformedDistribution):
-    """exp of a normal variable."""
+    """The distribution of exp of a normal variable.
+
+    loc, scale: the mean and standard deviation of the normal variable; they broadcast to the batch shape.
+    Example:
+        >>> torch.distributions.LogNormal(0.0, 1.0).cdf(torch.tensor(1.0))
+        tensor(0.5000)
+    """
 
     arg_constraints = {"loc": real, "scale": positive}
     support = positive
@@ -579,7 +661,13 @@ class LogNormal(TransformedDistribution):
 
 
 class Gumbel(TransformedDistribution):
-    """The largest of many values: loc - scale * log(-log(u)) for a uniform u."""
+    """The Gumbel distribution, the limit of maxima of many values: cdf exp(-exp(-(x - loc) / scale)).
+
+    loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    Example:
+        >>> torch.distributions.Gumbel(1.0, 2.0).mode
+        tensor(1.)
+    """
 
     arg_constraints = {"loc": real, "scale": positive}
     support = real
@@ -621,7 +709,13 @@ class Gumbel(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """The density alpha * scale ** alpha / x ** (alpha + 1) for x >= scale."""
+    """The Pareto distribution: density alpha * scale ** alpha / x ** (alpha + 1) for x >= scale.
+
+    scale, alpha: positive numbers or tensors, which broadcast to the batch shape.
+    Example:
+        >>> torch.distributions.Pareto(2.0, 3.0).mean
+        tensor(3.)
+    """
 
     arg_constraints = {"alpha": positive, "scale": positive}
 
@@ -653,7 +747,13 @@ class Pareto(TransformedDistribution):
 
 
 class Weibull(TransformedDistribution):
-    """scale times an exponential variable to the power of 1 / concentration."""
+    """The Weibull distribution: cdf 1 - exp(-(x / scale) ** concentration) for x > 0.
+
+    scale, concentration: positive numbers or tensors, which broadcast to the batch shape.
+    Example:
+        >>> torch.distributions.Weibull(2.0, 1.0).cdf(torch.tensor(2.0))
+        tensor(0.6321)
+    """
 
     arg_constraints = {"scale": positive, "concentration": positive}
     support = positive
@@ -687,7 +787,13 @@ class Weibull(TransformedDistribution):
 
 
 class Kumaraswamy(TransformedDistribution):
-    """The distribution function 1 - (1 - x ** a) ** b on the unit interval."""
+    """The Kumaraswamy distribution on (0, 1): cdf 1 - (1 - x ** concentration1) ** concentration0.
+
+    concentration1, concentration0: positive numbers or tensors, which broadcast to the batch shape.
+    Example:
+        >>> torch.distributions.Kumaraswamy(1.0, 2.0).cdf(torch.tensor(0.5))
+        tensor(0.7500)
+    """
 
     arg_constraints = {"concentration1": positive, "concentration0": positive}
     support = unit_interval
@@ -730,7 +836,15 @@ class Kumaraswamy(TransformedDistribution):
 
 
 class GeneralizedPareto(Distribution):
-    """The excess over a threshold: (1 + concentration * (x - loc) / scale) ** (-1 / concentration - 1) / scale."""
+    """The generalized Pareto distribution, of excesses over a threshold.
+
+    Its density is (1 + concentration * (x - loc) / scale) ** (-1 / concentration - 1) / scale for x >= loc; for a
+    concentration of 0 it is that of an exponential distribution.
+    loc, scale, concentration: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    Example:
+        >>> torch.distributions.GeneralizedPareto(0.0, 2.0, 0.5).mean
+        tensor(4.)
+    """
 
     arg_constraints = {"loc": real, "scale": positive, "concentration": real}
     has_rsample = True
@@ -762,12 +876,24 @@ class GeneralizedPareto(Distribution):
         return torch.where(is_zero, -z, -(1 + 1 / k) * torch.log1p(k * z)) - log_scale
 
     def log_survival_function(self, value: Any) -> Any:
-        """log(1 - cdf(value))."""
+        """Return log(1 - cdf(value)), accurately where cdf is near 1.
+
+        Shapes: value broadcasts with the batch shape; so does the result.
+        Example:
+            >>> torch.distributions.GeneralizedPareto(0.0, 2.0, 0.0).log_survival_function(torch.tensor([1.0, 4.0]))
+            tensor([-0.5000, -2.0000])
+        """
         z, (is_zero, k) = self._z(self._checked(value)), self._shape()
         return torch.where(is_zero, -z, -torch.log1p(k * z) / k)
 
     def log_cdf(self, value: Any) -> Any:
-        """log(cdf(value))."""
+        """Return log(cdf(value)).
+
+        Shapes: value broadcasts with the batch shape; so does the result.
+        Example:
+            >>> torch.distributions.GeneralizedPareto(0.0, 2.0, 1.0).log_cdf(torch.tensor(2.0)).exp()
+            tensor(0.5000)
+        """
         return torch.log1p(-torch.exp(self.log_survival_function(value)))
 
     def cdf(self, value: Any) -> Any:
@@ -797,7 +923,13 @@ class GeneralizedPareto(Distribution):
 
 
 class VonMises(Distribution):
-    """The density exp(concentration * cos(x - loc)) on the circle, normalized."""
+    """The von Mises distribution of angles, in radians: density proportional to exp(concentration * cos(x - loc)).
+
+    loc, concentration: numbers or tensors, which broadcast to the batch shape; concentration is positive.
+    Example:
+        >>> torch.distributions.VonMises(1.0, 4.0).mean
+        tensor(1.)
+    """
 
     arg_constraints = {"loc": real, "concentration": positive}
     support = real
@@ -812,7 +944,15 @@ class VonMises(Distribution):
         return self.concentration * torch.cos(self._checked(value) - self.loc) - LOG_2PI - size
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Samples, by the rejection of D. Best and N. Fisher, 1979, on the host.  Host: waits, if on a GPU."""
+        """Return samples, angles in [-pi, pi), without a gradient.
+
+        D. Best, N. Fisher, "Efficient Simulation of the von Mises Distribution", 1979: by rejection, on the host.
+        Shapes: (*sample_shape, *batch_shape).
+        Host:   waits, if on a GPU.
+        Example:
+            >>> torch.distributions.VonMises(torch.zeros(3), 4.0).sample((2,)).shape
+            torch.Size([2, 3])
+        """
         shape = tuple(self._extended_shape(sample_shape))
         seed = int(torch.randint(0, 2**31 - 1, (), device=self.loc.device).item())
         with no_grad():
@@ -835,9 +975,14 @@ class VonMises(Distribution):
 
 
 class ContinuousBernoulli(ExponentialFamily):
-    """The density probs ** x * (1 - probs) ** (1 - x) on the unit interval, normalized.
+    """The continuous Bernoulli distribution on [0, 1]: density proportional to probs ** x * (1 - probs) ** (1 - x).
 
-    lims: probabilities between these are near 1/2, where formulas are replaced by their Taylor series.
+    probs, logits: the parameter in (0, 1), or its log-odds: exactly one of them; its shape is the batch shape.
+    lims: for probs between these, near 1/2, formulas are replaced by their Taylor series.
+    Raises: ArgumentError for both or none of probs and logits.
+    Example:
+        >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean
+        tensor(0.5000)
     """
 
     arg_constraints = {"probs": unit_interval, "logits": real}

@@ -68,7 +68,14 @@ class _OfLogits(Distribution):
 
 
 class Bernoulli(_OfLogits, ExponentialFamily):
-    """1 with a probability, else 0."""
+    """The Bernoulli distribution: 1 with probability `probs`, else 0.
+
+    probs, logits: the probability, or its log-odds: exactly one of them; its shape is the batch shape.
+    Raises: ArgumentError for both or none of probs and logits.
+    Example:
+        >>> torch.distributions.Bernoulli(torch.tensor(0.25)).log_prob(torch.tensor([0.0, 1.0])).exp()
+        tensor([0.7500, 0.2500])
+    """
 
     arg_constraints = {"probs": unit_interval, "logits": real}
     support = constraints.boolean
@@ -123,7 +130,14 @@ def _enumerated(values: Any, batch_shape: Any, expand: bool) -> Any:
 
 
 class Geometric(_OfLogits):
-    """The number of failures before the first success."""
+    """The geometric distribution: the number of failures before the first success, 0 or more.
+
+    probs, logits: the probability of a success in (0, 1], or its log-odds: exactly one; its shape is the batch shape.
+    Raises: ArgumentError for both or none of probs and logits.
+    Example:
+        >>> torch.distributions.Geometric(torch.tensor(0.25)).mean
+        tensor(3.)
+    """
 
     arg_constraints = {"probs": unit_interval, "logits": real}
     support = nonnegative_integer
@@ -165,7 +179,15 @@ class Geometric(_OfLogits):
 
 
 class Binomial(_OfLogits):
-    """The number of successes in total_count trials."""
+    """The binomial distribution: the number of successes in total_count trials.
+
+    total_count: 0 or more; a number, or a tensor that broadcasts with the other parameter to the batch shape.
+    probs, logits: the probability of a success, or its log-odds: exactly one of them.
+    Raises: ArgumentError for both or none of probs and logits.
+    Example:
+        >>> torch.distributions.Binomial(4, torch.tensor(0.5)).log_prob(torch.tensor([0.0, 2.0])).exp()
+        tensor([0.0625, 0.3750])
+    """
 
     arg_constraints = {"total_count": nonnegative_integer, "probs": unit_interval, "logits": real}
     has_enumerate_support = True
@@ -222,7 +244,15 @@ class Binomial(_OfLogits):
 
 
 class NegativeBinomial(_OfLogits):
-    """The number of successes before total_count failures."""
+    """The negative binomial distribution: the number of successes before the failure with number total_count.
+
+    total_count: 0 or more; a number, or a tensor that broadcasts with the other parameter to the batch shape.
+    probs, logits: the probability of a success in [0, 1), or its log-odds: exactly one of them.
+    Raises: ArgumentError for both or none of probs and logits.
+    Example:
+        >>> torch.distributions.NegativeBinomial(3, torch.tensor(0.5)).mean
+        tensor(3.)
+    """
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),
@@ -267,7 +297,13 @@ class NegativeBinomial(_OfLogits):
 
 
 class Poisson(ExponentialFamily):
-    """The number of events where `rate` are expected."""
+    """The Poisson distribution: the number of events where `rate` are expected.
+
+    rate: a number or tensor of the batch shape, 0 or more.
+    Example:
+        >>> torch.distributions.Poisson(2.0).log_prob(torch.tensor([0.0, 1.0])).exp()
+        tensor([0.1353, 0.2707])
+    """
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = nonnegative_integer
@@ -305,7 +341,17 @@ class Poisson(ExponentialFamily):
 
 
 class Categorical(_OfLogits):
-    """An index from 0 to n - 1, by n probabilities or unnormalized logarithms in the last dimension."""
+    """The categorical distribution: an index from 0 to n - 1, as int64.
+
+    probs, logits: [*batch_shape, n]: weights, which are divided by their sum, or logarithms, of which the softmax is
+    taken;
+    exactly one of them.
+    Raises: ArgumentError for both or none of probs and logits, or for a tensor without dimensions.
+    Example:
+        >>> distribution = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
+        >>> distribution.probs, distribution.log_prob(torch.tensor(1)).exp()
+        (tensor([0.2500, 0.7500]), tensor(0.7500))
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -402,7 +448,13 @@ class _OfCategorical(Distribution):
 
 
 class OneHotCategorical(_OfCategorical):
-    """As Categorical, with vectors of one 1 and zeros as values."""
+    """The categorical distribution with one-hot vectors as values: a 1 at the index drawn, zeros elsewhere.
+
+    probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
+    Example:
+        >>> torch.distributions.OneHotCategorical(torch.tensor([0.0, 1.0])).sample()
+        tensor([0., 1.])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -441,7 +493,14 @@ class OneHotCategorical(_OfCategorical):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """As OneHotCategorical; the gradient of a sample is that of the probabilities."""
+    """A OneHotCategorical whose `rsample` has a gradient: that of the probabilities.
+
+    probs, logits: as in Categorical, [*batch_shape, n].
+    Example:
+        >>> probs = torch.tensor([0.5, 0.5], requires_grad=True)
+        >>> torch.distributions.OneHotCategoricalStraightThrough(probs).rsample().requires_grad
+        True
+    """
 
     has_rsample = True
 
@@ -450,7 +509,14 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(_OfCategorical):
-    """How often each class is drawn in total_count draws."""
+    """The multinomial distribution: how often each of n classes is drawn in total_count draws.
+
+    total_count: an int.  probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
+    Raises: ArgumentError for a total_count that is no int.
+    Example:
+        >>> torch.distributions.Multinomial(8, torch.tensor([1.0, 3.0])).mean
+        tensor([2., 6.])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -499,7 +565,10 @@ class Multinomial(_OfCategorical):
 
 
 class LogitRelaxedBernoulli(_OfLogits):
-    """The log-odds of a relaxed Bernoulli variable."""
+    """The distribution of the log-odds of a RelaxedBernoulli variable.
+
+    temperature, probs, logits: as in RelaxedBernoulli.
+    """
 
     arg_constraints = {"probs": unit_interval, "logits": real}
     support = real
@@ -525,7 +594,16 @@ class LogitRelaxedBernoulli(_OfLogits):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """A value between 0 and 1 that is near one of them for a low temperature."""
+    """A continuous relaxation of the Bernoulli distribution on (0, 1), whose samples have gradients.
+
+    C. Maddison et al., "The Concrete Distribution", 2017.
+    temperature: a positive tensor; for a low one, values are near 0 and 1.
+    probs, logits: the probability, or its log-odds: exactly one of them; its shape is the batch shape.
+    Example:
+        >>> relaxed = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor([0.25, 0.75]))
+        >>> relaxed.batch_shape, relaxed.rsample((3,)).shape
+        (torch.Size([2]), torch.Size([3, 2]))
+    """
 
     arg_constraints = {"probs": unit_interval, "logits": real}
     support = unit_interval
@@ -553,7 +631,10 @@ class RelaxedBernoulli(TransformedDistribution):
 
 
 class ExpRelaxedCategorical(_OfCategorical):
-    """The logarithm of a relaxed one-hot variable."""
+    """The distribution of the logarithm of a RelaxedOneHotCategorical variable.
+
+    temperature, probs, logits: as in RelaxedOneHotCategorical.
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
@@ -584,7 +665,16 @@ class ExpRelaxedCategorical(_OfCategorical):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """A point of the simplex that is near a corner for a low temperature."""
+    """A continuous relaxation of OneHotCategorical: vectors of positive numbers of sum 1, whose samples have gradients.
+
+    C. Maddison et al., "The Concrete Distribution", 2017.
+    temperature: a positive tensor; for a low one, values are near one-hot vectors.
+    probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
+    Example:
+        >>> relaxed = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([1.0, 2.0, 1.0]))
+        >>> relaxed.event_shape, torch.allclose(relaxed.rsample().sum(), torch.tensor(1.0))
+        (torch.Size([3]), True)
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

@@ -24,7 +24,12 @@ class Distribution:
     """Base class of distributions.
 
     batch_shape: the shape of the independent, differently distributed variables.  event_shape: that of one of them.
-    validate_args: whether parameters and values are checked; the class's default if None.
+    validate_args: whether parameters and values are checked; None: the class's default, which is True without python
+    -O.
+    Example:
+        >>> distribution = torch.distributions.Normal(torch.zeros(3), 1.0)
+        >>> distribution.batch_shape, distribution.event_shape, distribution.sample((2,)).shape
+        (torch.Size([3]), torch.Size([]), torch.Size([2, 3]))
     """
 
     has_rsample: Any = False
@@ -35,7 +40,15 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Set whether distributions check their arguments by default."""
+        """Set whether distributions that are made later check their arguments by default.
+
+        Raises: ArgumentError for anything but True and False.
+        Example:
+            >>> torch.distributions.Distribution.set_default_validate_args(False)
+            >>> torch.distributions.Normal(0.0, -1.0)
+            Normal(loc: 0.0, scale: -1.0)
+            >>> torch.distributions.Distribution.set_default_validate_args(True)
+        """
         if value not in (True, False):
             raise ArgumentError(
                 f"value must be True or False, got {shown(value)}", operator="set_default_validate_args", hint="a bool"
@@ -66,7 +79,13 @@ class Distribution:
                 )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """Return this distribution with its batch expanded to a shape; parameters are views."""
+        """Return this distribution with its batch expanded to a shape; parameters become views without copies.
+
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> torch.distributions.Normal(0.0, 1.0).expand((2, 3)).batch_shape
+            torch.Size([2, 3])
+        """
         shape, rank = Size(sizes(batch_shape)), len(self._batch_shape)
         new = self._get_checked_instance(type(self), _instance)
         for name, value in self.__dict__.items():
@@ -118,40 +137,100 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Return samples without a gradient."""
+        """Return samples without a gradient.
+
+        Shapes: the result is (*sample_shape, *batch_shape, *event_shape).
+        Example:
+            >>> torch.distributions.Normal(torch.zeros(3), 1.0).sample((2,)).shape
+            torch.Size([2, 3])
+        """
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Return samples through which gradients reach the parameters."""
+        """Return samples through which gradients reach the parameters.
+
+        Shapes: the result is (*sample_shape, *batch_shape, *event_shape).
+        Raises: NotSupportedError if the class does not define it: then `has_rsample` is False.
+        Example:
+            >>> loc = torch.tensor(0.0, requires_grad=True)
+            >>> torch.distributions.Normal(loc, 1.0).rsample((4,)).sum().backward()
+            >>> loc.grad
+            tensor(4.)
+        """
         raise self._absent("rsample")
 
     def sample_n(self, n: int) -> Any:
-        """The former form of sample((n,))."""
+        """Return n samples, as sample((n,)) does: the former name.
+
+        Example:
+            >>> torch.distributions.Normal(0.0, 1.0).sample_n(4).shape
+            torch.Size([4])
+        """
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density, or of the probability, of a value."""
+        """Return the logarithm of the density at a value, or of the probability of a value of a discrete distribution.
+
+        Shapes: value broadcasts with (*batch_shape, *event_shape); the result has no event dimensions.
+        Raises: ArgumentError for a value outside the support, if arguments are checked; NotSupportedError if the class
+                does not define it.
+        Example:
+            >>> torch.distributions.Uniform(0.0, 4.0).log_prob(torch.tensor(1.0)).exp()
+            tensor(0.2500)
+        """
         raise self._absent("log_prob")
 
     def cdf(self, value: Any) -> Any:
-        """The probability of values up to `value`."""
+        """Return the cumulative distribution function: the probability of values up to `value`.
+
+        Shapes: value broadcasts with the batch shape; so does the result.
+        Raises: ArgumentError for a value outside the support, if arguments are checked; NotSupportedError if the class
+                does not define it.
+        Example:
+            >>> torch.distributions.Uniform(0.0, 4.0).cdf(torch.tensor([1.0, 2.0]))
+            tensor([0.2500, 0.5000])
+        """
         raise self._absent("cdf")
 
     def icdf(self, value: Any) -> Any:
-        """The inverse of `cdf`."""
+        """Return the quantiles of probabilities: the inverse of `cdf`.
+
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> torch.distributions.Uniform(0.0, 4.0).icdf(torch.tensor([0.25, 0.5]))
+            tensor([1., 2.])
+        """
         raise self._absent("icdf")
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """All values of a discrete distribution, in the first dimension."""
+        """Return all values of a discrete distribution, in the first dimension.
+
+        expand: repeat them over the batch; otherwise its dimensions have the size 1.
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> torch.distributions.Categorical(torch.ones(3)).enumerate_support()
+            tensor([0, 1, 2])
+        """
         raise self._absent("enumerate_support")
 
     def entropy(self) -> Any:
-        """The entropy, in nats."""
+        """Return the entropy, in nats, of the batch shape.
+
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> torch.distributions.Uniform(0.0, 1.0).entropy()
+            tensor(0.)
+        """
         raise self._absent("entropy")
 
     def perplexity(self) -> Any:
-        """exp(entropy)."""
+        """Return exp(entropy), of the batch shape.
+
+        Example:
+            >>> torch.distributions.Uniform(0.0, 4.0).perplexity()
+            tensor(4.)
+        """
         return torch.exp(self.entropy())
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
@@ -201,9 +280,13 @@ class Distribution:
 
 
 class ExponentialFamily(Distribution):
-    """A distribution with density exp(<t(x), theta> - F(theta) + k(x)).
+    """Base class of distributions with density exp(<t(x), theta> - F(theta) + k(x)).
 
-    A class gives `_natural_params` (theta), `_log_normalizer` (F) and `_mean_carrier_measure` (the mean of k).
+    A class defines `_natural_params` (theta), `_log_normalizer` (F) and `_mean_carrier_measure` (the mean of k), from
+    which `entropy` and `kl_divergence` are computed.
+    Example:
+        >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.ExponentialFamily)
+        True
     """
 
     @property
@@ -218,7 +301,13 @@ class ExponentialFamily(Distribution):
         raise self._absent("_mean_carrier_measure")
 
     def entropy(self) -> Any:
-        """The entropy, from the gradient of the logarithm of the normalizer."""
+        """Return the entropy, in nats, of the batch shape, by the gradient of the log-normalizer F.
+
+        Example:
+            >>> exponential = torch.distributions.Exponential(2.0)
+            >>> round(torch.distributions.ExponentialFamily.entropy(exponential).item(), 3)
+            0.307
+        """
         result = -self._mean_carrier_measure
         parameters, log_normalizer, slopes = normalizer_gradient(self)
         result = result + log_normalizer
@@ -235,7 +324,16 @@ def normalizer_gradient(family: Any) -> tuple[list[Any], Any, Sequence[Any]]:
 
 
 class Independent(Distribution):
-    """A distribution whose last batch dimensions are taken as dimensions of the event."""
+    """A distribution whose last batch dimensions are counted as event dimensions: log_prob sums over them.
+
+    reinterpreted_batch_ndims: how many.
+    Raises: ArgumentError if the base distribution has fewer batch dimensions.
+    Example:
+        >>> base = torch.distributions.Uniform(torch.zeros(3), 2.0)
+        >>> distribution = torch.distributions.Independent(base, 1)
+        >>> distribution.batch_shape, distribution.event_shape, distribution.log_prob(torch.ones(3)).exp()
+        (torch.Size([]), torch.Size([3]), tensor(0.1250))
+    """
 
     arg_constraints: Any = {}
 
@@ -309,7 +407,15 @@ class Independent(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of the transforms, in order, of a variable with a base distribution."""
+    """The distribution of a transformed variable: of transforms, in order, of a variable of the base distribution.
+
+    transforms: a Transform, or a list of them.
+    Raises: ArgumentError for anything else, or a base distribution of fewer dimensions than the transforms need.
+    Example:
+        >>> base, double = torch.distributions.Uniform(0.0, 1.0), torch.distributions.AffineTransform(1.0, 2.0)
+        >>> torch.distributions.TransformedDistribution(base, double).cdf(torch.tensor([1.5, 3.0]))
+        tensor([0.2500, 1.0000])
+    """
 
     arg_constraints: Any = {}
 

@@ -13,9 +13,16 @@ from .library import sizes, torch
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture: an index is drawn from a categorical distribution, and a value from that component.
+    """A mixture of distributions of one family: a component is drawn, and then a value of it.
 
-    mixture_distribution: a Categorical, whose batch broadcasts with that of the components, without its last dimension.
+    mixture_distribution: a Categorical, which draws the component; its batch shape is that of the mixture.
+    component_distribution: the components, along its last batch dimension.
+    Raises: ArgumentError for distributions whose shapes do not fit, or that are no Categorical and no Distribution.
+    Example:
+        >>> components = torch.distributions.Normal(torch.tensor([0.0, 10.0]), 1.0)
+        >>> weights = torch.distributions.Categorical(torch.tensor([0.25, 0.75]))
+        >>> torch.distributions.MixtureSameFamily(weights, components).mean
+        tensor(7.5000)
     """
 
     arg_constraints: Any = {}

@@ -99,7 +99,18 @@ class _OfMatrix(Distribution):
 
 
 class MultivariateNormal(_OfMatrix):
-    """Normal vectors with a mean and a covariance, given by itself, its inverse or its Cholesky factor."""
+    """The normal distribution of vectors.
+
+    loc: the mean, [*batch_shape, n].  covariance_matrix, precision_matrix, scale_tril: the covariance, its inverse or
+    its
+    lower Cholesky factor, [*batch_shape, n, n]: exactly one of them.  Shapes: the event shape is [n].
+    Raises: ArgumentError for several or none of them, or tensors of too few dimensions.
+    Example:
+        >>> normal = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[4.0, 0.0], [0.0, 9.0]]))
+        >>> normal.scale_tril, normal.variance
+        (tensor([[2., 0.],
+                [0., 3.]]), tensor([4., 9.]))
+    """
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -155,7 +166,18 @@ class MultivariateNormal(_OfMatrix):
 
 
 class LowRankMultivariateNormal(Distribution):
-    """Normal vectors with the covariance cov_factor @ cov_factor^T + diag(cov_diag)."""
+    """The normal distribution of vectors with the covariance cov_factor @ cov_factor.T + diag(cov_diag).
+
+    Its cost grows with the rank k of the factor, not with n.
+    loc: the mean, [*batch_shape, n].  cov_factor: [*batch_shape, n, k].  cov_diag: positive, [*batch_shape, n].
+    Shapes: the event shape is [n].
+    Raises: ArgumentError for tensors whose shapes do not fit.
+    Example:
+        >>> factor = torch.tensor([[1.0], [2.0]])
+        >>> torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2)).covariance_matrix
+        tensor([[2., 2.],
+                [2., 5.]])
+    """
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -244,7 +266,14 @@ class LowRankMultivariateNormal(Distribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """Probabilities: a normal vector, through breaking a stick."""
+    """The distribution of a normal vector that StickBreakingTransform maps to n + 1 positive numbers of sum 1.
+
+    loc, scale: the means and standard deviations of the vector, [*batch_shape, n].  Shapes: the event shape is [n + 1].
+    Example:
+        >>> distribution = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2))
+        >>> distribution.event_shape, torch.allclose(distribution.sample().sum(), torch.tensor(1.0))
+        (torch.Size([3]), True)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
@@ -268,10 +297,19 @@ class LogisticNormal(TransformedDistribution):
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors of correlation matrices, with a density by powers of the determinant.
+    """The LKJ distribution of lower Cholesky factors of correlation matrices.
 
+    The density of a correlation matrix is proportional to its determinant to the power of concentration - 1.
     D. Lewandowski, D. Kurowicka and H. Joe, "Generating random correlation matrices based on vines and extended onion
     method", 2009.
+    dim: the size of the matrices, 2 or more.  concentration: positive, of the batch shape; for 1 all correlation
+    matrices
+    have the same density.  Shapes: the event shape is [dim, dim].
+    Raises: ArgumentError for a dim below 2.
+    Example:
+        >>> factor = torch.distributions.LKJCholesky(3, 1.0).sample()
+        >>> torch.allclose((factor @ factor.T).diagonal(), torch.ones(3))
+        True
     """
 
     arg_constraints = {"concentration": constraints.positive}
@@ -326,9 +364,17 @@ class LKJCholesky(Distribution):
 
 
 class Wishart(_OfMatrix, ExponentialFamily):
-    """Sums of outer products of df normal vectors, whose covariance is the scale matrix.
+    """The Wishart distribution of positive definite matrices.
 
-    Given by the matrix, its inverse or its Cholesky factor.
+    It is the distribution of the sum of the outer products of df independent normal vectors of mean 0.
+    df: the degrees of freedom, above n - 1, of the batch shape; it need not be an integer.
+    covariance_matrix, precision_matrix, scale_tril: the covariance of the vectors, its inverse or its lower Cholesky
+    factor, [*batch_shape, n, n]: exactly one of them.  Shapes: the event shape is [n, n].
+    Raises: ArgumentError for several or none of them, or a df of n - 1 or less.
+    Example:
+        >>> torch.distributions.Wishart(torch.tensor(4.0), torch.eye(2)).mean
+        tensor([[4., 0.],
+                [0., 4.]])
     """
 
     arg_constraints = {
@@ -379,7 +425,14 @@ class Wishart(_OfMatrix, ExponentialFamily):
         return self.df[..., None, None] * (matrix.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
-        """Samples by M. Bartlett's decomposition, 1934.  max_try_correction: without effect."""
+        """Return samples by M. Bartlett's decomposition, 1934, through which gradients reach the parameters.
+
+        max_try_correction: without effect; no sample needs to be drawn again.
+        Shapes: the result is (*sample_shape, *batch_shape, n, n).
+        Example:
+            >>> torch.distributions.Wishart(torch.tensor(4.0), torch.eye(2)).rsample((3,)).shape
+            torch.Size([3, 2, 2])
+        """
         size = self._event_shape[-1]
         shape = self._extended_shape(sample_shape)
         places = torch.arange(size, device=self.df.device).to(self.df.dtype)

@@ -14,7 +14,14 @@ from .sampling import standard_gamma
 
 
 class Dirichlet(ExponentialFamily):
-    """Probabilities: gamma variables divided by their sum."""
+    """The Dirichlet distribution: vectors of n positive numbers of sum 1.
+
+    The vectors are distributed as n independent gamma variables, divided by their sum.
+    concentration: positive, [*batch_shape, n].  Shapes: the event shape is [n].
+    Example:
+        >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
+        tensor([0.2500, 0.7500])
+    """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -73,7 +80,14 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    """The density x ** (concentration1 - 1) * (1 - x) ** (concentration0 - 1), normalized."""
+    """The beta distribution on (0, 1).
+
+    Its density is proportional to x ** (concentration1 - 1) * (1 - x) ** (concentration0 - 1).
+    concentration1, concentration0: positive numbers or tensors, which broadcast to the batch shape.
+    Example:
+        >>> torch.distributions.Beta(3.0, 1.0).mean
+        tensor(0.7500)
+    """
 
     arg_constraints = {"concentration1": positive, "concentration0": positive}
     support = unit_interval

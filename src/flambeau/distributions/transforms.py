@@ -37,9 +37,17 @@ __all__ = [
 
 
 class Transform:
-    """Base class of transforms.  cache_size: 0, or 1 to keep the last pair of values.
+    """Base class of transforms: functions of tensors with the logarithm of their derivative and, mostly, an inverse.
 
-    bijective: whether every value has one inverse.  sign: 1 or -1 where it increases or decreases.
+    A transform is called with a tensor, and so is its inverse, `inv`.  Subclasses define `_call`, `_inverse` and
+    `log_abs_det_jacobian`, and the attributes domain and codomain (constraints), bijective (whether every value has one
+    inverse) and, of transforms of elements, sign: 1 or -1 where they increase or decrease.
+    cache_size: 1 keeps the last pair of values, so that the inverse of the last result is its argument; 0 keeps none.
+    Raises: ArgumentError for another cache_size.
+    Example:
+        >>> exp = torch.distributions.ExpTransform()
+        >>> exp(torch.tensor(0.0)), exp.inv(torch.tensor(1.0))
+        (tensor(1.), tensor(0.))
     """
 
     bijective = False
@@ -85,7 +93,13 @@ class Transform:
         raise NotSupportedError("sign is not defined", hint="it increases and decreases", operator=type(self).__name__)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """This transform with another size of the cache."""
+        """Return this transform with another cache_size, which is 0 or 1.
+
+        Example:
+            >>> exp, x = torch.distributions.ExpTransform().with_cache(1), torch.tensor(2.0)
+            >>> exp.inv(exp(x)) is x
+            True
+        """
         if self._cache_size == cache_size:
             return self
         new = type(self).__new__(type(self))
@@ -119,15 +133,33 @@ class Transform:
         raise NotSupportedError("_inverse is not defined", hint="it has none", operator=type(self).__name__)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The logarithm of the absolute determinant of the derivative at x, where y is the image of x."""
+        """Return the logarithm of the absolute determinant of the derivative at x.
+
+        y: the image of x.  Shapes: the result has the shape of x without the event dimensions of the domain.
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> x = torch.tensor([1.0, 2.0])
+            >>> torch.distributions.ExpTransform().log_abs_det_jacobian(x, x.exp())
+            tensor([1., 2.])
+        """
         raise NotSupportedError("log_abs_det_jacobian is not defined", hint="none", operator=type(self).__name__)
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
-        """The shape of the image of a tensor of a shape."""
+        """Return the shape of the image of a tensor of a shape.
+
+        Example:
+            >>> torch.distributions.StickBreakingTransform().forward_shape((5, 3))
+            torch.Size([5, 4])
+        """
         return Size(shape)
 
     def inverse_shape(self, shape: Sequence[int]) -> Any:
-        """The shape of the tensors whose image has a shape."""
+        """Return the shape of the tensors whose images have a shape.
+
+        Example:
+            >>> torch.distributions.StickBreakingTransform().inverse_shape((5, 4))
+            torch.Size([5, 3])
+        """
         return Size(shape)
 
     def __eq__(self, other: object) -> bool:
@@ -192,7 +224,13 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several transforms, applied in order."""
+    """The composition of several transforms, which are applied in order.
+
+    Example:
+        >>> double, exp = torch.distributions.AffineTransform(0.0, 2.0), torch.distributions.ExpTransform()
+        >>> torch.distributions.ComposeTransform([double, exp])(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 7.3891])
+    """
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -280,7 +318,14 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose last batch dimensions are taken as dimensions of the event."""
+    """A transform whose last batch dimensions are counted as event dimensions: log_abs_det_jacobian sums over them.
+
+    reinterpreted_batch_ndims: how many.
+    Example:
+        >>> x, exp = torch.tensor([1.0, 2.0]), torch.distributions.ExpTransform()
+        >>> torch.distributions.IndependentTransform(exp, 1).log_abs_det_jacobian(x, x.exp())
+        tensor(3.)
+    """
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -335,7 +380,14 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Events in another shape."""
+    """The transform that gives events another shape.
+
+    in_shape, out_shape: the shapes of events before and after.
+    Raises: ArgumentError for shapes of different numbers of elements.
+    Example:
+        >>> torch.distributions.ReshapeTransform((2, 3), (6,))(torch.ones(5, 2, 3)).shape
+        torch.Size([5, 6])
+    """
 
     bijective = True
 
@@ -399,7 +451,12 @@ class _Simple(Transform):
 
 
 class ExpTransform(_Simple):
-    """exp(x)."""
+    """The transform exp(x), of real numbers to positive ones.
+
+    Example:
+        >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -415,7 +472,13 @@ class ExpTransform(_Simple):
 
 
 class PowerTransform(Transform):
-    """x ** exponent, for positive x."""
+    """The transform x ** exponent of positive numbers.
+
+    exponent: a number, or a tensor that broadcasts with x.
+    Example:
+        >>> torch.distributions.PowerTransform(2.0)(torch.tensor([1.0, 3.0]))
+        tensor([1., 9.])
+    """
 
     domain = constraints.positive
     codomain = constraints.positive
@@ -454,7 +517,12 @@ def _broadcast_shape(shape: Sequence[int], *values: Any) -> Any:
 
 
 class SigmoidTransform(_Simple):
-    """1 / (1 + exp(-x))."""
+    """The transform 1 / (1 + exp(-x)), of real numbers to (0, 1).
+
+    Example:
+        >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
+        tensor(0.5000)
+    """
 
     domain = constraints.real
     codomain = constraints.unit_interval
@@ -471,7 +539,12 @@ class SigmoidTransform(_Simple):
 
 
 class SoftplusTransform(_Simple):
-    """log(1 + exp(x))."""
+    """The transform log(1 + exp(x)), of real numbers to positive ones.
+
+    Example:
+        >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
+        tensor(0.6931)
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -487,7 +560,12 @@ class SoftplusTransform(_Simple):
 
 
 class TanhTransform(_Simple):
-    """tanh(x)."""
+    """The transform tanh(x), of real numbers to (-1, 1).
+
+    Example:
+        >>> torch.distributions.TanhTransform()(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
 
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
@@ -503,7 +581,12 @@ class TanhTransform(_Simple):
 
 
 class AbsTransform(Transform):
-    """|x|; its inverse is the positive one."""
+    """The transform |x|, which is not bijective: `inv` returns the positive one of two inverses.
+
+    Example:
+        >>> torch.distributions.AbsTransform()(torch.tensor([-2.0, 3.0]))
+        tensor([2., 3.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -521,7 +604,13 @@ class AbsTransform(Transform):
 
 
 class AffineTransform(Transform):
-    """loc + scale * x.  event_dim: the dimensions of one event."""
+    """The transform loc + scale * x.
+
+    loc, scale: numbers, or tensors that broadcast with x.  event_dim: the number of dimensions that one event has.
+    Example:
+        >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 3.0]))
+        tensor([1., 7.])
+    """
 
     bijective = True
 
@@ -584,7 +673,15 @@ class AffineTransform(Transform):
 
 
 class CorrCholeskyTransform(Transform):
-    """Vectors of D * (D - 1) / 2 numbers to Cholesky factors of D x D correlation matrices."""
+    """The transform of vectors of real numbers to lower Cholesky factors of correlation matrices.
+
+    Shapes: [*, n * (n - 1) / 2] to [*, n, n].
+    Example:
+        >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.],
+                [0., 0., 1.]])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.corr_cholesky
@@ -606,7 +703,14 @@ class CorrCholeskyTransform(Transform):
         return (torch.log1p(t) - torch.log1p(-t)) / 2
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
-        """The logarithm of the absolute determinant of the derivative at x.  intermediates: without effect."""
+        """Return the logarithm of the absolute determinant of the derivative at x.
+
+        y: the image of x.  intermediates: without effect.
+        Example:
+            >>> transform, x = torch.distributions.CorrCholeskyTransform(), torch.zeros(3)
+            >>> transform.log_abs_det_jacobian(x, transform(x)).shape
+            torch.Size([])
+        """
         left = tril_matrix_to_vec(1 - (y * y).cumsum(-1), -2)
         inner = 0.5 * left.log().sum(-1)
         return inner + (-2 * (x + softplus(-2 * x) - math.log(2.0))).sum(-1)
@@ -631,7 +735,13 @@ class CorrCholeskyTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """Numbers to probabilities; the inverse gives their logarithms."""
+    """The transform of vectors of real numbers to positive ones of sum 1: exp(x), divided by its sum.
+
+    It works on the last dimension.  It is not bijective: `inv` returns the logarithms.
+    Example:
+        >>> torch.distributions.SoftmaxTransform()(torch.zeros(4))
+        tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -649,7 +759,14 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Vectors of n numbers to n + 1 probabilities: each takes a part of what the former ones left."""
+    """The bijective transform of n real numbers to n + 1 positive numbers of sum 1, in the last dimension.
+
+    Each number decides which share it takes of what the previous ones left of a stick of length 1.
+    Shapes: [*, n] to [*, n + 1].
+    Example:
+        >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))
+        tensor([0.3333, 0.3333, 0.3333])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -687,7 +804,14 @@ class StickBreakingTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
-    """Square matrices to lower triangles with a positive diagonal."""
+    """The transform of square matrices to lower triangles, with exp of the diagonal.
+
+    Shapes: [*, n, n] to the same.
+    Example:
+        >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
+        tensor([[1., 0.],
+                [2., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -710,7 +834,14 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """Square matrices to positive definite ones."""
+    """The transform of square matrices to positive definite ones: L @ L.T of LowerCholeskyTransform's result L.
+
+    Shapes: [*, n, n] to the same.
+    Example:
+        >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
+        tensor([[1., 2.],
+                [2., 5.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -751,7 +882,15 @@ class _Parts(Transform):
 
 
 class CatTransform(_Parts):
-    """Transforms of parts of given lengths along a dimension, one after the other."""
+    """The transform that applies one transform to each of several parts of a tensor along a dimension.
+
+    tseq: the transforms.  lengths: the sizes of their parts, by default 1 each.
+    Raises: ArgumentError for a number of lengths that differs from that of the transforms.
+    Example:
+        >>> parts = [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 10.0)]
+        >>> torch.distributions.CatTransform(parts, lengths=[1, 2])(torch.tensor([0.0, 1.0, 2.0]))
+        tensor([ 1., 10., 20.])
+    """
 
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
@@ -799,7 +938,15 @@ class CatTransform(_Parts):
 
 
 class StackTransform(_Parts):
-    """Transforms of the elements along a dimension."""
+    """The transform that applies one transform to each entry along a dimension.
+
+    tseq: the transforms, as many as the dimension has entries.
+    Example:
+        >>> parts = [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 10.0)]
+        >>> torch.distributions.StackTransform(parts)(torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
+        tensor([[ 1.,  1.],
+                [10., 20.]])
+    """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
@@ -827,7 +974,13 @@ class StackTransform(_Parts):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The cumulative distribution function of a distribution."""
+    """The transform by the cumulative distribution function of a distribution, to [0, 1]; its inverse is `icdf`.
+
+    Example:
+        >>> uniform = torch.distributions.Uniform(0.0, 4.0)
+        >>> torch.distributions.CumulativeDistributionTransform(uniform)(torch.tensor([1.0, 2.0]))
+        tensor([0.2500, 0.5000])
+    """
 
     bijective = True
     codomain = constraints.unit_interval

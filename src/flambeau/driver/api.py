@@ -70,8 +70,10 @@ class Capabilities:
     faults: bool = False
     modelled_time: bool = False
     watches_blocks: bool = False  # block_taken and block_given have an effect
+    runs_references: bool = False  # a launch runs the kernel's reference, and `Kernel.bind` gets the whole buffer
     finds_races: bool = False  # block_finished, host_taken and `orders=False` have an effect
     libraries: frozenset[str] = field(default_factory=frozenset)
+    computes: bool = True  # kernels run; else device memory has no values, and copies to the host write nothing
 
 
 @dataclass(frozen=True)

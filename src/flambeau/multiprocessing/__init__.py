@@ -51,34 +51,80 @@ from .spawn import (
 
 
 def get_sharing_strategy() -> str:
-    """Return the strategy that moves CPU tensors to shared memory: "file_descriptor" or "file_system"."""
+    """Return the strategy that moves CPU tensors to shared memory: "file_descriptor" or "file_system".
+
+    Example:
+        >>> torch.multiprocessing.get_sharing_strategy()
+        'file_descriptor'
+    """
     return _host_side().strategy
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """Return the strategies that `set_sharing_strategy` accepts."""
+    """Return the strategies that `set_sharing_strategy` accepts.
+
+    Example:
+        >>> sorted(torch.multiprocessing.get_all_sharing_strategies())
+        ['file_descriptor', 'file_system']
+    """
     return set(_STRATEGIES)
 
 
 def Queue(maxsize: int = 0) -> Any:  # noqa: N802
-    """A multiprocessing.Queue of the default start method that carries tensors."""
+    """Return a multiprocessing.Queue of the default start method.  Tensors in it are shared, not copied.
+
+    maxsize: how many values it holds before `put` waits; 0 for no limit.
+    Example:
+        >>> queue = torch.multiprocessing.Queue()
+        >>> queue.put(torch.tensor([1, 2]))
+        >>> queue.get()
+        tensor([1, 2])
+        >>> queue.close()
+    """
     return get_context().Queue(maxsize)
 
 
 def JoinableQueue(maxsize: int = 0) -> Any:  # noqa: N802
-    """A multiprocessing.JoinableQueue of the default start method that carries tensors."""
+    """Return a multiprocessing.JoinableQueue of the default start method.  Tensors in it are shared, not copied.
+
+    maxsize: as for `Queue`.
+    Example:
+        >>> queue = torch.multiprocessing.JoinableQueue()
+        >>> queue.put(torch.tensor([1, 2]))
+        >>> queue.get()
+        tensor([1, 2])
+        >>> queue.task_done()
+        >>> queue.join()
+        >>> queue.close()
+    """
     return get_context().JoinableQueue(maxsize)
 
 
 def SimpleQueue() -> Any:  # noqa: N802
-    """A multiprocessing.SimpleQueue of the default start method that carries tensors."""
+    """Return a multiprocessing.SimpleQueue of the default start method.  Tensors in it are shared, not copied.
+
+    Example:
+        >>> queue = torch.multiprocessing.SimpleQueue()
+        >>> queue.put(torch.tensor([1, 2]))
+        >>> queue.get()
+        tensor([1, 2])
+        >>> queue.close()
+    """
     return get_context().SimpleQueue()
 
 
 def Pool(  # noqa: N802
     processes: Any = None, initializer: Any = None, initargs: Any = (), maxtasksperchild: Any = None
 ) -> Any:
-    """A multiprocessing.Pool of the default start method that carries tensors."""
+    """Return a multiprocessing.Pool of the default start method, whose arguments and results may hold tensors.
+
+    processes: their number; None for one per CPU.  initializer(*initargs) runs in each process when it starts.
+    maxtasksperchild: a process is replaced after that many tasks; None for never.
+    Example:
+        >>> with torch.multiprocessing.Pool(1) as pool:
+        ...     pool.map(torch.sum, [torch.tensor([1, 2]), torch.tensor([3, 4])])
+        [tensor(3), tensor(7)]
+    """
     return get_context().Pool(processes, initializer, initargs, maxtasksperchild)
 
 

@@ -143,7 +143,15 @@ def _process(cls: Any, choice: Gpus | None) -> Any:
 
 
 class Process(multiprocessing.Process):
-    """A process of the default start method: Process(target=f, args=(...,)), or a subclass with `run`."""
+    """A process of the default start method: Process(target=f, args=(...,)), or a subclass with `run`.
+
+    Example:
+        >>> process = torch.multiprocessing.Process(target=pow, args=(2, 3))
+        >>> process.start()
+        >>> process.join()
+        >>> process.exitcode
+        0
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _process, (type(self), _choice()), self.__dict__
@@ -204,6 +212,10 @@ def get_context(method: str | None = None) -> Any:
     """Return the context of a start method, "spawn", "forkserver" or "fork"; None is the default one.
 
     Raises: ArgumentError for another name.
+    Example:
+        >>> context = torch.multiprocessing.get_context("spawn")
+        >>> context.get_start_method()
+        'spawn'
     """
     name = multiprocessing.get_start_method() if method is None else method
     if name not in _CONTEXTS:

@@ -42,7 +42,13 @@ class ProcessExitedException(ProcessException):
 
 
 class ProcessContext:
-    """The processes that `spawn` started."""
+    """The processes that `spawn` started, in the attribute `processes`.
+
+    Example:
+        >>> started = torch.multiprocessing.spawn(pow, args=(2,), nprocs=1, join=False, start_method="fork")
+        >>> started.join(), len(started.processes)
+        (True, 1)
+    """
 
     def __init__(self, processes: list[Any], error_files: list[Any]) -> None:
         self.processes = processes
@@ -50,13 +56,27 @@ class ProcessContext:
         self._running = {process.sentinel: index for index, process in enumerate(processes)}
 
     def pids(self) -> list[int]:
+        """Return the process ids, in the order of the indexes.
+
+        Example:
+            >>> started = torch.multiprocessing.start_processes(pow, (2,), nprocs=1, join=False, start_method="fork")
+            >>> started.pids() == [process.pid for process in started.processes]
+            True
+            >>> started.join()
+            True
+        """
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait until all processes have ended, one has failed, or `timeout` seconds are over; return whether all ended.
 
         After a failure the others are terminated and, after `grace_period` seconds, killed.
+        Host:   waits.
         Raises: ProcessRaisedException, ProcessExitedException.
+        Example:
+            >>> started = torch.multiprocessing.start_processes(pow, (2,), nprocs=1, join=False, start_method="fork")
+            >>> started.join()
+            True
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while self._running:
@@ -111,8 +131,13 @@ def spawn(
 ) -> ProcessContext | None:
     """Run fn(i, *args) in `nprocs` processes, with i from 0 to nprocs - 1.
 
+    fn must be importable in the new processes: a function of a module, not a lambda.
     join: wait until all have ended, and return None; else return a ProcessContext to join.
+    daemon: whether the processes end with this one.  start_method: "spawn", "forkserver" or "fork".
+    Host:   waits if join is True.
     Raises: ProcessRaisedException, ProcessExitedException for the first process that fails; the others are terminated.
+    Example:
+        >>> torch.multiprocessing.spawn(pow, args=(2,), nprocs=2, start_method="fork")
     """
     with naming("spawn"):
         _check(fn, args, nprocs)
@@ -127,7 +152,12 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """As `spawn`, with any start method."""
+    """Run fn(i, *args) in `nprocs` processes, with i from 0 to nprocs - 1, by any start method.
+
+    start_method: "spawn", "forkserver" or "fork".  The other arguments, the result and the errors are those of `spawn`.
+    Example:
+        >>> torch.multiprocessing.start_processes(pow, (2,), nprocs=1, start_method="fork")
+    """
     _check(fn, args, nprocs)
     with naming("start_processes"):
         context = get_context(start_method)

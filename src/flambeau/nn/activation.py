@@ -118,7 +118,15 @@ class PReLU(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Set every weight to its starting value."""
+        """Set every weight to `init`, the argument of the constructor.
+
+        Example:
+            >>> layer = torch.nn.PReLU(2)
+            >>> _ = torch.nn.init.zeros_(layer.weight)
+            >>> layer.reset_parameters()
+            >>> layer.weight.detach()
+            tensor([0.2500, 0.2500])
+        """
         initial.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -63,13 +63,27 @@ class _Ordered(Module):
         return iter(list(self._modules.values()))
 
     def append(self, module: Module) -> Self:
-        """Add a module at the end."""
+        """Add a module at the end; return this container.
+
+        Raises: ArgumentTypeError for a value that is no module.
+        Example:
+            >>> layers = torch.nn.ModuleList([torch.nn.Flatten()])
+            >>> layers.append(torch.nn.ReLU())[1]
+            ReLU()
+        """
         with naming("append"):
             self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end; after an error none is added."""
+        """Add modules at the end; return this container.
+
+        Raises: ArgumentTypeError for a value that is no module; nothing is added then.
+        Example:
+            >>> layers = torch.nn.ModuleList([torch.nn.Flatten()])
+            >>> len(layers.extend([torch.nn.ReLU(), torch.nn.Tanh()]))
+            3
+        """
         found = checks.listed("extend", "modules", "modules", modules)
         for index, module in enumerate(found):
             check_child("extend", str(len(self) + index), module, Module)
@@ -78,7 +92,16 @@ class _Ordered(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one at `index`, which may be the length."""
+        """Insert a module before the one at `index`, which may be negative, or the length; return this container.
+
+        Raises: IndexRangeError for an index out of range, ArgumentTypeError for a value that is no module.
+        Example:
+            >>> torch.nn.ModuleList([torch.nn.Flatten()]).insert(0, torch.nn.ReLU())
+            ModuleList(
+              (0): ReLU()
+              (1): Flatten(start_dim=1, end_dim=-1)
+            )
+        """
         whole = list(self._modules.values())
         checks.integer("insert", "index", index)
         if not -len(whole) <= index <= len(whole):
@@ -93,7 +116,14 @@ class _Ordered(Module):
         return self
 
     def pop(self, key: int = -1) -> Any:
-        """Remove the module at index `key` and return it."""
+        """Remove the module at index `key` and return it.
+
+        Raises: IndexRangeError for an index out of range.
+        Example:
+            >>> layers = torch.nn.ModuleList([torch.nn.Flatten(), torch.nn.ReLU()])
+            >>> layers.pop(0), len(layers)
+            (Flatten(start_dim=1, end_dim=-1), 1)
+        """
         with naming("pop"):
             found = self[key]
             del self[key]
@@ -120,7 +150,18 @@ class Sequential(_Ordered):
             self._replace_all(modules)
 
     def extend(self, sequential: Iterable[Module]) -> Self:
-        """Add the modules of another Sequential, or of a list, at the end; after an error none is added."""
+        """Add the modules of another Sequential, or of a list, at the end; return this Sequential.
+
+        Raises: ArgumentTypeError for a value that is no module; nothing is added then.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Flatten())
+            >>> net.extend([torch.nn.ReLU(), torch.nn.Tanh()])
+            Sequential(
+              (0): Flatten(start_dim=1, end_dim=-1)
+              (1): ReLU()
+              (2): Tanh()
+            )
+        """
         return super().extend(sequential)
 
     def forward(self, input: Any) -> Any:
@@ -174,7 +215,14 @@ class ModuleDict(Module):
                 self.update(modules)
 
     def update(self, modules: Any) -> None:
-        """Add or replace modules from a mapping or (name, module) pairs; after an error none is added."""
+        """Add or replace modules, from a mapping or from (name, module) pairs; after an error none is added.
+
+        Example:
+            >>> layers = torch.nn.ModuleDict({"act": torch.nn.ReLU()})
+            >>> layers.update({"act": torch.nn.Tanh(), "flat": torch.nn.Flatten()})
+            >>> layers["act"], len(layers)
+            (Tanh(), 2)
+        """
         pairs = tuple(modules.items()) if isinstance(modules, (Mapping, ModuleDict)) else _pairs(modules)
         for name, module in pairs:
             check_name("update", self, name, "module", self._modules)
@@ -211,20 +259,53 @@ class ModuleDict(Module):
         return name in self._modules
 
     def keys(self) -> Any:
+        """Return the names, in the order of insertion.
+
+        Example:
+            >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).keys())
+            ['act']
+        """
         return self._modules.keys()
 
     def values(self) -> Any:
+        """Return the modules, in the order of insertion.
+
+        Example:
+            >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).values())
+            [ReLU()]
+        """
         return self._modules.values()
 
     def items(self) -> Any:
+        """Return the (name, module) pairs, in the order of insertion.
+
+        Example:
+            >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).items())
+            [('act', ReLU())]
+        """
         return self._modules.items()
 
     def pop(self, key: str) -> Any:
-        """Remove a module and return it."""
+        """Remove a module and return it.
+
+        Raises: NamingError, a KeyError, for a name that is not in the dict.
+        Example:
+            >>> layers = torch.nn.ModuleDict({"act": torch.nn.ReLU()})
+            >>> layers.pop("act"), len(layers)
+            (ReLU(), 0)
+        """
         self._check_held("pop", key)
         return self._modules.pop(key)
 
     def clear(self) -> None:
+        """Remove all modules.
+
+        Example:
+            >>> layers = torch.nn.ModuleDict({"act": torch.nn.ReLU()})
+            >>> layers.clear()
+            >>> len(layers)
+            0
+        """
         self._modules.clear()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -283,13 +364,28 @@ class ParameterList(Module):
         return self.extend(values)
 
     def append(self, value: Any) -> Self:
-        """Add a parameter at the end."""
+        """Add a parameter at the end; a tensor becomes a parameter.  Return this list.
+
+        Raises: ArgumentTypeError for a value that is no tensor.
+        Example:
+            >>> params = torch.nn.ParameterList([torch.ones(2)])
+            >>> params.append(torch.zeros(3))[1]
+            Parameter containing:
+            tensor([0., 0., 0.], requires_grad=True)
+        """
         setattr(self, str(self._size), _as_parameter("append", value))
         self._size += 1
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add parameters at the end; after an error none is added."""
+        """Add parameters at the end; tensors become parameters.  Return this list.
+
+        Raises: ArgumentTypeError for a value that is no tensor; nothing is added then.
+        Example:
+            >>> params = torch.nn.ParameterList([torch.ones(2)])
+            >>> len(params.extend([torch.zeros(3), torch.zeros(4)]))
+            3
+        """
         listed = checks.listed("extend", "values", "tensors", values)
         for each in [_as_parameter("extend", each) for each in listed]:
             self.append(each)
@@ -361,54 +457,125 @@ class ParameterDict(Module):
         return self
 
     def copy(self) -> ParameterDict:
-        """A dict of the same parameters."""
+        """Return a new ParameterDict with the same parameters.
+
+        Example:
+            >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
+            >>> params.copy()["scale"] is params["scale"]
+            True
+        """
         return ParameterDict(dict(self.items()))
 
     def update(self, parameters: Any) -> None:
-        """Add the parameters of a mapping, or of (key, parameter) pairs."""
+        """Add or replace parameters, from a mapping or from (key, parameter) pairs.
+
+        Example:
+            >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
+            >>> params.update({"scale": torch.zeros(2), "shift": torch.zeros(3)})
+            >>> list(params), params["scale"].detach()
+            (['scale', 'shift'], tensor([0., 0.]))
+        """
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
         for key, value in checks.listed("update", "parameters", "(key, parameter) pairs", pairs):
             self[key] = value
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The parameter of a key, which is first set to the default if it is missing."""
+        """Return the parameter of a key; if the key is missing, add the default under it first.
+
+        Example:
+            >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
+            >>> params.setdefault("shift", torch.zeros(2))
+            Parameter containing:
+            tensor([0., 0.], requires_grad=True)
+        """
         if key not in self._keys:
             self[key] = default
         return self[key]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The parameter of a key, or the default."""
+        """Return the parameter of a key, or the default if the key is missing.
+
+        Example:
+            >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
+            >>> params.get("shift", 0.0)
+            0.0
+        """
         return self[key] if key in self._keys else default
 
     def pop(self, key: str) -> Any:
-        """Remove a parameter and return it."""
+        """Remove a parameter and return it.
+
+        Raises: NamingError, a KeyError, for a key that is not in the dict.
+        Example:
+            >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
+            >>> params.pop("scale").detach(), len(params)
+            (tensor([1., 1.]), 0)
+        """
         found = self[key]
         del self[key]
         return found
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove the last parameter and return it with its key."""
+        """Remove the parameter that was added last; return (key, parameter).
+
+        Raises: NamingError, a KeyError, for an empty dict.
+        Example:
+            >>> params = torch.nn.ParameterDict({"scale": torch.ones(2), "shift": torch.zeros(2)})
+            >>> params.popitem()[0], list(params)
+            ('shift', ['scale'])
+        """
         if not self._keys:
             raise NamingError("it is empty", hint="test len() first", operator="popitem")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def clear(self) -> None:
-        """Remove all parameters."""
+        """Remove all parameters.
+
+        Example:
+            >>> params = torch.nn.ParameterDict({"scale": torch.ones(2)})
+            >>> params.clear()
+            >>> len(params)
+            0
+        """
         for key in list(self._keys):
             del self[key]
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dict with one value for all keys."""
+        """Return a new ParameterDict with the same default for every key.
+
+        Example:
+            >>> params = torch.nn.ParameterDict().fromkeys(["scale", "shift"], torch.ones(2))
+            >>> list(params)
+            ['scale', 'shift']
+        """
         return ParameterDict(dict.fromkeys(keys, default))
 
     def keys(self) -> Any:
+        """Return the keys, in the order of insertion.
+
+        Example:
+            >>> list(torch.nn.ParameterDict({"scale": torch.ones(2)}).keys())
+            ['scale']
+        """
         return self._keys.keys()
 
     def items(self) -> Any:
+        """Return the (key, parameter) pairs, in the order of insertion.
+
+        Example:
+            >>> [key for key, param in torch.nn.ParameterDict({"scale": torch.ones(2)}).items()]
+            ['scale']
+        """
         return [(key, self[key]) for key in self._keys]
 
     def values(self) -> Any:
+        """Return the parameters, in the order of insertion.
+
+        Example:
+            >>> [param.detach() for param in torch.nn.ParameterDict({"scale": torch.ones(2)}).values()]
+            [tensor([1., 1.])]
+        """
         return [self[key] for key in self._keys]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

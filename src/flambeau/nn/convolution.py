@@ -115,7 +115,15 @@ class _ConvNd(Layer):
             self.register_parameter("bias", None)
 
     def reset_parameters(self) -> None:
-        """Draw new starting values, uniform in [-b, b] with b = 1 / sqrt(channels of a group * kernel elements)."""
+        """Draw new weights and biases, uniformly from [-b, b] with b = 1 / sqrt(channels of a group * kernel elements).
+
+        Example:
+            >>> layer = torch.nn.Conv1d(2, 3, 2)
+            >>> _ = torch.nn.init.constant_(layer.weight, 9.0)
+            >>> layer.reset_parameters()
+            >>> bool((layer.weight.abs() <= 0.5).all())
+            True
+        """
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init.fans(self.weight)
@@ -228,7 +236,16 @@ class _ConvTransposeNd(_ConvNd):
         self._set_up(in_channels, out_channels, *numbers, bias, padding_mode, device, dtype)
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        """output_size: the spatial sizes of the result, among those that the stride makes possible."""
+        """Return the transposed convolution of an input.
+
+        output_size: the spatial sizes of the result, among those that the stride makes possible; None for the smallest
+        ones.
+        Raises: ShapeError for an input of other dimensions, ArgumentError for an output_size that is not possible.
+        Example:
+            >>> layer = torch.nn.ConvTranspose1d(1, 1, 3, stride=2)
+            >>> layer(torch.ones(1, 4)).shape, layer(torch.ones(1, 4), output_size=[10]).shape
+            (torch.Size([1, 9]), torch.Size([1, 10]))
+        """
         extra = self.output_padding if output_size is None else self._output_padding(input, output_size)
         numbers = self.stride, self.padding, extra, self.groups, self.dilation
         found: Tensor = FUNCTIONS[True][self.spatial](input, self.weight, self.bias, *numbers)
@@ -321,7 +338,15 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Make the parameters for the channels of an input.  Raises ShapeError, ArgumentError."""
+        """Make weight and bias for the channels of an input.
+
+        Raises: ShapeError for an input of other dimensions, ArgumentError if groups do not divide the channels.
+        Example:
+            >>> layer = torch.nn.LazyConv1d(2, 3)
+            >>> layer.initialize_parameters(torch.ones(1, 4, 8))
+            >>> layer.weight.shape
+            torch.Size([2, 4, 3])
+        """
         if not self.has_uninitialized_params():
             self.in_channels = self.weight.shape[0] if self.transposed else self.weight.shape[1] * self.groups
             return

@@ -125,9 +125,15 @@ def _swapped(module: Module, values: dict[str, Any]) -> Iterator[None]:
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters and the buffers of modules of one kind, stacked by name.
+    """Return (parameters, buffers) of several modules of one class, stacked, as two dicts by name.
 
+    Each tensor is a copy with a new first dimension of len(models).  functional_call and vmap run the models together.
     Raises: ArgumentError for no modules, or modules of different classes.
+    Example:
+        >>> models = [torch.nn.Linear(2, 3) for _ in range(5)]
+        >>> params, buffers = torch.func.stack_module_state(models)
+        >>> params["weight"].shape, buffers
+        (torch.Size([5, 3, 2]), {})
     """
     if not models or len({type(model) for model in models}) > 1:
         raise ArgumentError(

@@ -118,7 +118,17 @@ class Hooked:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call hook(module, args) before forward; a result other than None replaces the arguments."""
+        """Call hook(module, args) before forward; a result other than None replaces the arguments.
+
+        prepend: call it before the present hooks.  with_kwargs: call hook(module, args, kwargs), which returns (args,
+        kwargs).
+        Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> layer = torch.nn.ReLU()
+            >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+            >>> layer(torch.tensor([-3.0, 2.0]))
+            tensor([0., 3.])
+        """
         marks = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
         return register("register_forward_pre_hook", self._forward_pre_hooks, hook, prepend, marks)
 
@@ -127,7 +137,14 @@ class Hooked:
     ) -> RemovableHandle:
         """Call hook(module, args, output) after forward; a result other than None replaces the output.
 
-        always_call: also after a forward that raised, with None for the output.
+        prepend: call it before the present hooks.  with_kwargs: call hook(module, args, kwargs, output).
+        always_call: call it after a forward that raised too, with None for the output.
+        Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> layer = torch.nn.ReLU()
+            >>> handle = layer.register_forward_hook(lambda module, args, output: output * 10)
+            >>> layer(torch.tensor([-3.0, 2.0]))
+            tensor([ 0., 20.])
         """
         marks = (
             *((self._forward_hooks_with_kwargs,) if with_kwargs else ()),
@@ -136,11 +153,32 @@ class Hooked:
         return register("register_forward_hook", self._forward_hooks, hook, prepend, marks)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call hook(module, grad_output) before the module's backward; a result other than None replaces it."""
+        """Call hook(module, grad_output) before the module's backward; a result other than None replaces grad_output.
+
+        prepend: call it before the present hooks.  Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> layer, x = torch.nn.ReLU(), torch.tensor([-3.0, 2.0], requires_grad=True)
+            >>> handle = layer.register_full_backward_pre_hook(lambda module, grads: (grads[0] * 10,))
+            >>> layer(x).sum().backward()
+            >>> x.grad
+            tensor([ 0., 10.])
+        """
         return register("register_full_backward_pre_hook", self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call hook(module, grad_input, grad_output) after the module's backward; a result replaces grad_input."""
+        """Call hook(module, grad_input, grad_output) after the module's backward; a result replaces grad_input.
+
+        grad_input, grad_output: tuples of the gradients of the arguments and of the outputs, None where there is none.
+        A result of None changes nothing.  prepend: call the hook before the present ones.
+        Returns a handle, whose `remove()` removes the hook.
+        Raises: ModeError if the module has hooks of register_backward_hook.
+        Example:
+            >>> layer, x = torch.nn.ReLU(), torch.tensor([-3.0, 2.0], requires_grad=True)
+            >>> handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0] - 1,))
+            >>> layer(x).sum().backward()
+            >>> x.grad
+            tensor([-1.,  0.])
+        """
         name = "register_full_backward_hook"
         _check_kind(name, self._is_full_backward_hook, True, "a single module")
         handle = register(name, self._backward_hooks, hook, prepend)
@@ -148,7 +186,16 @@ class Hooked:
         return handle
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(module, grad_input, grad_output) after the node that made the output; prefer the full hook."""
+        """Call hook(module, grad_input, grad_output) after the backward of the operator that made the module's output.
+
+        grad_input has the gradients of that operator's inputs, not of the module's: prefer register_full_backward_hook.
+        Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> layer, x = torch.nn.ReLU(), torch.tensor([-3.0, 2.0], requires_grad=True)
+            >>> handle = layer.register_backward_hook(lambda module, grad_input, grad_output: print(grad_input))
+            >>> layer(x).sum().backward()
+            (tensor([0., 1.]),)
+        """
         name = "register_backward_hook"
         _check_kind(name, self._is_full_backward_hook, False, "a single module")
         handle = register(name, self._backward_hooks, hook)
@@ -156,11 +203,31 @@ class Hooked:
         return handle
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(module, prefix, keep_vars) before this module's part of a state_dict is made."""
+        """Call hook(module, prefix, keep_vars) before state_dict collects this module's own tensors.
+
+        Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Linear(1, 1))
+            >>> handle = net[0].register_state_dict_pre_hook(lambda module, prefix, keep_vars: print(prefix))
+            >>> list(net.state_dict())
+            0.
+            ['0.weight', '0.bias']
+        """
         return register("register_state_dict_pre_hook", self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(module, state_dict, prefix, local_metadata) after this module's part was made; it returns None."""
+        """Call hook(module, state_dict, prefix, local_metadata) at the end of this module's part of state_dict.
+
+        The part includes the children's.  The hook may change the dict in place, and must return None.
+        Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> def drop_bias(module, state_dict, prefix, local_metadata):
+            ...     del state_dict[prefix + "bias"]
+            >>> layer = torch.nn.Linear(1, 1)
+            >>> handle = layer.register_state_dict_post_hook(drop_bias)
+            >>> list(layer.state_dict())
+            ['weight']
+        """
         checks.function("register_state_dict_post_hook", "hook", hook)
         return register("register_state_dict_post_hook", self._state_dict_hooks, PostHook(hook))
 
@@ -169,9 +236,19 @@ class Hooked:
         return register("_register_state_dict_hook", self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook` before this module's part of a state_dict is read; it may change that dict, the load's own copy.
+        """Call `hook` before load_state_dict reads this module's own entries.
 
         Its arguments: module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs.
+        It may
+        change state_dict, which is a copy made for the load.
+        Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> def rename(module, state_dict, prefix, *further):
+            ...     state_dict[prefix + "weight"] = state_dict.pop(prefix + "kernel")
+            >>> layer = torch.nn.Linear(1, 1, bias=False)
+            >>> handle = layer.register_load_state_dict_pre_hook(rename)
+            >>> layer.load_state_dict({"kernel": torch.ones(1, 1)})
+            <All keys matched successfully>
         """
         return register("register_load_state_dict_pre_hook", self._load_state_dict_pre_hooks, hook)
 
@@ -186,7 +263,13 @@ class Hooked:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, incompatible_keys) after this module and its children were loaded.
 
-        It may change the two lists of names in place, which decide whether the load raises.
+        It may change the lists `missing_keys` and `unexpected_keys` in place: load_state_dict raises if names remain.
+        Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> layer = torch.nn.Linear(1, 1)
+            >>> handle = layer.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear())
+            >>> layer.load_state_dict({"weight": torch.ones(1, 1)})
+            <All keys matched successfully>
         """
         return register("register_load_state_dict_post_hook", self._load_state_dict_post_hooks, hook)
 
@@ -195,7 +278,19 @@ class Hooked:
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(module, args) before the forward of every module; a result other than None replaces the arguments."""
+    """Call hook(module, args) before the forward of every module; a result other than None replaces the arguments.
+
+    Returns a handle, whose `remove()` removes the hook.
+    Example:
+        >>> from flambeau.nn.modules.module import register_module_forward_pre_hook
+        >>> handle = register_module_forward_pre_hook(lambda module, args: print(type(module).__name__))
+        >>> torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())(torch.ones(1, 2))
+        Sequential
+        Flatten
+        ReLU
+        tensor([[1., 1.]])
+        >>> handle.remove()
+    """
     name = "register_module_forward_pre_hook"
     return register(name, everywhere.forward_pre, hook, others=(everywhere.any,))
 
@@ -206,7 +301,7 @@ def register_module_forward_hook(
     """Call hook(module, args, output) after the forward of every module; see Module.register_forward_hook.
 
     Example:
-        >>> from torch.nn.modules.module import register_module_forward_hook
+        >>> from flambeau.nn.modules.module import register_module_forward_hook
         >>> with register_module_forward_hook(lambda module, args, output: print(type(module).__name__)):
         ...     net = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
         ...     _ = net(torch.ones(1, 2))
@@ -219,18 +314,46 @@ def register_module_forward_hook(
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(module, grad_output) before the backward of every module; see the method of Module."""
+    """Call hook(module, grad_output) before the backward of every module; a result replaces grad_output.
+
+    A result of None changes nothing.  Returns a handle, whose `remove()` removes the hook.
+    Example:
+        >>> from flambeau.nn.modules.module import register_module_full_backward_pre_hook
+        >>> handle = register_module_full_backward_pre_hook(lambda module, grad_output: print(module, grad_output))
+        >>> torch.nn.ReLU()(torch.ones(2, requires_grad=True)).sum().backward()
+        ReLU() (tensor([1., 1.]),)
+        >>> handle.remove()
+    """
     name = "register_module_full_backward_pre_hook"
     return register(name, everywhere.backward_pre, hook, others=(everywhere.any,))
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(module, grad_input, grad_output) after the backward of every module; see the method of Module."""
+    """Call hook(module, grad_input, grad_output) after the backward of every module.
+
+    A result other than None replaces grad_input.  Returns a handle, whose `remove()` removes the hook.
+    Example:
+        >>> from flambeau.nn.modules.module import register_module_full_backward_hook
+        >>> handle = register_module_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input))
+        >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0], requires_grad=True)).sum().backward()
+        (tensor([0., 1.]),)
+        >>> handle.remove()
+    """
     return _register_backward("register_module_full_backward_hook", hook, True)
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call a hook after the node of every module's output; prefer register_module_full_backward_hook."""
+    """Call hook(module, grad_input, grad_output) after the backward of the operator that made a module's output.
+
+    It is called for every module.  Prefer register_module_full_backward_hook, whose grad_input is the module's.
+    Returns a handle, whose `remove()` removes the hook.
+    Example:
+        >>> from flambeau.nn.modules.module import register_module_backward_hook
+        >>> handle = register_module_backward_hook(lambda module, grad_input, grad_output: print(module, grad_input))
+        >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0], requires_grad=True)).sum().backward()
+        ReLU() (tensor([0., 1.]),)
+        >>> handle.remove()
+    """
     return _register_backward("register_module_backward_hook", hook, False)
 
 
@@ -243,17 +366,45 @@ def _register_backward(name: str, hook: Callable[..., Any], is_full: bool) -> Re
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(module, name, buffer) when a buffer is registered; a result other than None takes its place."""
+    """Call hook(module, name, buffer) whenever a buffer is registered; a result other than None is registered instead.
+
+    Returns a handle, whose `remove()` removes the hook.
+    Example:
+        >>> from flambeau.nn.modules.module import register_module_buffer_registration_hook
+        >>> handle = register_module_buffer_registration_hook(lambda module, name, buffer: print(name, buffer))
+        >>> torch.nn.Module().register_buffer("mean", torch.zeros(2))
+        mean tensor([0., 0.])
+        >>> handle.remove()
+    """
     return register("register_module_buffer_registration_hook", everywhere.buffers, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(module, name, submodule) when a module is registered; a result other than None takes its place."""
+    """Call hook(module, name, submodule) whenever a child is registered; a result is registered instead.
+
+    A result of None changes nothing.  Returns a handle, whose `remove()` removes the hook.
+    Example:
+        >>> from flambeau.nn.modules.module import register_module_module_registration_hook
+        >>> handle = register_module_module_registration_hook(lambda module, name, submodule: print(name, submodule))
+        >>> net = torch.nn.Sequential(torch.nn.ReLU())
+        0 ReLU()
+        >>> handle.remove()
+    """
     return register("register_module_module_registration_hook", everywhere.modules, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(module, name, param) when a parameter is registered; a result other than None takes its place."""
+    """Call hook(module, name, param) whenever a parameter is registered; a result is registered instead.
+
+    A result of None changes nothing.  Returns a handle, whose `remove()` removes the hook.
+    Example:
+        >>> from flambeau.nn.modules.module import register_module_parameter_registration_hook
+        >>> handle = register_module_parameter_registration_hook(lambda module, name, param: print(name, param.shape))
+        >>> layer = torch.nn.Linear(2, 3)
+        weight torch.Size([3, 2])
+        bias torch.Size([3])
+        >>> handle.remove()
+    """
     return register("register_module_parameter_registration_hook", everywhere.parameters, hook)
 
 

@@ -90,7 +90,7 @@ def _redrawn(tensor: Any, mean: float, std: float, a: float, b: float, generator
     """Draw normal values; draw those outside the bounds again."""
     low, high = tensor.new_tensor(a, device="cpu").item(), tensor.new_tensor(b, device="cpu").item()
     found = tensor.normal_(mean, std, generator=generator)
-    while (is_outside := (found < low) | (found > high)).any():
+    while not (~(is_outside := (found < low) | (found > high))).all():  # all() is True where no values are computed
         again = empty_like(found).normal_(mean, std, generator=generator)
         found = REGISTRY["where"](is_outside, again, found)
     return tensor if found is tensor else tensor.copy_(found)
@@ -100,7 +100,7 @@ def _rejected(tensor: Any, mean: float, std: float, a: float, b: float, generato
     """Draw uniform values; accept each with the density's share of its peak within the bounds."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     found, is_pending = tensor, None
-    while is_pending is None or is_pending.any():
+    while is_pending is None or not (~is_pending).all():
         values = empty_like(tensor).uniform_(a, b, generator=generator)
         found = values if is_pending is None else REGISTRY["where"](is_pending, values, found)
         density = values.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)

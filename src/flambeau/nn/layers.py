@@ -61,7 +61,15 @@ class Linear(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new starting values."""
+        """Draw new starting values of weight and bias, uniformly from [-1/sqrt(in_features), 1/sqrt(in_features)].
+
+        Example:
+            >>> layer = torch.nn.Linear(4, 3)
+            >>> _ = torch.nn.init.constant_(layer.weight, 9.0)
+            >>> layer.reset_parameters()
+            >>> bool((layer.weight.abs() <= 0.5).all())
+            True
+        """
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -110,7 +118,15 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new starting values."""
+        """Draw new starting values of weight and bias, uniformly from [-1/sqrt(in1_features), 1/sqrt(in1_features)].
+
+        Example:
+            >>> layer = torch.nn.Bilinear(4, 5, 3)
+            >>> _ = torch.nn.init.constant_(layer.weight, 9.0)
+            >>> layer.reset_parameters()
+            >>> bool((layer.weight.abs() <= 0.5).all())
+            True
+        """
         bound = 1 / math.sqrt(self.in1_features)
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -221,7 +237,15 @@ class LayerNorm(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Set weight to 1 and bias to 0."""
+        """Set weight to 1 and bias to 0.
+
+        Example:
+            >>> layer = torch.nn.LayerNorm(3)
+            >>> _ = torch.nn.init.constant_(layer.weight, 9.0)
+            >>> layer.reset_parameters()
+            >>> layer.weight.detach()
+            tensor([1., 1., 1.])
+        """
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -428,7 +452,16 @@ class Embedding(Layer):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """Make an embedding from a given table; freeze: do not train it.  Raises ShapeError."""
+        """Make an embedding from a given table, [num_embeddings, embedding_dim].
+
+        freeze: do not train the table.  The other arguments are those of the class.
+        Raises: ShapeError for a table that does not have two dimensions.
+        Example:
+            >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+            >>> torch.nn.Embedding.from_pretrained(table)(torch.tensor([1, 0]))
+            tensor([[3., 4.],
+                    [1., 2.]])
+        """
         checks.tensor("from_pretrained", "embeddings", embeddings)
         if embeddings.ndim != 2:
             raise ShapeError(
@@ -443,7 +476,15 @@ class Embedding(Layer):
             return cls(rows, width, row, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
     def reset_parameters(self) -> None:
-        """Draw new starting values from the standard normal distribution."""
+        """Draw new starting values from the standard normal distribution; the row padding_idx becomes zero.
+
+        Example:
+            >>> layer = torch.nn.Embedding(3, 2, padding_idx=0)
+            >>> _ = torch.nn.init.constant_(layer.weight, 9.0)
+            >>> layer.reset_parameters()
+            >>> layer.weight[0].detach()
+            tensor([0., 0.])
+        """
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with GradMode(False):
@@ -525,7 +566,15 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:
-        """Make a layer from a given table; freeze: do not train it.  Raises ShapeError."""
+        """Make a layer from a given table, [num_embeddings, embedding_dim].
+
+        freeze: do not train the table.  The other arguments are those of the class.
+        Raises: ShapeError for a table that does not have two dimensions.
+        Example:
+            >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+            >>> torch.nn.EmbeddingBag.from_pretrained(table, mode="sum")(torch.tensor([[0, 1]]))
+            tensor([[4., 6.]])
+        """
         checks.tensor("from_pretrained", "embeddings", embeddings)
         if embeddings.ndim != 2:
             raise ShapeError(
@@ -542,7 +591,15 @@ class EmbeddingBag(Module):
         return made
 
     def reset_parameters(self) -> None:
-        """Draw new starting values from the standard normal distribution."""
+        """Draw new starting values from the standard normal distribution; the row padding_idx becomes zero.
+
+        Example:
+            >>> layer = torch.nn.EmbeddingBag(3, 2, padding_idx=0)
+            >>> _ = torch.nn.init.constant_(layer.weight, 9.0)
+            >>> layer.reset_parameters()
+            >>> layer.weight[0].detach()
+            tensor([0., 0.])
+        """
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with GradMode(False):

@@ -11,10 +11,22 @@ from .parameter import UninitializedParameter, is_lazy
 
 
 class LazyModuleMixin:
-    """Mixin of modules with uninitialized parameters.
+    """Mixin for modules whose parameters get their shapes from the first input.
 
     The first call makes the parameters with `initialize_parameters`, and the module becomes a `cls_to_become` if that
     is not None.  A subclass names this mixin before the module that it derives from.
+    Example:
+        >>> class LazyScale(torch.nn.modules.LazyModuleMixin, torch.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.scale = torch.nn.UninitializedParameter()
+        ...     def initialize_parameters(self, x):
+        ...         self.scale.materialize(x.shape[-1:])
+        ...         torch.nn.init.constant_(self.scale, 2.0)
+        ...     def forward(self, x):
+        ...         return self.scale * x
+        >>> LazyScale()(torch.tensor([1.0, 3.0])).detach()
+        tensor([2., 6.])
     """
 
     cls_to_become: Any = None
@@ -26,7 +38,16 @@ class LazyModuleMixin:
         self._initialize_hook = module.register_forward_pre_hook(_infer, with_kwargs=True)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Make the parameters for the arguments of a call; subclasses define it."""
+        """Give the parameters their shapes and values; subclasses define it.
+
+        The first call of the module calls it with its own arguments.
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> layer = torch.nn.LazyLinear(2)
+            >>> layer.initialize_parameters(torch.ones(5, 3))
+            >>> layer.weight.shape
+            torch.Size([2, 3])
+        """
         raise NotSupportedError(
             f"initialize_parameters is not implemented for {type(self).__name__}",
             hint="define initialize_parameters(self, ...) in the class, with the arguments of forward",
@@ -34,7 +55,16 @@ class LazyModuleMixin:
         )
 
     def has_uninitialized_params(self) -> bool:
-        """Return whether a parameter or buffer has no shape yet."""
+        """Return whether a parameter or buffer of this module has no shape yet.
+
+        Example:
+            >>> layer = torch.nn.LazyLinear(2)
+            >>> layer.has_uninitialized_params()
+            True
+            >>> layer.initialize_parameters(torch.ones(5, 3))
+            >>> layer.has_uninitialized_params()
+            False
+        """
         own = self.__dict__
         return any(is_lazy(each) for each in (*own["_parameters"].values(), *own["_buffers"].values()))
 
@@ -88,7 +118,14 @@ class LazyLinear(LazyModuleMixin, Linear):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make the parameters for the last size of an input."""
+        """Make weight and bias for inputs [*, in_features].
+
+        Example:
+            >>> layer = torch.nn.LazyLinear(2)
+            >>> layer.initialize_parameters(torch.ones(5, 3))
+            >>> layer.weight.shape
+            torch.Size([2, 3])
+        """
         if not self.has_uninitialized_params():
             self.in_features = self.weight.shape[-1]
             return

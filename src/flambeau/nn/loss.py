@@ -617,7 +617,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(project, Linear(width, size, bias=False, **place)))
 
     def reset_parameters(self) -> None:
-        """Draw new starting values."""
+        """Draw new starting values, as `Linear.reset_parameters` does, for the head and for every cluster.
+
+        Example:
+            >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2])
+            >>> _ = torch.nn.init.constant_(layer.head.weight, 9.0)
+            >>> layer.reset_parameters()
+            >>> bool((layer.head.weight.abs() <= 0.5).all())
+            True
+        """
         for module in (self.head, *(layer for projection in self.tail for layer in projection)):
             module.reset_parameters()
 
@@ -652,7 +660,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if target.ndim else output.squeeze(0), (-output).mean())
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log-probabilities of all classes: [n, in_features] gives [n, n_classes]."""
+        """Return the log-probabilities of all classes.
+
+        Shapes: input [n, in_features]; result [n, n_classes].
+        Example:
+            >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2])
+            >>> logs = layer.log_prob(torch.ones(5, 4))
+            >>> logs.shape, torch.allclose(logs.exp().sum(1), torch.ones(5))
+            (torch.Size([5, 6]), True)
+        """
         return self._all_of(input, F.log_softmax(self.head(input), 1))
 
     def _all_of(self, input: Tensor, logs: Any) -> Tensor:
@@ -664,7 +680,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return found
 
     def predict(self, input: Tensor) -> Tensor:
-        """The likeliest class of each row; all classes are compared where a cluster is likeliest."""
+        """Return the most probable class of each row.
+
+        The classes of clusters are compared only for rows whose most probable entry of the head is a cluster.
+        Shapes: input [n, in_features]; result [n], int64.
+        Example:
+            >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2], head_bias=True)
+            >>> _ = torch.nn.init.zeros_(layer.head.weight)
+            >>> layer.head.bias.data = torch.tensor([0.0, 1.0, 0.0])
+            >>> layer.predict(torch.ones(3, 4))
+            tensor([1, 1, 1])
+        """
         logs = F.log_softmax(self.head(input), 1)
         best = logs.argmax(1)
         rare = (best >= self.shortlist_size).nonzero().reshape(-1)

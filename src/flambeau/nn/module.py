@@ -222,7 +222,17 @@ class Module(Hooked):
                 self.__dict__[name] = make()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the module's result; subclasses define it."""
+        """Compute the result of the module; every subclass defines it.
+
+        Call the module itself, `module(x)`, instead of `module.forward(x)`: only the former calls the hooks.
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> class Double(torch.nn.Module):
+            ...     def forward(self, x):
+            ...         return 2 * x
+            >>> Double()(torch.tensor([1.0, 3.0]))
+            tensor([2., 6.])
+        """
         raise NotSupportedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function',
             hint="define forward(self, ...) in the class",
@@ -248,19 +258,46 @@ class Module(Hooked):
         return Module.__call__(self, *args, **kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Has no effect: a module runs eagerly.  The arguments are those of torch.compile."""
+        """Do nothing: a module always runs eagerly.  The arguments are those of torch.compile, and are ignored.
+
+        Example:
+            >>> model = torch.nn.ReLU()
+            >>> model.compile(mode="reduce-overhead")
+            >>> model(torch.tensor([-1.0, 2.0]))
+            tensor([0., 2.])
+        """
 
     # registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or None as its placeholder.  Raises NamingError, ArgumentTypeError, AutogradError."""
+        """Add a parameter under a name; None reserves the name.
+
+        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is no
+                Parameter; AutogradError for one that an operator computed.
+        Example:
+            >>> module = torch.nn.Module()
+            >>> module.register_parameter("scale", torch.nn.Parameter(torch.ones(2)))
+            >>> list(module.state_dict())
+            ['scale']
+        """
         held = self._table("_parameters", "parameter")
         check_name("register_parameter", self, name, "parameter", held)
         check_parameter("register_parameter", name, param)
         self._parameters[name] = registered(everywhere.parameters, self, name, param)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
-        """Add a tensor that is part of the state and not trained; persistent: include it in state_dict."""
+        """Add a tensor that is part of the module's state and is not trained, such as a running mean.
+
+        persistent: whether state_dict includes it.  `module.to` moves it in either case.
+        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is no
+                tensor.
+        Example:
+            >>> module = torch.nn.Module()
+            >>> module.register_buffer("mean", torch.zeros(2))
+            >>> module.register_buffer("cache", torch.zeros(9), persistent=False)
+            >>> list(module.state_dict())
+            ['mean']
+        """
         check_name("register_buffer", self, name, "buffer", self._table("_buffers", "buffer"))
         check_buffer("register_buffer", name, tensor)
         self._buffers[name] = registered(everywhere.buffers, self, name, tensor)
@@ -268,13 +305,29 @@ class Module(Hooked):
         (kept.discard if persistent else kept.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a child module, or None as its placeholder."""
+        """Add a child module under a name; None reserves the name.
+
+        Raises: NamingError for a name that is taken, empty or has a dot; ArgumentTypeError for a value that is no
+                Module.
+        Example:
+            >>> net = torch.nn.Module()
+            >>> net.add_module("act", torch.nn.ReLU())
+            >>> net.act
+            ReLU()
+        """
         check_name("add_module", self, name, "module", self._table("_modules", "module"))
         check_child("add_module", name, module, Module)
         self._modules[name] = registered(everywhere.modules, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """The same as add_module."""
+        """Add a child module under a name: the same as add_module.
+
+        Example:
+            >>> net = torch.nn.Module()
+            >>> net.register_module("act", torch.nn.ReLU())
+            >>> net.act
+            ReLU()
+        """
         with naming("register_module"):
             self.add_module(name, module)
 
@@ -364,23 +417,56 @@ class Module(Hooked):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Yield (dotted name, parameter) of this module and, if recurse, of its descendants; each parameter once."""
+        """Yield (dotted name, parameter) of this module and, if recurse, of its descendants.
+
+        prefix: a name before all names.  remove_duplicate: yield a parameter that several modules share once.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3))
+            >>> [(name, tuple(param.shape)) for name, param in net.named_parameters()]
+            [('0.weight', (3, 2)), ('0.bias', (3,))]
+        """
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Yield the parameters of this module and, if recurse, of its descendants; each once.
+
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+            >>> [tuple(param.shape) for param in net.parameters()]
+            [(3, 2), (3,), (1, 3), (1,)]
+        """
         return (each for _, each in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Yield (dotted name, buffer) of this module and, if recurse, of its descendants; each buffer once."""
+        """Yield (dotted name, buffer) of this module and, if recurse, of its descendants.
+
+        prefix: a name before all names.  remove_duplicate: yield a buffer that several modules share once.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(4))
+            >>> [name for name, buffer in net.named_buffers()]
+            ['0.running_mean', '0.running_var', '0.num_batches_tracked']
+        """
         return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Yield the buffers of this module and, if recurse, of its descendants.
+
+        Example:
+            >>> len(list(torch.nn.Sequential(torch.nn.BatchNorm1d(4)).buffers()))
+            3
+        """
         return (each for _, each in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield (name, module) of the direct children; each module once."""
+        """Yield (name, module) of the direct children; a child with several names once.
+
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
+            >>> list(net.named_children())
+            [('0', Flatten(start_dim=1, end_dim=-1)), ('1', ReLU())]
+        """
         seen: set[int] = set()
         for name, child in self._modules.items():
             if child is not None and id(child) not in seen:
@@ -388,12 +474,26 @@ class Module(Hooked):
                 yield name, child
 
     def children(self) -> Iterator[Module]:
+        """Yield the direct children.
+
+        Example:
+            >>> list(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU()).children())
+            [Flatten(start_dim=1, end_dim=-1), ReLU()]
+        """
         return (each for _, each in self.named_children())
 
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """Yield (dotted name, module) of this module, first, and of its descendants."""
+        """Yield (dotted name, module) of this module, whose name is "", and then of its descendants.
+
+        memo: a set of modules to leave out.  prefix: a name before all names.
+        remove_duplicate: yield a module that has several names once.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU()))
+            >>> [name for name, module in net.named_modules()]
+            ['', '0', '0.0']
+        """
         seen = set() if memo is None else memo
         if remove_duplicate and id(self) in seen:
             return
@@ -404,20 +504,41 @@ class Module(Hooked):
                 yield from child.named_modules(seen, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module, first, and its descendants; each once, unless remove_duplicate is False."""
+        """Yield this module and then its descendants.
+
+        remove_duplicate: yield a module that has several names once.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
+            >>> [type(module).__name__ for module in net.modules()]
+            ['Sequential', 'Flatten', 'ReLU']
+        """
         return (each for _, each in self.named_modules(remove_duplicate=remove_duplicate))
 
     def get_submodule(self, target: str) -> Module:
-        """The module at a dotted path; itself for "".  Raises AttributeError."""
+        """Return the module at a dotted path; for "" this module.
+
+        Raises: AttributeError if there is none.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU()))
+            >>> net.get_submodule("0.0")
+            ReLU()
+        """
         found: Module = self
         for name in target.split(".") if target else ():
             found = child(found, name, target, Module)
         return found
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put a module at a dotted path, in place of the one there; strict: there must be one.
+        """Replace the module at a dotted path.
 
-        Raises: ArgumentError for an empty path or another value, AttributeError for a path that does not exist.
+        strict: raise if there is no module at that path; otherwise it is added.
+        Raises: ArgumentError for an empty path or a value that is no module; AttributeError for a path that does not
+                exist.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.ReLU())
+            >>> net.set_submodule("0", torch.nn.Tanh())
+            >>> net[0]
+            Tanh()
         """
         if not target:
             raise ArgumentError(
@@ -438,12 +559,26 @@ class Module(Hooked):
         setattr(owner, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a dotted path.  Raises AttributeError."""
+        """Return the parameter at a dotted path.
+
+        Raises: AttributeError if there is none.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3))
+            >>> net.get_parameter("0.bias").shape
+            torch.Size([3])
+        """
         found: Parameter = self._member(target, "_parameters")
         return found
 
     def get_buffer(self, target: str) -> Any:
-        """The buffer at a dotted path.  Raises AttributeError."""
+        """Return the buffer at a dotted path.
+
+        Raises: AttributeError if there is none.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(4))
+            >>> net.get_buffer("0.running_mean")
+            tensor([0., 0., 0., 0.])
+        """
         return self._member(target, "_buffers")
 
     def _member(self, target: str, table: str) -> Any:
@@ -454,7 +589,17 @@ class Module(Hooked):
     # place, type and mode
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call `fn` with every descendant, then with this module."""
+        """Call `fn` with every descendant, children before their parents, then with this module; return this module.
+
+        Example:
+            >>> def fill(module):
+            ...     if isinstance(module, torch.nn.Linear):
+            ...         torch.nn.init.ones_(module.weight)
+            >>> net = torch.nn.Sequential(torch.nn.Linear(2, 1)).apply(fill)
+            >>> net[0].weight
+            Parameter containing:
+            tensor([[1., 1.]], requires_grad=True)
+        """
         checks.function("apply", "fn", fn)
         for child in self.children():
             child.apply(fn)
@@ -480,17 +625,27 @@ class Module(Hooked):
         return self
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Move parameters and buffers to a device without their values, which are not initialized."""
+        """Move the parameters and buffers to a device without copying their values; return this module.
+
+        The new values are not initialized.  recurse: include the descendants.
+        Example:
+            >>> torch.nn.Linear(2, 3).to_empty(device="cuda").weight.device
+            device(type='cuda', index=0)
+        """
         with naming("to_empty"):
             place = devices.as_device(device)
         return self._apply(lambda each: empty_like(each, device=place), recurse)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move everything to a device, and floating point tensors to a type.
+        """Move all parameters and buffers to a device, and convert floating point ones to a type; return this module.
 
         Forms: to(device), to(dtype), to(device, dtype), to(tensor), with non_blocking= and memory_format=, which is for
         parameters and buffers of four and five dimensions.
         Raises: ArgumentTypeError for a type that is not floating point.
+        Example:
+            >>> layer = torch.nn.Linear(2, 3).to("cuda", torch.float16)
+            >>> layer.weight.device, layer.weight.dtype
+            (device(type='cuda', index=0), torch.float16)
         """
         format = kwargs.pop("memory_format", None)
         if format is not None:
@@ -513,39 +668,91 @@ class Module(Hooked):
         return self._apply(convert)
 
     def cuda(self, device: Any = None) -> Self:
-        """Move everything to a CUDA device, the current one by default."""
+        """Move all parameters and buffers to a CUDA device, by default the current one; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).cuda(1).weight.device
+            device(type='cuda', index=1)
+        """
         with naming("cuda"):
             index = devices.cuda_index(device)
         return self._apply(lambda each: each.cuda(index))
 
     def cpu(self) -> Self:
+        """Move all parameters and buffers to the CPU; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).cuda().cpu().weight.device
+            device(type='cpu')
+        """
         return self._apply(lambda each: each.cpu())
 
     def share_memory(self) -> Self:
-        """Move CPU parameters and buffers to shared memory, which other processes can map."""
+        """Move parameters and buffers on the CPU to shared memory, which other processes can map; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).share_memory().weight.is_shared()
+            True
+        """
         return self._apply(lambda each: each.share_memory_())
 
     def type(self, dst_type: Any) -> Self:
-        """Cast all parameters and buffers to a type."""
+        """Convert all parameters and buffers to a type, those of integer types too; return this module.
+
+        Example:
+            >>> torch.nn.BatchNorm1d(2).type(torch.float64).num_batches_tracked.dtype
+            torch.float64
+        """
         return self._apply(lambda each: each.type(dst_type))
 
     def float(self) -> Self:
+        """Convert the floating point parameters and buffers to float32; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).half().float().weight.dtype
+            torch.float32
+        """
         return self._cast(float32)
 
     def double(self) -> Self:
+        """Convert the floating point parameters and buffers to float64; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).double().weight.dtype
+            torch.float64
+        """
         return self._cast(float64)
 
     def half(self) -> Self:
+        """Convert the floating point parameters and buffers to float16; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).half().weight.dtype
+            torch.float16
+        """
         return self._cast(float16)
 
     def bfloat16(self) -> Self:
+        """Convert the floating point parameters and buffers to bfloat16; return this module.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).bfloat16().weight.dtype
+            torch.bfloat16
+        """
         return self._cast(bfloat16)
 
     def _cast(self, kind: dtype) -> Self:
         return self._apply(lambda each: each.to(kind) if each.is_floating_point() else each)
 
     def train(self, mode: bool = True) -> Self:
-        """Set training mode of this module and its descendants; it changes layers such as Dropout."""
+        """Set training mode of this module and its descendants, for layers such as Dropout; return this module.
+
+        mode: False sets evaluation mode, as `eval` does.
+        Example:
+            >>> net = torch.nn.Sequential(torch.nn.Dropout(0.5)).train(False)
+            >>> net[0](torch.ones(3))
+            tensor([1., 1., 1.])
+        """
         if not isinstance(mode, bool):
             raise ArgumentError(
                 f"training mode is expected to be boolean, got {shown(mode)}",
@@ -557,16 +764,36 @@ class Module(Hooked):
         return self
 
     def eval(self) -> Self:
+        """Set evaluation mode of this module and its descendants, as train(False) does; return this module.
+
+        Example:
+            >>> torch.nn.Dropout(0.5).eval()(torch.ones(3))
+            tensor([1., 1., 1.])
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set requires_grad of all parameters."""
+        """Set requires_grad of all parameters; return this module.
+
+        Example:
+            >>> layer = torch.nn.Linear(2, 3).requires_grad_(False)
+            >>> layer.weight.requires_grad
+            False
+        """
         for param in self.parameters():
             want(param, requires_grad, "requires_grad_")
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Set the gradients of all parameters to None, or to zero."""
+        """Set the gradients of all parameters to None or, if not set_to_none, to zero.
+
+        Example:
+            >>> layer = torch.nn.Linear(2, 1)
+            >>> layer(torch.ones(2)).backward()
+            >>> layer.zero_grad()
+            >>> layer.weight.grad is None
+            True
+        """
         if self._is_replica:
             callers.warn(
                 "zero_grad: this module is a replica made by DataParallel; its parameters are copies, not leaves, "
@@ -581,9 +808,15 @@ class Module(Hooked):
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """Parameters and persistent buffers by dotted name, sharing their memory; detached unless keep_vars.
+        """Return an OrderedDict of the parameters and persistent buffers by dotted name.
 
+        The tensors share the module's memory; they are detached from gradients unless keep_vars.
+        prefix: a text before all names.  destination: a dict to add to.
         Positional arguments are destination, prefix and keep_vars, with a warning.
+        Example:
+            >>> layer = torch.nn.Linear(2, 3)
+            >>> {name: tuple(value.shape) for name, value in layer.state_dict().items()}
+            {'weight': (3, 2), 'bias': (3,)}
         """
         if args:
             callers.warn("state_dict: positional arguments are deprecated, use destination=, prefix= and keep_vars=")
@@ -602,11 +835,39 @@ class Module(Hooked):
         save_own(self, destination, prefix, keep_vars)
 
     def get_extra_state(self) -> Any:
-        """The part of a module's state that is no parameter or buffer; subclasses define it with set_extra_state."""
+        """Return the part of the module's state that is not in parameters or buffers; subclasses define it.
+
+        state_dict stores the result as "_extra_state", and load_state_dict passes it to set_extra_state.
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> class Counter(torch.nn.Module):
+            ...     count = 7
+            ...     def get_extra_state(self):
+            ...         return self.count
+            ...     def set_extra_state(self, state):
+            ...         self.count = state
+            >>> Counter().state_dict()
+            OrderedDict([('_extra_state', 7)])
+        """
         raise _no_extra_state("get_extra_state")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what get_extra_state returned, when a state_dict is loaded; subclasses define it."""
+        """Restore what get_extra_state returned; load_state_dict calls it, and subclasses define it.
+
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> class Counter(torch.nn.Module):
+            ...     count = 0
+            ...     def get_extra_state(self):
+            ...         return self.count
+            ...     def set_extra_state(self, state):
+            ...         self.count = state
+            >>> counter = Counter()
+            >>> counter.load_state_dict({"_extra_state": 7})
+            <All keys matched successfully>
+            >>> counter.count
+            7
+        """
         raise _no_extra_state("set_extra_state")
 
     def _load_from_state_dict(
@@ -625,11 +886,19 @@ class Module(Hooked):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy a state_dict's values into parameters and buffers of the same names; return the names that differ.
+        """Copy the values of a state_dict into the parameters and buffers of the same names.
 
-        strict: raise if names differ.  assign: use the given tensors themselves.
+        Returns the names that are missing in the dict and those that are unexpected.
+        strict: raise if there are any.  assign: use the given tensors themselves instead of copying.
         Host:   waits where values cross devices.
-        Raises: StateDictError, listing every missing and unexpected name and every wrong shape; nothing is loaded then.
+        Raises: StateDictError, which lists every missing and unexpected name and every wrong shape; nothing is loaded
+                then.
+        Example:
+            >>> layer = torch.nn.Linear(2, 1)
+            >>> layer.load_state_dict({"weight": torch.ones(1, 2), "bias": torch.zeros(1)})
+            <All keys matched successfully>
+            >>> layer(torch.tensor([3.0, 4.0])).detach()
+            tensor([7.])
         """
         return load(self, state_dict, strict, assign)
 
@@ -639,7 +908,12 @@ class Module(Hooked):
         return self.__class__.__name__
 
     def extra_repr(self) -> str:
-        """The text in the parentheses of the module's repr."""
+        """Return the text between the parentheses of the module's repr; subclasses define it.
+
+        Example:
+            >>> torch.nn.Linear(2, 3).extra_repr()
+            'in_features=2, out_features=3, bias=True'
+        """
         return ""
 
     def __repr__(self) -> str:

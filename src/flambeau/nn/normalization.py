@@ -72,14 +72,30 @@ class _ChannelNorm(Layer):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Set the running mean to 0, the running variance to 1, and the count of batches to 0."""
+        """Set the running mean to 0, the running variance to 1 and the count of batches to 0.
+
+        Example:
+            >>> layer = torch.nn.BatchNorm1d(2)
+            >>> _ = layer(torch.ones(4, 2))
+            >>> layer.reset_running_stats()
+            >>> layer.running_mean, layer.num_batches_tracked
+            (tensor([0., 0.]), tensor(0))
+        """
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Reset the running statistics; set weight to 1 and bias to 0."""
+        """Reset the running statistics, and set weight to 1 and bias to 0.
+
+        Example:
+            >>> layer = torch.nn.BatchNorm1d(2)
+            >>> _ = torch.nn.init.constant_(layer.weight, 9.0)
+            >>> layer.reset_parameters()
+            >>> layer.weight.detach()
+            tensor([1., 1.])
+        """
         self.reset_running_stats()
         _reset_affine(self)
 
@@ -348,7 +364,15 @@ class _LazyNorm(LazyModuleMixin, _ChannelNorm):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make the parameters for the channels of an input.  Raises ArgumentError."""
+        """Make the parameters and running statistics for the channels of an input.
+
+        Raises: ArgumentError for an input of another number of dimensions.
+        Example:
+            >>> layer = torch.nn.LazyBatchNorm1d()
+            >>> layer.initialize_parameters(torch.ones(5, 3))
+            >>> layer.weight.shape
+            torch.Size([3])
+        """
         self._check_input_dim(input)
         is_single = isinstance(self, _InstanceNorm) and input.ndim == self._ranks[0]
         self.num_features = input.shape[0 if is_single else 1]
@@ -473,7 +497,15 @@ class GroupNorm(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Set weight to 1 and bias to 0."""
+        """Set weight to 1 and bias to 0.
+
+        Example:
+            >>> layer = torch.nn.GroupNorm(1, 2)
+            >>> _ = torch.nn.init.constant_(layer.weight, 9.0)
+            >>> layer.reset_parameters()
+            >>> layer.weight.detach()
+            tensor([1., 1.])
+        """
         _reset_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -511,7 +543,15 @@ class RMSNorm(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Set weight to 1."""
+        """Set weight to 1.
+
+        Example:
+            >>> layer = torch.nn.RMSNorm(2)
+            >>> _ = torch.nn.init.constant_(layer.weight, 9.0)
+            >>> layer.reset_parameters()
+            >>> layer.weight.detach()
+            tensor([1., 1.])
+        """
         _reset_affine(self)
 
     def forward(self, x: Tensor) -> Tensor:

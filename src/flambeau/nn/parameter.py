@@ -96,7 +96,15 @@ class _Uninitialized:
     cls_to_become: Any = Tensor
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Make memory of a shape, which is not initialized; the tensor becomes a `cls_to_become`."""
+        """Give the tensor a shape and memory, which is not initialized; it becomes a Parameter or a Buffer.
+
+        device, dtype: by default those that it was made with.
+        Example:
+            >>> param = torch.nn.UninitializedParameter()
+            >>> param.materialize((2, 3))
+            >>> type(param).__name__, param.shape
+            ('Parameter', torch.Size([2, 3]))
+        """
         own: Any = self
         sizes = tuple(shape)
         own.data = factories.empty(sizes, device=device or own.device, dtype=dtype or own.dtype)
@@ -111,6 +119,14 @@ class _Uninitialized:
         )
 
     def share_memory_(self) -> Any:
+        """Raise ShapeError: a tensor without a shape has no memory that could be shared.
+
+        Example:
+            >>> torch.nn.UninitializedParameter().share_memory_()
+            Traceback (most recent call last):
+            flambeau.errors.ShapeError: share_memory_: Can't share memory on an uninitialized parameter or buffer
+            hint: call the module once, so that it makes its parameters
+        """
         raise ShapeError(
             "Can't share memory on an uninitialized parameter or buffer",
             hint="call the module once, so that it makes its parameters",

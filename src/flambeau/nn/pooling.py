@@ -384,7 +384,15 @@ class _MaxUnpoolNd(Module):
         self.padding = spread(name, "padding", padding, self.spatial)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        """output_size: the size of the result, if that does not follow from the windows."""
+        """Return zeros with the elements of `input` at the places `indices`, which the layer of maxima returned.
+
+        output_size: the size of the result, if that does not follow from the windows.
+        Example:
+            >>> pool, unpool = torch.nn.MaxPool1d(2, return_indices=True), torch.nn.MaxUnpool1d(2)
+            >>> values, places = pool(torch.tensor([[[1.0, 5.0, 7.0, 2.0, 3.0]]]))
+            >>> unpool(values, places, output_size=[5])
+            tensor([[[0., 5., 7., 0., 0.]]])
+        """
         numbers = self.kernel_size, self.stride, self.padding
         found: Tensor = type(self).function(input, indices, *numbers, output_size)
         return found

@@ -24,7 +24,12 @@ GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
 def apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
-    """The entries along a dimension in another order."""
+    """Return the entries along a dimension in the order of `permutation`, an int64 tensor.
+
+    Example:
+        >>> torch.nn.modules.rnn.apply_permutation(torch.tensor([[5, 6, 7]]), torch.tensor([2, 0, 1]))
+        tensor([[7, 5, 6]])
+    """
     return tensor.index_select(dim, permutation)
 
 
@@ -227,17 +232,35 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new starting values, uniformly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)]."""
+        """Draw new weights and biases, uniformly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)].
+
+        Example:
+            >>> layer = torch.nn.GRU(2, 4)
+            >>> _ = torch.nn.init.constant_(layer.weight_hh_l0, 9.0)
+            >>> layer.reset_parameters()
+            >>> bool((layer.weight_hh_l0.abs() <= 0.5).all())
+            True
+        """
         bound = 1.0 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Has no effect: weights are used where they are."""
+        """Do nothing: weights need not lie together in memory.  PyTorch programs call it.
+
+        Example:
+            >>> torch.nn.LSTM(2, 4).flatten_parameters()
+        """
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
-        """The parameters of every layer and direction."""
+        """Lists of the parameters, one list for each layer and direction.
+
+        Example:
+            >>> layer = torch.nn.GRU(2, 4, num_layers=3)
+            >>> len(layer.all_weights), len(layer.all_weights[0])
+            (3, 4)
+        """
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     @property
@@ -449,7 +472,15 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new starting values, uniformly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)]."""
+        """Draw new weights and biases, uniformly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)].
+
+        Example:
+            >>> cell = torch.nn.GRUCell(2, 4)
+            >>> _ = torch.nn.init.constant_(cell.weight_hh, 9.0)
+            >>> cell.reset_parameters()
+            >>> bool((cell.weight_hh.abs() <= 0.5).all())
+            True
+        """
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0.0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)

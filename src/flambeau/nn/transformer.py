@@ -23,7 +23,12 @@ from .parameter import Parameter
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear under the name that the output projection of MultiheadAttention prints."""
+    """A Linear whose class has the name of PyTorch's output projection in MultiheadAttention; it computes the same.
+
+    Example:
+        >>> torch.nn.MultiheadAttention(4, 2).out_proj
+        NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)
+    """
 
 
 class MultiheadAttention(Module):

@@ -692,7 +692,7 @@ def gaussian_nll_loss(
         is_negative = var < 0
     else:
         spread = var
-        is_negative = bool((spread < 0).any())
+        is_negative = not bool((~(spread < 0)).all())  # a check passes where virtual GPUs compute no values
     if is_negative:
         raise ArgumentError(
             "var has negative entries", hint="variances are 0 or more: square deviations", operator="gaussian_nll_loss"

@@ -137,6 +137,10 @@ class Array(NamedTuple):
 
     dtype: a name, or "" for the dtype under test.  layout: "dense", "transposed" or "strided".
     grad: whether the gradient is checked, if the dtype has one.
+    Example:
+        >>> from flambeau.ops.operator import Array
+        >>> Array((2, 3), low=0.0, high=1.0).dtype
+        ''
     """
 
     shape: tuple[int, ...]
@@ -149,17 +153,56 @@ class Array(NamedTuple):
 
 
 def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Make an operator of a body that lowers a call: body(call, *operands, *attributes) returns the results."""
+    """Return a decorator that makes an operator of a body that lowers a call.
+
+    The body is called as body(call, *operands, *attributes), with placeholders for the tensors; it returns the results.
+    It gets its memory from `call.output` and `call.scratch`, and records launches by `call.launch`: see Call.
+    options: the arguments of Operator, such as samples, dtypes, errors and inplace.
+    Example:
+        >>> from flambeau.ops.operator import REGISTRY, operator
+        >>> @operator(samples=tuple)
+        ... def copied(call, input: "Operand"):
+        ...     result = call.output(input.shape, input.dtype)
+        ...     call.assign(result, input)
+        ...     return result
+        >>> copied(torch.tensor([1.0, 2.0], device="cuda"))
+        tensor([1., 2.], device='cuda:0')
+        >>> del REGISTRY["copied"]
+    """
     return lambda body: Operator(body, LOWERED, **options)
 
 
 def view(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Make an operator of a body that returns (shape, strides, extra offset) of a view of its first operand."""
+    """Return a decorator that makes an operator of a body that returns (shape, strides, extra offset) of a view.
+
+    The body gets the first operand and the attributes.  Strides and offset count elements.
+    options: the arguments of Operator, such as samples and errors.
+    Example:
+        >>> from flambeau.ops.operator import REGISTRY, view
+        >>> @view(samples=tuple)
+        ... def without_first(input: "Operand"):
+        ...     return (input.shape[0] - 1,), input.strides, input.strides[0]
+        >>> without_first(torch.tensor([1, 2, 3]))
+        tensor([2, 3])
+        >>> del REGISTRY["without_first"]
+    """
     return lambda body: Operator(body, VIEW, **options)
 
 
 def composite(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Make an operator of a body that calls other operators.  It needs no derivative of its own."""
+    """Return a decorator that makes an operator of a body that calls other operators.
+
+    It needs no derivative of its own.
+    options: the arguments of Operator, such as samples, errors and host.
+    Example:
+        >>> from flambeau.ops.operator import REGISTRY, composite
+        >>> @composite(samples=tuple)
+        ... def mean_square(input: "Operand"):
+        ...     return (input * input).mean()
+        >>> mean_square(torch.tensor([1.0, 3.0]))
+        tensor(5.)
+        >>> del REGISTRY["mean_square"]
+    """
     return lambda body: Operator(body, COMPOSITE, **options)
 
 

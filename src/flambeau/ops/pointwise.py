@@ -239,6 +239,9 @@ class Pointwise(Operator):
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
     source: the name of a file of ops/kernels with functions that the expression calls, beside math.cu.
     ufunc: the function of NumPy that the body is, if it is one: it writes results in place.
+    Example:
+        >>> torch.mul.cuda, torch.mul.cost
+        ('input * other', 1.0)
     """
 
     casts = False  # whether out= may have any type
@@ -435,11 +438,21 @@ def uncastable(name: str, result: dtype, target: dtype) -> DtypeError:
 def pointwise(
     *, dtype: DtypeRule, cuda: str, cost: float = 1.0, **options: Any
 ) -> Callable[[Callable[..., Any]], Pointwise]:
-    """Make a pointwise operator of a body on NumPy arrays of the compute type.
+    """Return a decorator that makes a pointwise operator of a body on NumPy arrays of the compute type.
 
+    dtype: a rule for the types, such as `promoted`, `to_float` or `to_bool`.
     cuda: the same computation, as a CUDA C++ expression of the parameter names.
     cost: arithmetic operations per element.
-    exact, factor, source: see Pointwise.
+    exact, factor, source, ufunc: see Pointwise.  Other options are those of Operator; inplace is True by default.
+    Example:
+        >>> from flambeau.ops.operator import REGISTRY
+        >>> from flambeau.ops.pointwise import pointwise, promoted
+        >>> @pointwise(dtype=promoted, cuda="2 * input + other", samples=tuple)
+        ... def twice_plus(input: "Value", other: "Value"):
+        ...     return 2 * input + other
+        >>> twice_plus(torch.tensor([1.0, 2.0]), 10)
+        tensor([12., 14.])
+        >>> del REGISTRY["twice_plus"]
     """
     options.setdefault("inplace", True)
     return lambda body: Pointwise(body, dtype, cuda, cost, **options)

@@ -57,7 +57,15 @@ class Adagrad(Optimizer):
                 self.state[param] = {"step": factories.tensor(0.0)} | self.begin(param, group)
 
     def share_memory(self) -> None:
-        """Move the sums to shared memory, which other processes can map."""
+        """Move the sums of squared gradients to shared memory, which other processes can map.
+
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.Adagrad([weight])
+            >>> optimizer.share_memory()
+            >>> optimizer.state[weight]["sum"].is_shared()
+            True
+        """
         for state in self.state.values():
             state["sum"].share_memory_()
 

@@ -43,7 +43,7 @@ def _means(grad: Any, state: Entries, group: Entries) -> tuple[Any, Any]:
 
 
 def sgd(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """SGD."""
+    """Return (new parameter, new entries of the state) of one step of SGD."""
     _, grad = _decayed(param, grad, group, lr)
     momentum = group["momentum"]
     if not momentum:
@@ -54,7 +54,7 @@ def sgd(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: An
 
 
 def adam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Adam and AdamW."""
+    """Return (new parameter, new entries of the state) of one step of Adam or AdamW."""
     param, grad = _decayed(param, grad, group, lr)
     beta1, beta2 = group["betas"]
     mean, square = _means(grad, state, group)
@@ -66,7 +66,7 @@ def adam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: A
 
 
 def adamax(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Adamax."""
+    """Return (new parameter, new entries of the state) of one step of Adamax."""
     param, grad = _decayed(param, grad, group, lr)
     beta1, beta2 = group["betas"]
     mean = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
@@ -75,7 +75,7 @@ def adamax(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr:
 
 
 def nadam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """NAdam."""
+    """Return (new parameter, new entries of the state) of one step of NAdam."""
     param, grad = _decayed(param, grad, group, lr)
     beta1, beta2 = group["betas"]
     mean, square = _means(grad, state, group)
@@ -91,7 +91,7 @@ def nadam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: 
 
 
 def radam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """RAdam."""
+    """Return (new parameter, new entries of the state) of one step of RAdam."""
     param, grad = _decayed(param, grad, group, lr)
     beta1, beta2 = group["betas"]
     mean, square = _means(grad, state, group)
@@ -111,14 +111,14 @@ def radam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: 
 
 
 def adagrad(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Adagrad."""
+    """Return (new parameter, new entries of the state) of one step of Adagrad."""
     param, grad = _decayed(param, grad, group, lr)
     total = state["sum"] + grad * grad
     return param - grad / (total.sqrt() + group["eps"]) * (lr / (1 + (step - 1) * group["lr_decay"])), {"sum": total}
 
 
 def adadelta(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Adadelta."""
+    """Return (new parameter, new entries of the state) of one step of Adadelta."""
     param, grad = _decayed(param, grad, group, lr)
     rho, eps = group["rho"], group["eps"]
     square = state["square_avg"] * rho + grad * grad * (1 - rho)
@@ -128,7 +128,7 @@ def adadelta(param: Any, grad: Any, state: Entries, group: Entries, step: Any, l
 
 
 def rmsprop(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """RMSprop."""
+    """Return (new parameter, new entries of the state) of one step of RMSprop."""
     param, grad = _decayed(param, grad, group, lr)
     alpha = group["alpha"]
     square = variance = state["square_avg"] * alpha + grad * grad * (1 - alpha)
@@ -143,7 +143,7 @@ def rmsprop(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr
 
 
 def rprop(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Rprop."""
+    """Return (new parameter, new entries of the state) of one step of Rprop."""
     (shrinking, growing), (least, largest) = group["etas"], group["step_sizes"]
     where, sign = REGISTRY["where"], (grad * state["prev"]).sign()
     size = state["step_size"]
@@ -153,7 +153,7 @@ def rprop(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: 
 
 
 def asgd(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """ASGD."""
+    """Return (new parameter, new entries of the state) of one step of ASGD."""
     param, grad = _decayed(param, grad, group, lr)
     lambd, eta = group["lambd"], state["eta"].to(float64)
     param = param * (1 - lambd * eta) - grad * eta

@@ -88,7 +88,21 @@ class LBFGS(Optimizer):
             )
 
     def step(self, closure: Closure) -> Any:  # type: ignore[override]  # the closure is required
-        """Take up to max_iter iterations; return the first loss.  closure: recomputes the loss and its gradients."""
+        """Minimize the loss in up to max_iter iterations; return the loss before the first one.
+
+        closure: a function that clears the gradients, recomputes the loss and its gradients, and returns the loss.
+        Host: waits for the loss and the gradients of every iteration.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.LBFGS([weight])
+            >>> def closure():
+            ...     optimizer.zero_grad()
+            ...     loss = ((weight - 3) ** 2).sum()
+            ...     loss.backward()
+            ...     return loss
+            >>> optimizer.step(closure).item(), round(weight.item(), 3)
+            (1.0, 3.0)
+        """
         checks.function("step", "closure", closure)
         with GradMode(False):
             return self._step(closure)

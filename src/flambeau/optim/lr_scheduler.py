@@ -28,9 +28,19 @@ class LRScheduler:
     """Base class of schedulers, which set the "lr" of an optimizer's groups; the constructor takes step 0.
 
     Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which does not use the previous rate.
-
     last_epoch: the step to resume from; -1 starts from step 0.
-    base_lrs: each group's initial rate.
+    The attribute base_lrs holds each group's initial rate.
+    Raises: ArgumentTypeError for an object that is no Optimizer.
+    Example:
+        >>> class Harmonic(torch.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [rate / (1 + self.last_epoch) for rate in self.base_lrs]
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = Harmonic(optimizer)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [4.0]
     """
 
     _is_initial = False
@@ -70,17 +80,42 @@ class LRScheduler:
             self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """Each group's rate at step `last_epoch`."""
+        """Compute each group's rate for step `last_epoch`; subclasses define it, and `step` calls it.
+
+        Read the present rates with `get_last_lr`.
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> class Fixed(torch.optim.lr_scheduler.LRScheduler):
+            ...     def get_lr(self):
+            ...         return [0.25 for group in self.optimizer.param_groups]
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> Fixed(optimizer).get_last_lr()
+            [0.25]
+        """
         raise NotSupportedError("get_lr is not defined", hint="define get_lr(self)", operator=type(self).__name__)
 
     def get_last_lr(self) -> list[Any]:
-        """Each group's rate, as set by the last step."""
+        """Return each group's rate, as the last step set it.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5).get_last_lr()
+            [8.0]
+        """
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Advance by one step, or with a warning to step `epoch`, and set the rates.
+        """Advance by one step and set the rates; call it after the optimizer's step.
 
+        epoch: the step to go to, with a warning that this is deprecated.
         Warns if it is called before the optimizer's first step.
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+            >>> optimizer.step()
+            >>> scheduler.step()
+            >>> optimizer.param_groups[0]["lr"]
+            4.0
         """
         if self._step_count == 1 and not self.optimizer.has_stepped:
             callers.warn(
@@ -130,11 +165,28 @@ class LRScheduler:
         return [rate * factor for rate in self._rates()]
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes except the optimizer."""
+        """Return a dict of all attributes except the optimizer.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+            >>> state = scheduler.state_dict()
+            >>> state["step_size"], state["last_epoch"]
+            (2, 0)
+        """
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state_dict."""
+        """Restore the attributes from a state_dict.  The optimizer's rates are part of the optimizer's own state.
+
+        Raises: ArgumentTypeError for an object that is no dict.
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+            >>> scheduler.load_state_dict({"step_size": 5})
+            >>> scheduler.step_size
+            5
+        """
         self.__dict__.update(_checked_state(state_dict))
 
 
@@ -219,11 +271,27 @@ class _Functions(LRScheduler):
         return factors
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes except the optimizer; of functions that are objects, their attributes."""
+        """Return a dict of all attributes except the optimizer.
+
+        Functions are left out, except for the attributes of those that are objects.
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+            >>> scheduler.state_dict()["lr_lambdas"]
+            [None]
+        """
         return super().state_dict() | {"lr_lambdas": [_attributes(each) for each in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state_dict; functions are kept, and objects restore their attributes."""
+        """Restore the attributes from a state_dict; functions are kept, and objects restore their attributes.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+            >>> scheduler.load_state_dict(scheduler.state_dict() | {"last_epoch": 3})
+            >>> scheduler.last_epoch
+            3
+        """
         state = dict(_checked_state(state_dict))
         for function, attributes in zip(self.lr_lambdas, state.pop("lr_lambdas", ())):
             if attributes is not None:
@@ -237,14 +305,42 @@ def _attributes(function: Any) -> dict[str, Any] | None:
 
 
 class LambdaLR(_Functions):
-    """Multiply the initial rate by a function of the step; one function, or one per group."""
+    """Set the rate to the initial rate times a function of the step.
+
+    lr_lambda: the function, or a list with one per group.
+    Raises: ArgumentError for a list of another length.
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+        >>> rates = []
+        >>> for _ in range(3):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [8.0, 4.0, 2.0]
+    """
 
     def get_lr(self) -> list[Any]:
         return [base * factor for base, factor in zip(self.base_lrs, self._factors())]
 
 
 class MultiplicativeLR(_Functions):
-    """Multiply the rate by a function of the step, from step 1 on; one function, or one per group."""
+    """Multiply the rate by a function of the step, from step 1 on.
+
+    lr_lambda: the function, or a list with one per group.
+    Raises: ArgumentError for a list of another length.
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda step: 0.5)
+        >>> rates = []
+        >>> for _ in range(3):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [8.0, 4.0, 2.0]
+    """
 
     def get_lr(self) -> list[Any]:
         if self._is_initial:
@@ -253,7 +349,19 @@ class MultiplicativeLR(_Functions):
 
 
 class StepLR(LRScheduler):
-    """Multiply the rate by gamma every `step_size` steps."""
+    """Multiply the rate by gamma every `step_size` steps.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [8.0, 8.0, 4.0, 4.0, 2.0]
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         _check_positive("StepLR", "step_size", step_size)
@@ -271,7 +379,19 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the rate by gamma at each of the listed steps, twice at one that is listed twice."""
+    """Multiply the rate by gamma at each of the steps `milestones`, twice at one that is listed twice.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [8.0, 4.0, 4.0, 2.0, 2.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -291,7 +411,20 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiply the initial rate by `factor` for total_iters steps."""
+    """Multiply the initial rate by `factor` for total_iters steps, and use the initial rate afterwards.
+
+    Raises: ArgumentError for a factor outside [0, 1].
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [4.0, 4.0, 8.0, 8.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -313,7 +446,20 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Change the rate linearly from start_factor to end_factor times the initial rate, in total_iters steps."""
+    """Change the rate linearly from start_factor to end_factor times the initial rate, in total_iters steps.
+
+    Raises: ArgumentError for a start_factor outside (0, 1], or an end_factor outside [0, 1].
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [2.0, 4.0, 6.0, 8.0, 8.0]
+    """
 
     def __init__(
         self,
@@ -349,7 +495,19 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiply the rate by gamma every step."""
+    """Multiply the rate by gamma every step.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [8.0, 4.0, 2.0, 1.0]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         checks.number("ExponentialLR", "gamma", gamma)
@@ -364,7 +522,19 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Decrease the rate to 0 in total_iters steps, as a power of the share of remaining steps."""
+    """Decrease the rate to 0 in total_iters steps: initial rate * (1 - step / total_iters) ** power.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2, power=2.0)
+        >>> rates = []
+        >>> for _ in range(3):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [8.0, 2.0, 0.0]
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         checks.count("PolynomialLR", "total_iters", total_iters)
@@ -385,7 +555,20 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Decrease the rate to eta_min along half a cosine of T_max steps (I. Loshchilov, F. Hutter, 2017)."""
+    """Decrease the rate to eta_min along half a cosine of T_max steps; it rises again afterwards.
+
+    I. Loshchilov, F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017, without the restarts.
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+        >>> rates = []
+        >>> for _ in range(3):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [8.0, 4.0, 0.0]
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
         _check_positive("CosineAnnealingLR", "T_max", T_max)
@@ -412,9 +595,21 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Repeat half cosines from the initial rate to eta_min, the first of T_0 steps.
+    """Decrease the rate to eta_min along half a cosine, then restart from the initial rate, again and again.
 
-    T_mult: factor of each cycle's length over the previous one (I. Loshchilov, F. Hutter, 2017).
+    T_0: the steps of the first cycle.  T_mult: factor of each cycle's length over the previous one's, an int.
+    I. Loshchilov, F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017.
+    Raises: ArgumentError for T_0 or T_mult below 1, or no ints.
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [8.0, 4.0, 8.0, 4.0]
     """
 
     def __init__(
@@ -445,7 +640,17 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Advance by one step, or to step `epoch`, which may be a fraction, and set the rates."""
+        """Advance by one step, or go to step `epoch`, which may be a fraction, and set the rates.
+
+        Raises: ArgumentError for a negative epoch.
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+            >>> optimizer.step()
+            >>> scheduler.step(1)
+            >>> scheduler.get_last_lr()
+            [4.0]
+        """
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -515,11 +720,28 @@ class _Composed(LRScheduler):
     _schedulers: Sequence[Any]
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes except the optimizer, with the state of each scheduler."""
+        """Return a dict of all attributes except the optimizer, with the state of each scheduler.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> steps = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+            >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([steps])
+            >>> scheduler.state_dict()["_schedulers"][0]["step_size"]
+            2
+        """
         return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state_dict."""
+        """Restore the attributes from a state_dict, and those of each scheduler.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> steps = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+            >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([steps])
+            >>> scheduler.load_state_dict({"_schedulers": [{"step_size": 5}]})
+            >>> steps.step_size
+            5
+        """
         state = dict(_checked_state(state_dict))
         for scheduler, given in zip(self._schedulers, state.pop("_schedulers")):
             scheduler.load_state_dict(given)
@@ -527,7 +749,22 @@ class _Composed(LRScheduler):
 
 
 class SequentialLR(_Composed):
-    """Run schedulers one after the other; the next one starts at each of `milestones`, from its step 0."""
+    """Run schedulers one after the other; the next one starts at each of `milestones`, from its step 0.
+
+    Raises: ArgumentError for schedulers of another optimizer, or not one milestone less than schedulers.
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
+        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [4.0, 4.0, 8.0, 4.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
@@ -552,7 +789,18 @@ class SequentialLR(_Composed):
         self._last_lr = first.get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]  # PyTorch's takes no epoch
-        """Advance by one step and set the rates."""
+        """Advance by one step and set the rates.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
+            >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+            >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[1])
+            >>> optimizer.step()
+            >>> scheduler.step()
+            >>> scheduler.get_last_lr()
+            [8.0]
+        """
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]
@@ -573,7 +821,23 @@ def _undo(schedulers: Iterable[Any]) -> None:
 
 
 class ChainedScheduler(_Composed):
-    """Step several schedulers together, each from the rates that the previous one has set."""
+    """Step several schedulers together; each one changes the rates that the previous one has set.
+
+    optimizer: of the schedulers, by default that of the first.
+    Raises: ArgumentError for no schedulers, or schedulers of another optimizer.
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
+        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([warmup, decay])
+        >>> rates = []
+        >>> for _ in range(3):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [4.0, 2.0, 1.0]
+    """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         chosen = optimizer or (getattr(schedulers[0], "optimizer", None) if schedulers else None)
@@ -584,7 +848,17 @@ class ChainedScheduler(_Composed):
         self._last_lr = self._rates()
 
     def step(self) -> None:  # type: ignore[override]  # PyTorch's takes no epoch
-        """Advance by one step and set the rates."""
+        """Advance every scheduler by one step and set the rates.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+            >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([decay])
+            >>> optimizer.step()
+            >>> scheduler.step()
+            >>> scheduler.get_last_lr()
+            [4.0]
+        """
         for each in self._schedulers:
             each.step()
         self._last_lr = self._rates()
@@ -593,9 +867,21 @@ class ChainedScheduler(_Composed):
 class ReduceLROnPlateau(LRScheduler):
     """Multiply the rate by `factor` when a metric has not improved for more than `patience` steps.
 
-    mode: "min" or "max": which values are better, by `threshold`, as a share of the best ("rel") or absolute ("abs").
-    cooldown: steps after a reduction that are not counted.  min_lr: the least rate, or one per group.  eps: smaller
-    reductions are left out.
+    mode: "min" or "max": which values are better.  threshold: by how much a value must be better, as a share of the
+    best
+    one with threshold_mode="rel", as a difference with "abs".  cooldown: steps after a reduction that are not counted.
+    min_lr: the least rate, or a list with one per group.  eps: smaller reductions of the rate are not made.
+    Raises: ArgumentError for a factor of 1 or more, an unknown mode, or a list of another length.
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
+        >>> rates = []
+        >>> for loss in [3.0, 2.0, 2.0, 2.0]:
+        ...     optimizer.step()
+        ...     scheduler.step(loss)
+        ...     rates += scheduler.get_last_lr()
+        >>> rates
+        [8.0, 8.0, 8.0, 4.0]
     """
 
     def __init__(
@@ -643,7 +929,18 @@ class ReduceLROnPlateau(LRScheduler):
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # PyTorch's takes a metric
-        """Compare a metric with the best one, and reduce the rates if it has not improved for long enough."""
+        """Take one value of the metric, and reduce the rates if it has not improved for more than `patience` steps.
+
+        metrics: a number, or a tensor of one element.  Host: waits for a tensor on a GPU.
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
+            >>> optimizer.step()
+            >>> scheduler.step(3.0)
+            >>> scheduler.step(3.0)
+            >>> scheduler.get_last_lr()
+            [4.0]
+        """
         current = float(metrics)
         if epoch is not None:
             self._warn_of_epoch(epoch)
@@ -682,7 +979,15 @@ class ReduceLROnPlateau(LRScheduler):
                 set_option(group, "lr", new)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state_dict."""
+        """Restore the attributes from a state_dict.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+            >>> scheduler.load_state_dict({"best": 3.0})
+            >>> scheduler.best
+            3.0
+        """
         super().load_state_dict(state_dict)
         self.mode_worse = math.inf if self.mode == "min" else -math.inf
 
@@ -716,12 +1021,29 @@ class _Momentum(LRScheduler):
 
 
 class CyclicLR(_Momentum):
-    """Cycle the rate between base_lr and max_lr: step_size_up steps up, step_size_down steps down (L. Smith, 2017).
+    """Cycle the rate between base_lr and max_lr: step_size_up steps up, step_size_down steps down.
 
-    mode: "triangular" cycles are equal; each "triangular2" cycle has half the height of the previous one; the height of
-    "exp_range" is multiplied by gamma every step.  scale_fn: the height as a function of the cycle or, with
-    scale_mode="iterations", of the step; it replaces the mode.
-    cycle_momentum: change momentum inversely, from max_momentum to base_momentum and back.
+    L. Smith, "Cyclical Learning Rates for Training Neural Networks", 2017.
+    base_lr, max_lr, base_momentum, max_momentum: a number, or a list with one per group.
+    step_size_down: as many steps as step_size_up by default.
+    mode: all cycles of "triangular" are equal; each cycle of "triangular2" has half the height of the previous one; the
+    height of "exp_range" is multiplied by gamma every step.
+    scale_fn: a function that returns the height as a factor, instead of the mode; scale_mode: whether it gets the
+    number
+    of the "cycle", from 1, or that of the step ("iterations").
+    cycle_momentum: move momentum the other way, from max_momentum to base_momentum and back.
+    Raises: ArgumentError for an unknown mode, a list of another length, or cycle_momentum with an optimizer without
+            momentum.
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, step_size_up=2, cycle_momentum=False)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 2.0, 3.0, 2.0, 1.0]
     """
 
     def __init__(
@@ -771,7 +1093,15 @@ class CyclicLR(_Momentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> Any:
-        """The height of a cycle, or of a step, as a factor of the first one's."""
+        """Return the height of a cycle, or of a step, as a factor of max_lr - base_lr.
+
+        x: the number of the cycle, from 1, or of the step, from 0, as scale_mode says.
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0, momentum=0.9)
+            >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, mode="triangular2")
+            >>> scheduler.scale_fn(1), scheduler.scale_fn(2)
+            (1.0, 0.5)
+        """
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -789,12 +1119,28 @@ class CyclicLR(_Momentum):
         return [low + (high - low) * share * height for low, high in zip(self.base_lrs, self.max_lrs)]
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes except the optimizer; of a scale_fn that is an object, its attributes."""
+        """Return a dict of all attributes except the optimizer.
+
+        A scale_fn is left out, except for the attributes of one that is an object.
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, cycle_momentum=False)
+            >>> scheduler.state_dict()["max_lrs"]
+            [3.0]
+        """
         function = self._scale_fn_custom
         return super().state_dict() | {"_scale_fn_custom": None if function is None else _attributes(function)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state_dict; scale_fn is kept."""
+        """Restore the attributes from a state_dict; scale_fn is kept.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+            >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, cycle_momentum=False)
+            >>> scheduler.load_state_dict({"max_lrs": [5.0]})
+            >>> scheduler.max_lrs
+            [5.0]
+        """
         state = dict(_checked_state(state_dict))
         attributes = state.pop("_scale_fn_custom", None)
         if attributes is not None and self._scale_fn_custom is not None:
@@ -806,11 +1152,22 @@ class OneCycleLR(_Momentum):
     """Raise the rate from max_lr / div_factor to max_lr, then lower it to 1 / final_div_factor of the initial rate.
 
     L. Smith, N. Topin, "Super-Convergence: Very Fast Training of Neural Networks Using Large Learning Rates", 2018.
-
+    max_lr, base_momentum, max_momentum: a number, or a list with one per group.
     total_steps: the number of steps; or give epochs and steps_per_epoch.  pct_start: the share of rising steps.
     anneal_strategy: "cos" or "linear".  three_phase: lower to the initial rate first, then to the final one.
-    cycle_momentum: change momentum inversely, from max_momentum to base_momentum and back.
+    cycle_momentum: move momentum the other way, from max_momentum to base_momentum and back.
     Raises: ArgumentError, also by a `step` after the last one.
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0, momentum=0.9)
+        >>> options = {"pct_start": 0.6, "anneal_strategy": "linear", "div_factor": 4.0, "final_div_factor": 1.0}
+        >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=4.0, total_steps=5, **options)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 2.5, 4.0, 2.5]
     """
 
     def __init__(

@@ -62,7 +62,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     """Call hook(optimizer, args, kwargs) before every step of every optimizer, before its own hooks.
 
     Example:
-        >>> from torch.optim.optimizer import register_optimizer_step_pre_hook
+        >>> from flambeau.optim.optimizer import register_optimizer_step_pre_hook
         >>> with register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__)):
         ...     torch.optim.SGD([torch.nn.Parameter(torch.ones(1))]).step()
         SGD
@@ -71,7 +71,15 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(optimizer, args, kwargs) after every step of every optimizer, after its own hooks."""
+    """Call hook(optimizer, args, kwargs) after every step of every optimizer, after its own hooks.
+
+    Returns a handle, whose `remove()` removes the hook.
+    Example:
+        >>> from flambeau.optim.optimizer import register_optimizer_step_post_hook
+        >>> with register_optimizer_step_post_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__)):
+        ...     torch.optim.SGD([torch.nn.Parameter(torch.ones(1))]).step()
+        SGD
+    """
     return _register("register_optimizer_step_post_hook", every_post_hook, hook)
 
 
@@ -134,7 +142,18 @@ class Optimizer:
                 self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with options of their own.  Raises ArgumentError, ArgumentTypeError; nothing is added then."""
+        """Add parameters with options of their own.
+
+        param_group: a dict with "params" and options; the optimizer's defaults complete it.
+        Raises: ArgumentTypeError for an object of another type; ArgumentError for parameters that are in a group
+                already, or options out of range.  Nothing is added then.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.SGD([weight], lr=1.0)
+            >>> optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(1))], "lr": 0.25})
+            >>> [group["lr"] for group in optimizer.param_groups]
+            [1.0, 0.25]
+        """
         if not isinstance(param_group, dict):
             raise ArgumentTypeError(
                 f"param_group must be a dict, but got {type(param_group).__name__}: {shown(param_group)}",
@@ -189,7 +208,17 @@ class Optimizer:
                 )
 
     def check(self, group: dict[str, Any]) -> None:
-        """Raise ArgumentError or ArgumentTypeError for an option that is out of range."""
+        """Check the options of a group that is to be added; subclasses extend it.
+
+        Raises: ArgumentError or ArgumentTypeError for an option that is out of range.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.SGD([weight], lr=1.0)
+            >>> optimizer.check(optimizer.param_groups[0] | {"lr": -1.0})
+            Traceback (most recent call last):
+            flambeau.errors.ArgumentError: check: Invalid learning rate: -1.0
+            hint: lr is 0 or more
+        """
         check_not_negative(group, self._not_negative)
 
     def _check_modes(self, group: dict[str, Any]) -> None:
@@ -214,7 +243,15 @@ class Optimizer:
             )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop every parameter's gradient, or set it to zero."""
+        """Set the gradients of all parameters to None or, if not set_to_none, to zero.
+
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> weight.sum().backward()
+            >>> torch.optim.SGD([weight]).zero_grad()
+            >>> weight.grad is None
+            True
+        """
         for group in self.param_groups:
             for param in group["params"]:
                 if param.grad is not None and not set_to_none:
@@ -223,10 +260,16 @@ class Optimizer:
                     param.grad = None
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Update every parameter that has a gradient; return the closure's result.
+        """Update every parameter that has a gradient; return the closure's result, or None.
 
-        closure: recomputes the loss and its gradients, and returns the loss.
+        closure: a function that clears the gradients, recomputes the loss and its gradients, and returns the loss.
         Host: returns at once.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> weight.sum().backward()
+            >>> torch.optim.SGD([weight], lr=0.5).step()
+            >>> weight.item()
+            3.5
         """
         calls_hooks = not self._is_in_hooks  # a subclass's own step may call this one
         if calls_hooks and (self._optimizer_step_pre_hooks or every_pre_hook):
@@ -270,7 +313,18 @@ class Optimizer:
             hook(self, args, kwargs)
 
     def update(self, group: dict[str, Any]) -> None:
-        """Update one group's parameters; gradients are not recorded."""
+        """Update the parameters of one group, with gradient recording off; subclasses define it, and `step` calls it.
+
+        Raises: NotSupportedError if the class does not define it.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> weight.sum().backward()
+            >>> optimizer = torch.optim.SGD([weight], lr=0.5)
+            >>> with torch.no_grad():
+            ...     optimizer.update(optimizer.param_groups[0])
+            >>> weight.item()
+            3.5
+        """
         raise NotSupportedError(
             "update is not defined", hint="define update(self, group)", operator=type(self).__name__
         )
@@ -278,13 +332,28 @@ class Optimizer:
     # state of parameters: step counters, and entries of subclasses
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        """The state of a parameter before its first step, without the step counter."""
+        """Return the state of a parameter before its first step, without the entry "step"; subclasses may define it.
+
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.Adam([weight])
+            >>> optimizer.begin(weight, optimizer.param_groups[0])
+            {'exp_avg': tensor([0.]), 'exp_avg_sq': tensor([0.])}
+        """
         return {name: like_factories.zeros_like(param) for name in self._zeros}
 
     def due(self, group: dict[str, Any]) -> Iterator[tuple[list[Any], float]]:
         """Yield (parameters with a gradient, number of their next step), grouped by device and step number.
 
-        A batch's counters are incremented when the next batch is requested; a batch that raised is not counted.
+        Subclasses call it in `update`, and update each batch with one launch.  It creates the state of new parameters.
+        The counters of a batch are incremented when the next batch is requested; a batch that raised is not counted.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> weight.sum().backward()
+            >>> optimizer = torch.optim.Adam([weight])
+            >>> for params, step in optimizer.due(optimizer.param_groups[0]):
+            ...     print(len(params), step)
+            1 1.0
         """
         if self.counts_on_device and group.get("capturable"):
             yield from self._due_by_device(group)
@@ -303,7 +372,18 @@ class Optimizer:
                 counter[...] = step
 
     def lists(self, params: list[Any], *names: str) -> list[list[Any]]:
-        """[parameters, gradients, a list per named entry of their states, which skips parameters without it]."""
+        """Return [parameters, gradients, one list per name of that entry of their states].
+
+        A list skips parameters without the entry.  Subclasses pass the lists to an operator that updates many
+        parameters.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> weight.sum().backward()
+            >>> optimizer = torch.optim.SGD([weight])
+            >>> optimizer.state[weight]["momentum_buffer"] = torch.tensor([0.5])
+            >>> optimizer.lists([weight], "momentum_buffer")[1:]
+            [[tensor([1.])], [tensor([0.5000])]]
+        """
         states = [self.state[param] for param in params]
         found = [[state[name] for state in states if name in state] for name in names]
         return [params, [param.grad for param in params], *found]
@@ -339,14 +419,33 @@ class Optimizer:
                     state[name].copy_(value)
 
     def alike(self, params: list[Any], *names: str) -> list[tuple[tuple[Any, ...], list[Any]]]:
-        """Group parameters by the values of numbers in their states: [(NumPy scalars, parameters)]."""
+        """Group parameters that have the same values of numbers in their states; return [(values, parameters)].
+
+        The values are NumPy scalars, in the order of the names.
+        Example:
+            >>> first, second = torch.nn.Parameter(torch.ones(1)), torch.nn.Parameter(torch.ones(1))
+            >>> optimizer = torch.optim.SGD([first, second])
+            >>> optimizer.state[first]["eta"] = optimizer.state[second]["eta"] = torch.tensor(0.5)
+            >>> [(float(eta), len(params)) for (eta,), params in optimizer.alike([first, second], "eta")]
+            [(0.5, 2)]
+        """
         found: dict[Any, list[Any]] = {}
         for param in params:
             found.setdefault(tuple([self.cell(param, name)[()] for name in names]), []).append(param)
         return list(found.items())
 
     def cell(self, param: Any, name: str) -> Any:
-        """A NumPy array over the memory of a number in a parameter's state, a tensor on the CPU."""
+        """Return a NumPy array of one element over the memory of a number in a parameter's state.
+
+        The entry becomes a tensor on the CPU if it is none.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.SGD([weight])
+            >>> optimizer.state[weight]["eta"] = torch.tensor(0.5)
+            >>> optimizer.cell(weight, "eta")[...] = 2.0
+            >>> optimizer.state[weight]["eta"]
+            tensor(2.)
+        """
         state = self.state[param]
         kept = state[name]
         known = self._cells.get((param, name))
@@ -385,7 +484,14 @@ class Optimizer:
         self._begin_hooks()
 
     def state_dict(self) -> dict[str, Any]:
-        """A dict with "state" and "param_groups"; parameters are replaced by their index over all groups."""
+        """Return a dict with "state" and "param_groups", which name parameters by their index over all groups.
+
+        The tensors in it are those of the optimizer, not copies.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> torch.optim.SGD([weight], lr=0.5).state_dict()["param_groups"][0]["params"]
+            [0]
+        """
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         number = {id(each): index for index, each in enumerate(self._all_params())}
@@ -407,6 +513,12 @@ class Optimizer:
         """Load a copy of a state_dict, with tensors on each parameter's device and of its dtype.
 
         Raises: ArgumentError if the number or the sizes of the groups differ; nothing is loaded then.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.SGD([weight], lr=0.5)
+            >>> optimizer.load_state_dict(torch.optim.SGD([weight], lr=0.25).state_dict())
+            >>> optimizer.param_groups[0]["lr"]
+            0.25
         """
         if self._optimizer_load_state_dict_pre_hooks and isinstance(state_dict, dict):
             state_dict = dict(state_dict)
@@ -458,27 +570,82 @@ class Optimizer:
         self._cells: dict[tuple[Any, str], tuple[Any, int, Any]] = {}  # (tensor, address, array over it) of `cell`
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(optimizer, args, kwargs) before a step; it may return new ones."""
+        """Call hook(optimizer, args, kwargs) before each step; it may return a new (args, kwargs).
+
+        Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.SGD([weight])
+            >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("before"))
+            >>> optimizer.step()
+            before
+        """
         return _register("register_step_pre_hook", self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(optimizer, args, kwargs) after a step."""
+        """Call hook(optimizer, args, kwargs) after each step.
+
+        Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> weight.sum().backward()
+            >>> optimizer = torch.optim.SGD([weight], lr=0.5)
+            >>> handle = optimizer.register_step_post_hook(lambda optimizer, args, kwargs: print(weight.item()))
+            >>> optimizer.step()
+            3.5
+        """
         return _register("register_step_post_hook", self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call hook(optimizer) before state_dict."""
+        """Call hook(optimizer) before state_dict.
+
+        prepend: call it before the present hooks.  Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.SGD([weight])
+            >>> handle = optimizer.register_state_dict_pre_hook(lambda optimizer: print(type(optimizer).__name__))
+            >>> state = optimizer.state_dict()
+            SGD
+        """
         return _register("register_state_dict_pre_hook", self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call hook(optimizer, state_dict) after state_dict; it may change or replace the result."""
+        """Call hook(optimizer, state_dict) after state_dict; a result other than None replaces the dict.
+
+        prepend: call it before the present hooks.  Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.SGD([weight])
+            >>> handle = optimizer.register_state_dict_post_hook(lambda optimizer, state: state | {"note": "run 7"})
+            >>> optimizer.state_dict()["note"]
+            'run 7'
+        """
         return _register("register_state_dict_post_hook", self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call hook(optimizer, state_dict) before load_state_dict; it may change or replace its shallow copy."""
+        """Call hook(optimizer, state_dict) before load_state_dict, with a shallow copy; a result replaces it.
+
+        A result of None changes nothing.  prepend: call the hook before the present ones.
+        Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+            >>> optimizer = torch.optim.SGD([weight])
+            >>> handle = optimizer.register_load_state_dict_pre_hook(lambda optimizer, state: print(sorted(state)))
+            >>> optimizer.load_state_dict(optimizer.state_dict())
+            ['param_groups', 'state']
+        """
         return _register("register_load_state_dict_pre_hook", self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call hook(optimizer) after load_state_dict."""
+        """Call hook(optimizer) after load_state_dict.
+
+        prepend: call it before the present hooks.  Returns a handle, whose `remove()` removes the hook.
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))])
+            >>> handle = optimizer.register_load_state_dict_post_hook(lambda optimizer: print(type(optimizer).__name__))
+            >>> optimizer.load_state_dict(optimizer.state_dict())
+            SGD
+        """
         name = "register_load_state_dict_post_hook"
         return _register(name, self._optimizer_load_state_dict_post_hooks, hook, prepend)
 

@@ -31,7 +31,17 @@ def _check_decay(name: str, decay: Any) -> None:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averaging:
-    """A function that moves averages towards parameters by 1 - decay of the difference, in few launches."""
+    """Return a function of (averages, params, count) that updates exponential moving averages of many tensors.
+
+    average = decay * average + (1 - decay) * param, in place, with one launch per device.  The count is not used.
+    Raises: ArgumentError for a decay outside [0, 1].
+    Example:
+        >>> update = torch.optim.swa_utils.get_ema_multi_avg_fn(decay=0.75)
+        >>> average, param = torch.tensor([4.0]), torch.tensor([8.0])
+        >>> update([average], [param], 1)
+        >>> average
+        tensor([5.])
+    """
     _check_decay("get_ema_multi_avg_fn", decay)
 
     def update(averages: Sequence[Any], params: Sequence[Any], count: Any) -> None:
@@ -41,7 +51,17 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averaging:
 
 
 def get_swa_multi_avg_fn() -> Averaging:
-    """A function that keeps equally weighted averages, in few launches.  count: number of averaged models."""
+    """Return a function of (averages, params, count) that updates equally weighted averages of many tensors.
+
+    average += (param - average) / (count + 1), in place, with one launch per device.
+    count: how many models the averages hold already.
+    Example:
+        >>> update = torch.optim.swa_utils.get_swa_multi_avg_fn()
+        >>> average, param = torch.tensor([4.0]), torch.tensor([8.0])
+        >>> update([average], [param], 3)
+        >>> average
+        tensor([5.])
+    """
 
     def update(averages: Sequence[Any], params: Sequence[Any], count: Any) -> None:
         _move(averages, params, 1 / (float(count) + 1))
@@ -50,7 +70,15 @@ def get_swa_multi_avg_fn() -> Averaging:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
-    """As get_ema_multi_avg_fn, for one tensor: f(average, param, count) returns the new average."""
+    """Return a function of (average, param, count) that returns decay * average + (1 - decay) * param.
+
+    The count is not used.
+    Raises: ArgumentError for a decay outside [0, 1].
+    Example:
+        >>> update = torch.optim.swa_utils.get_ema_avg_fn(decay=0.75)
+        >>> update(torch.tensor([4.0]), torch.tensor([8.0]), 1)
+        tensor([5.])
+    """
     _check_decay("get_ema_avg_fn", decay)
 
     def update(average: Any, param: Any, count: Any) -> Any:
@@ -61,7 +89,14 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
 
 
 def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
-    """As get_swa_multi_avg_fn, for one tensor: f(average, param, count) returns the new average."""
+    """Return a function of (average, param, count) that returns average + (param - average) / (count + 1).
+
+    count: how many models the average holds already.
+    Example:
+        >>> update = torch.optim.swa_utils.get_swa_avg_fn()
+        >>> update(torch.tensor([4.0]), torch.tensor([8.0]), 3)
+        tensor([5.])
+    """
 
     def update(average: Any, param: Any, count: Any) -> Any:
         with GradMode(False):
@@ -83,11 +118,23 @@ def _move(averages: Sequence[Any], params: Sequence[Any], share: float) -> None:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages over calls of update_parameters.
+    """A copy of a model whose parameters are averages over the calls of update_parameters.
 
-    avg_fn: f(average, param, count) returns the new average;  multi_avg_fn: f(averages, params, count) writes them.
-    Without either, all models have the same weight.  use_buffers: average buffers too; otherwise they are copied.
-    n_averaged: number of averaged models.
+    By default all models have the same weight.
+    device: where the copy is; None is that of the model.
+    avg_fn: a function of (average, param, count) that returns the new average of one tensor.
+    multi_avg_fn: a function of (averages, params, count) that writes the new averages in place.
+    use_buffers: average buffers too; otherwise they are copied from the last model.
+    The buffer n_averaged counts the averaged models.
+    Raises: ArgumentError for both avg_fn and multi_avg_fn.
+    Example:
+        >>> model = torch.nn.Linear(1, 1, bias=False)
+        >>> average = torch.optim.swa_utils.AveragedModel(model)
+        >>> for value in (2.0, 4.0):
+        ...     _ = torch.nn.init.constant_(model.weight, value)
+        ...     average.update_parameters(model)
+        >>> average.module.weight.item()
+        3.0
     """
 
     n_averaged: Any
@@ -117,11 +164,27 @@ class AveragedModel(Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the averaged model."""
+        """Call the model with the averaged parameters.
+
+        Example:
+            >>> model = torch.nn.Linear(1, 1, bias=False)
+            >>> average = torch.optim.swa_utils.AveragedModel(model)
+            >>> _ = torch.nn.init.constant_(average.module.weight, 3.0)
+            >>> average(torch.tensor([2.0])).item()
+            6.0
+        """
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Any) -> None:
-        """Add a model's parameters to the averages; the first call copies them."""
+        """Add the parameters of a model to the averages; the first call copies them.
+
+        Example:
+            >>> model = torch.nn.Linear(1, 1)
+            >>> average = torch.optim.swa_utils.AveragedModel(model)
+            >>> average.update_parameters(model)
+            >>> average.n_averaged
+            tensor(1)
+        """
         with GradMode(False):
             pairs = [(average.detach(), _beside(param, average)) for average, param in self._pairs(model)]
             if self.n_averaged == 0:
@@ -158,9 +221,15 @@ def _beside(tensor: Any, other: Any) -> Any:
 
 
 def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
-    """Recompute the running statistics of a model's batch normalizations, in one pass over the data.
+    """Recompute the running statistics of a model's batch normalizations, as averages over one pass of the data.
 
-    loader: tensors, or sequences whose first entry is a tensor, the model's input.  device: the device of the inputs.
+    loader: yields the model's inputs: tensors, or lists or tuples whose first entry is one.
+    device: where the inputs are moved to; None leaves them where they are.
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(1))
+        >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]]), torch.tensor([[5.0], [7.0]])], model)
+        >>> model[0].running_mean
+        tensor([4.])
     """
     norms = [each for each in model.modules() if hasattr(each, "reset_running_stats") and hasattr(each, "momentum")]
     if not norms:
@@ -182,7 +251,18 @@ def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
 class SWALR(LRScheduler):
     """Change each group's rate to swa_lr in anneal_epochs steps, along a half cosine or a line, then keep it.
 
-    swa_lr: one number, or one per group.  anneal_strategy: "cos" or "linear".
+    swa_lr: one number, or a list with one per group.  anneal_strategy: "cos" or "linear".
+    Raises: ArgumentError for another strategy, or a list of another length.
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
+        >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=2.0, anneal_epochs=2, anneal_strategy="linear")
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [8.0, 5.0, 2.0, 2.0]
     """
 
     def __init__(

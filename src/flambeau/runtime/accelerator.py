@@ -20,28 +20,57 @@ from .stream import Event
 
 
 def is_available() -> bool:
-    """Whether there is an accelerator.  Never raises."""
+    """Return whether there is an accelerator.  Never raises.
+
+    Example:
+        >>> torch.accelerator.is_available()
+        True
+    """
     return control.is_available()
 
 
 def device_count() -> int:
-    """Return the number of accelerators.  Never raises."""
+    """Return the number of accelerators; 0 if there is none.  Never raises.
+
+    Example:
+        >>> torch.accelerator.device_count()
+        2
+    """
     return control.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> devices.device | None:
-    """Return device("cuda"), or None if the process has no accelerator.  Does not start CUDA."""
+    """Return device("cuda"), or None if the process has no accelerator.  Does not start CUDA.
+
+    Example:
+        >>> torch.accelerator.current_accelerator()
+        device(type='cuda')
+    """
     wanted = thread.machine().choice.kind != "none" and (control.is_available() or not check_available)
     return devices.CUDA if wanted else None
 
 
 def current_device_index() -> int:
-    """The index of this thread's current device."""
+    """Return the index of this thread's current device.
+
+    Example:
+        >>> torch.accelerator.current_device_index()
+        0
+    """
     return control.current_device()
 
 
 def set_device_index(device: Any) -> None:
-    """Make a device current for this thread.  A negative index changes nothing."""
+    """Make a device current for this thread.  A negative index changes nothing.
+
+    device: an index, or a device such as "cuda:1".
+    Raises: the errors of `torch.cuda.set_device`.
+    Example:
+        >>> torch.accelerator.set_device_index(1)
+        >>> torch.accelerator.current_device_index()
+        1
+        >>> torch.accelerator.set_device_index(0)
+    """
     control.set_device(device)
 
 
@@ -49,6 +78,10 @@ class DeviceIndex(devices.DeviceGuard):
     """`with accelerator.device_index(i):` makes device i current for this thread, and restores on exit.
 
     None changes nothing.
+    Example:
+        >>> with torch.accelerator.device_index(1):
+        ...     print(torch.zeros(1, device="cuda").device)
+        cuda:1
     """
 
     def __init__(self, device: int | None) -> None:
@@ -56,19 +89,41 @@ class DeviceIndex(devices.DeviceGuard):
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until all work on a device is done.  Does nothing before the machine has started.  Host: waits."""
+    """Wait until all work on a device is done.  Does nothing before the machine has started.
+
+    device: an index or a device; None for the current one.
+    Host: waits.
+    Example:
+        >>> x = torch.ones(2, device="cuda")
+        >>> torch.accelerator.synchronize()
+        >>> torch.cuda.current_stream().query()
+        True
+    """
     if control.is_initialized():
         control.synchronize(device)
 
 
 def empty_cache() -> None:
-    """Return idle memory to the driver; does nothing before the machine has started."""
+    """Return idle memory to the driver; does nothing before the machine has started.
+
+    Example:
+        >>> x = torch.ones(2, device="cuda")
+        >>> del x
+        >>> torch.accelerator.empty_cache()
+        >>> torch.cuda.memory_reserved()
+        0
+    """
     if control.is_initialized():
         memory_stats.empty_cache()
 
 
 def get_device_capability(device: Any = None) -> dict[str, Any]:
-    """A device's capabilities: `supported_dtypes`, the dtypes of its tensors."""
+    """Return a device's capabilities, a dictionary: `supported_dtypes` is the set of the types of its tensors.
+
+    Example:
+        >>> torch.float16 in torch.accelerator.get_device_capability()["supported_dtypes"]
+        True
+    """
     devices.cuda_index(device)
     return {"supported_dtypes": set(dtypes.ALL)}
 
@@ -106,6 +161,13 @@ class AnyGraph(CUDAGraph):
     """torch.accelerator.Graph: `with stream, g:` captures the work that the block submits; see torch.cuda.CUDAGraph.
 
     keep_graph: as in CUDAGraph.  pool, capture_error_mode: as in `CUDAGraph.capture_begin`; "default" is "global".
+    Example:
+        >>> x, graph = torch.ones(2, device="cuda"), torch.accelerator.Graph()
+        >>> with torch.cuda.Stream(), graph:
+        ...     y = x * 2
+        >>> graph.replay()
+        >>> y
+        tensor([2., 2.], device='cuda:0')
     """
 
     def __init__(
@@ -118,13 +180,34 @@ class AnyGraph(CUDAGraph):
     def capture_begin(
         self, pool: PoolId | None = None, capture_error_mode: str = "", check_input_liveness: bool = False
     ) -> None:
-        """Begin capturing the current stream.  Arguments left out have the values given to the constructor."""
+        """Begin capturing the current stream.  Arguments left out have the values given to the constructor.
+
+        Example:
+            >>> graph = torch.accelerator.Graph()
+            >>> with torch.cuda.Stream():
+            ...     graph.capture_begin()
+            ...     x = torch.zeros(2, device="cuda")
+            ...     graph.capture_end()
+            >>> graph.replay()
+        """
         mode = capture_error_mode or self.capture_error_mode
         mode = DEFAULT_MODE if mode == "default" else mode
         super().capture_begin(pool or self.graph_pool, mode, check_input_liveness)
 
     def debug_dump(self, path: str) -> None:
-        """As `CUDAGraph.debug_dump`."""
+        """Write the graph to a file in Graphviz's DOT language, as `torch.cuda.CUDAGraph.debug_dump`.
+
+        Raises: AcceleratorError before the end of a capture, or if the file cannot be written.
+        Example:
+            >>> import tempfile
+            >>> x, graph = torch.ones(2, device="cuda"), torch.accelerator.Graph(keep_graph=True)
+            >>> with torch.cuda.Stream(), graph:
+            ...     y = x * 2
+            >>> with tempfile.NamedTemporaryFile() as file:
+            ...     graph.debug_dump(file.name)
+            ...     print(file.read()[:7])
+            b'digraph'
+        """
         super().debug_dump(path)
 
     def __enter__(self) -> AnyGraph:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..config import virtual_gpus
 from ..core import thread
 from ..core.queue import hooks
 from ..driver.api import DeviceProperties
-from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
+from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError, NotSupportedError
 from . import device as devices
 from . import machine as machines
 from .ipc_memory import Report
@@ -60,21 +61,89 @@ def properties_of(reported: DeviceProperties) -> Properties:
 STRAY_HINT = "choose the device before memory is pinned or a GPU is used"
 
 
-def virtual(
-    count: int = 1, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: str = "submission"
-) -> None:
+class Virtual:
     """Use virtual GPUs in this process.  A repeated call with equal arguments changes nothing.
 
     preset: the modelled card: "h200", "h100", "a100-40", "a100-80", "l4", "t4", "rtx3090" or "rtx4090".
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
-    races: "poison", "error" or "real".
+    races: "poison", "error" or "real".  None is "real" with a schedule `replay:...`, which repeats values, else
+    "poison".
+    values: False computes no values, for programs that are larger than this machine: memory and time are modelled as
+    ever, a value that the host reads is 1, and an operator whose result's shape depends on values raises
+    NotSupportedError.  `flambeau fit` uses it.
     Raises: ConfigError for a bad value, or once the machine has started with other GPUs.
     Example:
         >>> torch.virtual(2, memory="16GiB")
         >>> torch.cuda.device_count(), torch.cuda.get_device_properties(0).total_memory == 16 * 2**30
         (2, True)
     """
-    machines.choose(virtual_gpus(count, preset=preset, memory=memory, races=races, schedule=schedule))
+
+    __name__ = "virtual"  # it stands for a function
+
+    def __call__(
+        self,
+        count: int = 1,
+        *,
+        preset: str = "h200",
+        memory: int | str = 0,
+        races: str | None = None,
+        schedule: str = "submission",
+        values: bool = True,
+    ) -> None:
+        choice = virtual_gpus(
+            count, preset=preset, memory=memory, races=races, schedule=schedule, values=values
+        )
+        machines.choose(choice)
+
+    def reset(self) -> None:
+        """Replace the virtual GPUs by new ones, of the same kind and number, for example after a device assert.
+
+        What survives: tensors of the CPU, pinned ones too, with their values; the CPU's generator; settings of the
+        process, such as the gradient mode, the default dtype and device, and the choice of `torch.virtual`.
+        What does not: device memory, streams, events, graphs and the generators of devices, which start anew, as do
+        statistics, allocator settings and peer access.  Each thread is on device 0 and on default streams.  Tensors and
+        streams of the former GPUs can be freed; another use of them raises an error.
+        Host:   waits for the work of devices that have not failed.
+        Raises: NotSupportedError on NVIDIA GPUs: there a process that lost its device has to end.
+        Example:
+            >>> with torch.virtual.faults(device_assert=1):
+            ...     x = torch.ones(2, device="cuda")
+            >>> torch.virtual.reset()
+            >>> torch.ones(2, device="cuda").tolist()
+            [1.0, 1.0]
+        """
+        former = thread.machine()
+        if former.choice.kind != "virtual":
+            raise NotSupportedError(
+                f"the machine is {former.choice.kind!r}, not virtual",
+                hint="start the process again; FLAMBEAU_GPUS=virtual:2 chooses virtual GPUs",
+                operator="virtual.reset",
+            )
+        if former.forked is not None:
+            raise former.forked.error()
+        if former.is_started:
+            former.driver.drain()
+        new = type(former)(former.asked, former.schedule)
+        new.cpu_generator = former.cpu_generator
+        thread.swap_machine(new)
+
+    def faults(self, **wanted: Any) -> AbstractContextManager[None]:
+        """Make calls on virtual GPUs fail inside the block: `flambeau.testing.faults`, which lists the arguments.
+
+        Example:
+            >>> with torch.virtual.faults(oom="1MiB"):
+            ...     torch.ones(2**20, device="cuda")
+            Traceback (most recent call last):
+            ...
+            flambeau.errors.OutOfMemoryError: allocate: 4194304 bytes on virtual device 0 fail on demand
+            hint: flambeau.testing.faults asked for it
+        """
+        from .faults import faults  # importing flambeau does without it
+
+        return faults(**wanted)
+
+
+virtual = Virtual()
 
 
 def is_available() -> bool:

@@ -61,6 +61,9 @@ class Generator:
         None asks for the state itself, for a draw on the CPU that takes words from it: (state, 0, 0).
         While the device's current stream is capturing, the address is that of a state which each replay sets to its
         seed and counter: replays continue the sequence as calls would.
+        Example:
+            >>> torch.Generator("cuda").manual_seed(5).reserve(2)
+            (0, 5, 0)
         """
         if count is None:
             return self.random_state, 0, 0
@@ -90,30 +93,58 @@ class Generator:
 
         Raises: ArgumentError or ArgumentTypeError for other values; AcceleratorError in a capture, unless the seed is
                 unchanged.
+        Example:
+            >>> generator = torch.Generator().manual_seed(3)
+            >>> generator.initial_seed()
+            3
         """
         _seed("manual_seed", [self], _as_seed("manual_seed", seed))
         return self
 
     def seed(self) -> int:
-        """Restart from a random seed and return it."""
+        """Restart from a random seed, which the system draws, and return it.
+
+        Raises: AcceleratorError in a capture.
+        Example:
+            >>> generator = torch.Generator()
+            >>> generator.seed() == generator.initial_seed()
+            True
+        """
         self.manual_seed(_drawn_seed())
         return self.random_state.seed
 
     def initial_seed(self) -> int:
+        """Return the seed from which the generator started.
+
+        Example:
+            >>> torch.Generator().manual_seed(3).initial_seed()
+            3
+        """
         return self.random_state.seed
 
     def get_offset(self) -> int:
-        """The number of random words drawn since the seed, rounded up to whole counters of four.
+        """Return the number of random words of 32 bits drawn since the seed, rounded up to a multiple of four.
 
-        On the CPU this counts the draws of `random.portable`.
+        On the CPU this counts only the draws of `random.portable`.
+        Raises: AcceleratorError in a capture.
+        Example:
+            >>> generator = torch.Generator("cuda").manual_seed(0)
+            >>> _ = torch.rand(1, device="cuda", generator=generator)
+            >>> generator.get_offset()
+            4
         """
         self._check_not_captured("get_offset")
         return 4 * self.random_state.counter
 
     def set_offset(self, offset: int) -> None:
-        """Continue `offset` random words after the seed: a multiple of 4, from 0 to 2**64 - 4.
+        """Continue `offset` random words of 32 bits after the seed: a multiple of 4, from 0 to 2**64 - 4.
 
         Raises: ArgumentError or ArgumentTypeError for other values; AcceleratorError in a capture.
+        Example:
+            >>> generator = torch.Generator("cuda").manual_seed(0)
+            >>> generator.set_offset(8)
+            >>> generator.get_offset()
+            8
         """
         try:
             words = operator.index(offset)
@@ -131,30 +162,75 @@ class Generator:
         self.random_state.count_from(words // 4)
 
     def state_bytes(self) -> bytes:
-        """The state's bytes, in PyTorch's format: 5056 of a CPU generator, 16 of a CUDA one."""
+        """Return the state in PyTorch's format: 5056 bytes of a CPU generator, 16 of a CUDA one.
+
+        Raises: AcceleratorError in a capture.
+        Example:
+            >>> len(torch.Generator("cuda").state_bytes())
+            16
+        """
         self._check_not_captured("get_state")
         return self.random_state.to_bytes()
 
     def set_state_bytes(self, data: bytes) -> None:
-        """Restore a state from `state_bytes`.  Raises ArgumentError for other bytes."""
+        """Restore a state from `state_bytes`.  Raises ArgumentError for other bytes.
+
+        Example:
+            >>> generator = torch.Generator().manual_seed(3)
+            >>> saved = generator.state_bytes()
+            >>> first = torch.rand(2, generator=generator)
+            >>> generator.set_state_bytes(saved)
+            >>> torch.equal(first, torch.rand(2, generator=generator))
+            True
+        """
         set_states("set_state", [self], [data])
 
     def get_state(self) -> Any:
-        """Return the state as a uint8 tensor on the CPU: PyTorch's 5056 bytes, or seed and offset on CUDA devices."""
+        """Return the state as a tensor on the CPU: PyTorch's 5056 bytes, or 16 bytes (seed and offset) on CUDA devices.
+
+        Shapes: [5056] or [16], of type uint8.
+        Raises: AcceleratorError in a capture.
+        Example:
+            >>> state = torch.Generator("cuda").get_state()
+            >>> state.shape, state.dtype
+            (torch.Size([16]), torch.uint8)
+        """
         return Tensors.of_bytes(self.state_bytes())
 
     def set_state(self, new_state: Any) -> None:
-        """Restore a state from `get_state`.  Raises ArgumentError or ArgumentTypeError for another size or type."""
+        """Restore a state from `get_state`.
+
+        Raises: ArgumentError or ArgumentTypeError for another size or type; AcceleratorError in a capture.
+        Example:
+            >>> generator = torch.Generator().manual_seed(3)
+            >>> saved = generator.get_state()
+            >>> first = torch.rand(2, generator=generator)
+            >>> generator.set_state(saved)
+            >>> torch.equal(first, torch.rand(2, generator=generator))
+            True
+        """
         self.set_state_bytes(Tensors.to_bytes("set_state", new_state))
 
     def graphsafe_get_state(self) -> Generator:
-        """A generator that shares this one's state: each draw advances both."""
+        """Return a generator that shares this one's state: each draw from one advances both.
+
+        Example:
+            >>> generator = torch.Generator("cuda").manual_seed(0)
+            >>> shared = generator.graphsafe_get_state()
+            >>> _ = torch.rand(1, device="cuda", generator=generator)
+            >>> shared.get_offset()
+            4
+        """
         return self._of(self.random_state)
 
     def graphsafe_set_state(self, state: Generator) -> Generator:
-        """Share the state of another generator from now on; allowed in a capture.
+        """Share the state of another generator from now on; return this generator.  It is allowed in a capture.
 
         Raises: ArgumentTypeError if `state` is not a generator; DeviceMismatchError if it is of another device.
+        Example:
+            >>> first, second = torch.Generator("cuda").manual_seed(1), torch.Generator("cuda")
+            >>> second.graphsafe_set_state(first).initial_seed()
+            1
         """
         check_generator("graphsafe_set_state", state)
         if self.device_index != state.device_index:
@@ -167,7 +243,14 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """A new generator whose state is a copy of this one's."""
+        """Return a new generator whose state is a copy of this one's.
+
+        Example:
+            >>> generator = torch.Generator().manual_seed(3)
+            >>> copied = generator.clone_state()
+            >>> torch.equal(torch.rand(2, generator=generator), torch.rand(2, generator=copied))
+            True
+        """
         return self._of(self.random_state.copy())
 
     def _of(self, state: State) -> Generator:

@@ -108,13 +108,34 @@ class GraphDebugging:
         def _captured(self, name: str) -> Machine: ...
 
     def enable_debug_mode(self) -> None:
-        """Keep the graph of later captures, so that `debug_dump` can write it."""
+        """Keep the graph of later captures, so that `debug_dump` can write it.
+
+        Example:
+            >>> import tempfile
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+            >>> graph.enable_debug_mode()
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> with tempfile.NamedTemporaryFile() as file:
+            ...     graph.debug_dump(file.name)
+            ...     print(file.read()[:7])
+            b'digraph'
+        """
         self._in_debug_mode = True
 
     def debug_dump(self, debug_path: str) -> None:
         """Write the graph to a file in Graphviz's DOT language.  Warns if the graph was not kept.
 
         Raises: AcceleratorError before the end of a capture, or if the file cannot be written.
+        Example:
+            >>> import tempfile
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph(keep_graph=True)
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> with tempfile.NamedTemporaryFile() as file:
+            ...     graph.debug_dump(file.name)
+            ...     print(file.read()[:7])
+            b'digraph'
         """
         machine = self._captured("debug_dump")
         if not self._graph:
@@ -123,7 +144,16 @@ class GraphDebugging:
         machine.driver.graph_write(self._graph, str(debug_path))
 
     def raw_cuda_graph(self) -> int:
-        """The CUgraph, as an int, for other libraries.  Raises AcceleratorError without keep_graph=True."""
+        """Return the CUgraph, as an int, for other libraries.
+
+        Raises: AcceleratorError without keep_graph=True, or if nothing is captured.
+        Example:
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph(keep_graph=True)
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> graph.raw_cuda_graph() > 0
+            True
+        """
         machine = self._captured("raw_cuda_graph")
         if not self.keep_graph:
             raise AcceleratorError(
@@ -135,7 +165,16 @@ class GraphDebugging:
         return machine.driver.graph_raw(self._graph)
 
     def raw_cuda_graph_exec(self) -> int:
-        """The CUgraphExec, as an int, for other libraries.  Raises AcceleratorError before `instantiate`."""
+        """Return the CUgraphExec, as an int, for other libraries.
+
+        Raises: AcceleratorError before `instantiate`, or if nothing is captured.
+        Example:
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> graph.raw_cuda_graph_exec() > 0
+            True
+        """
         machine = self._captured("raw_cuda_graph_exec")
         if not self._launchable:
             raise AcceleratorError(
@@ -317,6 +356,16 @@ class CUDAGraph(GraphDebugging):
         Host:   waits for the current stream.
         Raises: AcceleratorError if the current stream is a default one, the graph has been captured already, or
                 another capture is underway; ArgumentError for an unknown mode, ArgumentTypeError for an invalid pool.
+        Example:
+            >>> graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+            >>> with torch.cuda.stream(side):
+            ...     graph.capture_begin()
+            ...     x = torch.zeros(2, device="cuda") + 1
+            ...     graph.capture_end()
+            >>> graph.replay()
+            >>> torch.cuda.synchronize()
+            >>> x
+            tensor([1., 1.], device='cuda:0')
         """
         if pool is not None and not _is_pool(pool):
             raise ArgumentTypeError(
@@ -377,6 +426,12 @@ class CUDAGraph(GraphDebugging):
         Host:   returns at once.
         Raises: AcceleratorError if a call has broken the capture, which it names, or if a stream that joined it was not
                 waited for.  The graph is empty then.
+        Example:
+            >>> graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+            >>> with torch.cuda.stream(side):
+            ...     graph.capture_begin()
+            ...     x = torch.zeros(2, device="cuda") + 1
+            ...     graph.capture_end()
         """
         machine = self._capturing("capture_end")
         stream = thread.current_stream(devices.cuda_index())
@@ -416,7 +471,16 @@ class CUDAGraph(GraphDebugging):
 
     @whole
     def abandon(self) -> None:
-        """End an unfinished capture and drop its result.  Does nothing if there is none."""
+        """End an unfinished capture and drop its result.  Does nothing if there is none.
+
+        Example:
+            >>> graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+            >>> with torch.cuda.stream(side):
+            ...     graph.capture_begin()
+            ...     graph.abandon()
+            >>> side.is_capturing()
+            False
+        """
         machine, stream = self._machine, self._stream
         if machine is None or stream is None or machine.capture is not self:
             return
@@ -447,13 +511,34 @@ class CUDAGraph(GraphDebugging):
         return self._random.draw(generator, count)
 
     def register_generator_state(self, generator: Generator) -> None:
-        """Let replays draw from a generator.  Generators used during the capture are registered automatically."""
+        """Let replays draw from a generator.  Generators used during the capture are registered automatically.
+
+        Example:
+            >>> generator, graph = torch.Generator("cuda").manual_seed(0), torch.cuda.CUDAGraph()
+            >>> graph.register_generator_state(generator)
+            >>> with torch.cuda.graph(graph):
+            ...     x = torch.rand(4, device="cuda", generator=generator)
+            >>> graph.replay()
+            >>> generator.get_offset()
+            4
+        """
         self._random.register(generator)
 
     # replaying
 
     def instantiate(self) -> None:
-        """Make the graph ready for replays, again if it is.  Raises AcceleratorError without keep_graph=True."""
+        """Make the graph ready for replays; if it is ready already, make it anew from the captured work.
+
+        Raises: AcceleratorError without keep_graph=True, or if nothing is captured.
+        Example:
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph(keep_graph=True)
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> graph.instantiate()
+            >>> graph.replay()
+            >>> y
+            tensor([2., 2.], device='cuda:0')
+        """
         machine = self._captured("instantiate")
         if not self.keep_graph:
             raise _error("instantiate: the graph was not kept", "make it with CUDAGraph(keep_graph=True)")
@@ -479,6 +564,13 @@ class CUDAGraph(GraphDebugging):
         Order:  after the work on that stream, and after the graph's last replay.
         Raises: AcceleratorError if nothing is captured, the stream is capturing, or, with FLAMBEAU_STRICT=1, a declared
                 input was freed or not written since the last replay.
+        Example:
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> graph.replay()
+            >>> y
+            tensor([2., 2.], device='cuda:0')
         """
         machine = self._captured("replay")
         if not self._launchable:
@@ -511,6 +603,15 @@ class CUDAGraph(GraphDebugging):
 
         Without FLAMBEAU_STRICT=1 this does nothing.  With it, a replay raises if one of them was freed, or was not
         written since the last replay (or the capture).  Each replay then fills them with poison (NaN, or -1).
+        Example:
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+            >>> graph.static_inputs(x)
+            >>> with torch.cuda.graph(graph):
+            ...     y = x * 2
+            >>> _ = x.copy_(torch.tensor([3.0, 4.0]))
+            >>> graph.replay()
+            >>> y
+            tensor([6., 8.], device='cuda:0')
         """
         for tensor in tensors:
             self._inputs.declare(tensor)
@@ -518,7 +619,18 @@ class CUDAGraph(GraphDebugging):
     # memory
 
     def pool(self) -> PoolId:
-        """The id of the graph's memory pool, for captures that share the pool."""
+        """Return the id of the graph's memory pool, which other captures pass to share the pool.
+
+        Raises: AcceleratorError if nothing was captured.
+        Example:
+            >>> x, first, second = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+            >>> with torch.cuda.graph(first):
+            ...     y = x * 2
+            >>> with torch.cuda.graph(second, pool=first.pool()):
+            ...     z = x * 3
+            >>> second.pool() == first.pool()
+            True
+        """
         if self._pool is None:
             raise _error("pool: nothing was captured", "capture first, or share a graph_pool_handle()")
         return self._pool
@@ -528,6 +640,16 @@ class CUDAGraph(GraphDebugging):
         """Discard the capture.  `empty_cache` then returns its memory to the driver, except what tensors hold.
 
         Raises: AcceleratorError while it is being captured.
+        Example:
+            >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+            >>> for factor in (2, 3):
+            ...     with torch.cuda.graph(graph):
+            ...         y = x * factor
+            ...     graph.replay()
+            ...     print(y)
+            ...     graph.reset()
+            tensor([2., 2.], device='cuda:0')
+            tensor([3., 3.], device='cuda:0')
         """
         machine = self._machine
         if machine is None:

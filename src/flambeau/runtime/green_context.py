@@ -42,6 +42,9 @@ class GreenContext:
 
         device_id: None for the current device.
         Raises: AcceleratorError if the device has fewer, ArgumentTypeError if num_sms is not an int.
+        Example:
+            >>> torch.cuda.GreenContext.create(num_sms=16).num_sms
+            16
         """
         if not devices.is_integer(num_sms):
             raise ArgumentTypeError(
@@ -65,7 +68,14 @@ class GreenContext:
             return context
 
     def Stream(self) -> Stream:  # noqa: N802  (the field's name for it)
-        """Return the next stream of the context's pool, which hands out 32 streams round robin."""
+        """Return the next stream of the context's pool, which hands out 32 streams round robin.
+
+        Example:
+            >>> side = torch.cuda.GreenContext.create(num_sms=16).Stream()
+            >>> with torch.cuda.stream(side):
+            ...     x = torch.ones(2, device="cuda")
+            >>> side.synchronize()
+        """
         with self._machine.lock:
             turn, self._turn = self._turn, self._turn + 1
             if turn < STREAMS_PER_POOL:

@@ -51,15 +51,39 @@ class MemPool:
         return self._id
 
     def use_count(self) -> int:
-        """One for this object, and one for each graph and each `use_mem_pool` that uses the pool."""
+        """Return the number of users: this object, each graph and each `use_mem_pool` that is using the pool.
+
+        Example:
+            >>> pool = torch.cuda.MemPool()
+            >>> with torch.cuda.use_mem_pool(pool):
+            ...     pool.use_count()
+            2
+            >>> pool.use_count()
+            1
+        """
         return 1 + sum(allocator.pool_uses(self._id) - 1 for allocator in self._held.values())
 
     def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
-        """The pool's segments, as `memory_snapshot`.  include_traces has no effect."""
+        """Return the pool's segments, in the form of `torch.cuda.memory_snapshot`.  include_traces has no effect.
+
+        Units: sizes are in bytes.
+        Example:
+            >>> pool = torch.cuda.MemPool()
+            >>> with torch.cuda.use_mem_pool(pool):
+            ...     x = torch.ones(1000, device="cuda")
+            >>> pool.snapshot()[0]["allocated_size"]
+            4096
+        """
         return memory_snapshot(self._id, include_traces)
 
     def hold(self, index: int) -> CachingAllocator:
-        """Return the allocator of a device, in which the pool is kept from now on."""
+        """Return the allocator of a device, in which the pool is kept from now on.
+
+        Example:
+            >>> pool = torch.cuda.MemPool()
+            >>> pool.hold(0) is pool.hold(0)
+            True
+        """
         if index not in self._held:
             allocator = thread.machine().devices[index].allocator
             allocator.hold_pool(self._id, self._use_on_oom, self._is_split)

@@ -39,7 +39,11 @@ _numbers = itertools.count(1)
 
 
 def mark(msg: str) -> None:
-    """Mark a point in time."""
+    """Mark a point in time, with a text, in the timelines of profilers.
+
+    Example:
+        >>> torch.cuda.nvtx.mark("epoch 1")
+    """
     if (markers := _markers()) is not None:
         markers.mark(str(msg))
     now = _now()
@@ -47,7 +51,14 @@ def mark(msg: str) -> None:
 
 
 def range_push(msg: str) -> int:
-    """Begin a nested range of this thread; return its depth, 0 for the outermost."""
+    """Begin a nested range of this thread; return its depth, 0 for the outermost.
+
+    Example:
+        >>> torch.cuda.nvtx.range_push("step"), torch.cuda.nvtx.range_push("forward")
+        (0, 1)
+        >>> torch.cuda.nvtx.range_pop(), torch.cuda.nvtx.range_pop()
+        (1, 0)
+    """
     opened = Open(str(msg), _now())
     if (markers := _markers()) is not None:
         markers.push(opened.text)
@@ -56,7 +67,16 @@ def range_push(msg: str) -> int:
 
 
 def range_pop() -> int:
-    """End this thread's innermost range; return its depth, or -1 without an open range."""
+    """End this thread's innermost range; return its depth, or -1 without an open range.
+
+    Example:
+        >>> torch.cuda.nvtx.range_push("step")
+        0
+        >>> torch.cuda.nvtx.range_pop()
+        0
+        >>> torch.cuda.nvtx.range_pop()
+        -1
+    """
     if not _nested.ranges:
         return -1
     ended = _nested.ranges.pop()
@@ -67,14 +87,25 @@ def range_pop() -> int:
 
 
 def range_start(msg: str) -> int:
-    """Begin a range that any thread may end; return its id."""
+    """Begin a range that any thread may end; return its id, which `range_end` takes.
+
+    Example:
+        >>> number = torch.cuda.nvtx.range_start("load")
+        >>> torch.cuda.nvtx.range_end(number)
+    """
     text, markers, number = str(msg), _markers(), next(_numbers)
     _started[number] = Open(text, _now(), 0 if markers is None else markers.begin(text))
     return number
 
 
 def range_end(range_id: int) -> None:
-    """End the range of an id from `range_start`.  Raises ArgumentError for an unknown or ended range."""
+    """End the range of an id from `range_start`.
+
+    Raises: ArgumentError for an unknown or ended range.
+    Example:
+        >>> number = torch.cuda.nvtx.range_start("load")
+        >>> torch.cuda.nvtx.range_end(number)
+    """
     ended = _started.pop(range_id, None)
     if ended is None:
         raise ArgumentError(
@@ -87,7 +118,18 @@ def range_end(range_id: int) -> None:
 
 @contextmanager
 def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
-    """A range around a block or function: `with nvtx.range("step {}", n):` or `@nvtx.range("step")`."""
+    """Show a block or the calls of a function as a range, in the timelines of profilers.
+
+    msg: the range's text; `str.format` inserts the other arguments.
+    Example:
+        >>> with torch.cuda.nvtx.range("step {}", 3):
+        ...     x = torch.ones(2)
+        >>> @torch.cuda.nvtx.range("double")
+        ... def double(x):
+        ...     return x * 2
+        >>> double(x)
+        tensor([2., 2.])
+    """
     with named(str(msg).format(*args, **kwargs)):
         yield
 
@@ -118,14 +160,29 @@ def _now() -> int | None:
 
 
 def start() -> None:
-    """Start collection by an attached profiler.  Starts the machine.  Raises AcceleratorError."""
+    """Start collection by an attached profiler, such as Nsight Systems.  Starts the machine.
+
+    `flambeau.profile()` collects on its own and ignores it.
+    Raises: AcceleratorError.
+    Example:
+        >>> torch.cuda.profiler.start()
+        >>> x = torch.ones(2, device="cuda")
+        >>> torch.cuda.profiler.stop()
+    """
     machine = thread.machine()
     machine.start()
     machine.driver.profiler_start()
 
 
 def stop() -> None:
-    """Stop collection by an attached profiler.  Starts the machine.  Raises AcceleratorError."""
+    """Stop collection by an attached profiler, such as Nsight Systems.  Starts the machine.
+
+    Raises: AcceleratorError.
+    Example:
+        >>> torch.cuda.profiler.start()
+        >>> x = torch.ones(2, device="cuda")
+        >>> torch.cuda.profiler.stop()
+    """
     machine = thread.machine()
     machine.start()
     machine.driver.profiler_stop()
@@ -133,7 +190,13 @@ def stop() -> None:
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """`with profiler.profile():` enables collection by an attached profiler inside the block."""
+    """Enable collection by an attached profiler inside a `with` block.
+
+    Raises: AcceleratorError.
+    Example:
+        >>> with torch.cuda.profiler.profile():
+        ...     x = torch.ones(2, device="cuda")
+    """
     start()
     try:
         yield

@@ -190,7 +190,16 @@ def host_side() -> Host:
 
 
 def set_strategy(new_strategy: str) -> None:
-    """Set the sharing strategy of storages shared later: "file_descriptor" or "file_system".  Raises ConfigError."""
+    """Set the sharing strategy of storages shared later: "file_descriptor" or "file_system".
+
+    "file_descriptor" passes a descriptor of anonymous memory; "file_system" passes the name of a file.
+    Raises: ConfigError for another name.
+    Example:
+        >>> torch.multiprocessing.set_sharing_strategy("file_system")
+        >>> torch.multiprocessing.get_sharing_strategy()
+        'file_system'
+        >>> torch.multiprocessing.set_sharing_strategy("file_descriptor")
+    """
     if new_strategy not in STRATEGIES:
         raise ConfigError(f"sharing strategy {new_strategy!r} is unknown", hint=f"use one of {', '.join(STRATEGIES)}")
     _host.strategy = new_strategy

@@ -88,7 +88,14 @@ class Stream(Queue):
         return stream
 
     def set_origin(self, name: str, site: str) -> None:
-        """Set the stream's name and the source line that created it; reports use both."""
+        """Set the stream's name and the source line that created it; reports use both.
+
+        Example:
+            >>> side = torch.cuda.Stream()
+            >>> side.set_origin("copies", "loader.py:3")
+            >>> side.name, side.made_at
+            ('copies', 'loader.py:3')
+        """
         self.name, self.made_at = name, site
         self.machine.driver.stream_named(self.handle, name, site)
 
@@ -132,26 +139,66 @@ class Stream(Queue):
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
-        """(least urgent, most urgent) priority."""
+        """Return the range of priorities: (least urgent, most urgent).
+
+        Example:
+            >>> torch.cuda.Stream.priority_range()
+            (0, -3)
+        """
         return 0, -3
 
     # waiting, on the host
 
     def query(self) -> bool:
-        """Whether all work submitted so far is done.  Host: returns at once."""
+        """Return whether all work submitted so far is done.
+
+        Host: returns at once.
+        Example:
+            >>> side = torch.cuda.Stream()
+            >>> with torch.cuda.stream(side):
+            ...     x = torch.ones(2, device="cuda")
+            >>> side.synchronize()
+            >>> side.query()
+            True
+        """
         is_done = self.machine.driver.stream_query(self.handle)
         if is_done and hooks.on_done is not None:
             hooks.on_done(self)
         return is_done
 
     def is_capturing(self) -> bool:
-        """Whether work submitted to the stream is captured into a graph.  Host: returns at once."""
+        """Return whether work submitted to the stream is captured into a graph.
+
+        Host: returns at once.
+        Example:
+            >>> with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            ...     x = torch.ones(2, device="cuda")
+            ...     print(torch.cuda.current_stream().is_capturing())
+            True
+            >>> torch.cuda.current_stream().is_capturing()
+            False
+        """
         return self.machine.driver.capture_status(self.handle) is not CaptureStatus.NONE
 
     # order, on the device
 
     def wait_event(self, event: Event) -> None:
-        """Make later work on this stream follow the event's latest record.  Host: returns at once."""
+        """Make later work on this stream follow the event's latest record.
+
+        An event that was never recorded has no effect.
+        Host:   returns at once.
+        Raises: ArgumentTypeError if `event` is not an Event.
+        Example:
+            >>> side, ready = torch.cuda.Stream(), torch.cuda.Event()
+            >>> x = torch.ones(2, device="cuda")
+            >>> ready.record()
+            >>> side.wait_event(ready)
+            >>> with torch.cuda.stream(side):
+            ...     y = x * 2
+            >>> side.synchronize()
+            >>> y
+            tensor([2., 2.], device='cuda:0')
+        """
         if not isinstance(event, Event):
             raise ArgumentTypeError(
                 f"expected an Event, got {event!r}", hint="use wait_stream for a stream", operator="wait_event"
@@ -160,7 +207,19 @@ class Stream(Queue):
             self.wait(event.handle, event.external and self._takes_along(event))
 
     def wait_stream(self, stream: Stream) -> None:
-        """Make later work on this stream follow all work submitted to `stream` so far.  Host: returns at once."""
+        """Make later work on this stream follow all work submitted to `stream` so far.
+
+        Host:   returns at once.
+        Raises: ArgumentTypeError if `stream` is not a stream; AcceleratorError if its machine is gone.
+        Example:
+            >>> side, x = torch.cuda.Stream(), torch.ones(2, device="cuda")
+            >>> side.wait_stream(torch.cuda.current_stream())
+            >>> with torch.cuda.stream(side):
+            ...     y = x * 2
+            >>> torch.cuda.current_stream().wait_stream(side)
+            >>> y + 1
+            tensor([3., 3.], device='cuda:0')
+        """
         stream = adopted(stream)
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(
@@ -175,7 +234,17 @@ class Stream(Queue):
         self.follow(stream)
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Record `event`, or a new one, on this stream and return it.  Host: returns at once."""
+        """Record `event`, or a new one, on this stream and return it.
+
+        Host:   returns at once.
+        Raises: ArgumentTypeError if `event` is not an Event; DeviceMismatchError if it belongs to another device.
+        Example:
+            >>> x = torch.ones(2, device="cuda")
+            >>> done = torch.cuda.current_stream().record_event()
+            >>> done.synchronize()
+            >>> done.query()
+            True
+        """
         event = Event() if event is None else event
         if not isinstance(event, Event):
             raise ArgumentTypeError(
@@ -265,9 +334,15 @@ class Event:
         return 0 if self._machine is None else self._machine.driver.event_raw(self.handle)
 
     def record(self, stream: Stream | None = None) -> None:
-        """Record the event on `stream` (None: the current one); later waits refer to this.  Host: returns at once.
+        """Record the event on `stream` (None: the current one).  Later waits for the event refer to this record.
 
+        Host:   returns at once.
         Raises: DeviceMismatchError if it was recorded on another device before.
+        Example:
+            >>> event = torch.cuda.Event()
+            >>> event.record()
+            >>> event.device
+            device(type='cuda', index=0)
         """
         stream = _stream_or_current(stream, "Event.record")
         if not self.handle:
@@ -288,10 +363,14 @@ class Event:
         self._machine, self.device_index = stream.machine, stream.device_index
 
     def ipc_handle(self) -> bytes:
-        """A handle by which other processes open this event.  Host: returns at once.
+        """Return a handle, as bytes, by which other processes open this event with `from_ipc_handle`.
 
         Keep the event alive until they have opened it.  An event that was never recorded is made on the current device.
+        Host:   returns at once.
         Raises: ArgumentError if it was made without interprocess=True.
+        Example:
+            >>> type(torch.cuda.Event(interprocess=True).ipc_handle())
+            <class 'bytes'>
         """
         if not self.interprocess:
             raise ArgumentError(
@@ -308,6 +387,7 @@ class Event:
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
         """Open another process's event; both processes may record it and wait for it.
 
+        device: the device to open it on.  handle: what `ipc_handle` returned in the other process.
         Raises: ArgumentError for a malformed handle, ArgumentTypeError if it is not bytes; ProcessGoneError if its
                 process has ended.
         """
@@ -323,28 +403,69 @@ class Event:
         return event
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Make later work on `stream` (None: the current one) follow this event.  Host: returns at once."""
+        """Make later work on `stream` (None: the current one) follow this event's latest record.
+
+        Host: returns at once.
+        Example:
+            >>> side, ready = torch.cuda.Stream(), torch.cuda.Event()
+            >>> x = torch.ones(2, device="cuda")
+            >>> ready.record()
+            >>> ready.wait(side)
+            >>> with torch.cuda.stream(side):
+            ...     y = x + 1
+            >>> side.synchronize()
+            >>> y
+            tensor([2., 2.], device='cuda:0')
+        """
         _stream_or_current(stream, "Event.wait").wait_event(self)
 
     def query(self) -> bool:
-        """Whether the work before the latest record is done; True if never recorded.  Host: returns at once."""
+        """Return whether the work before the latest record is done; True if the event was never recorded.
+
+        Host: returns at once.
+        Example:
+            >>> event = torch.cuda.Event()
+            >>> x = torch.ones(2, device="cuda")
+            >>> event.record()
+            >>> event.synchronize()
+            >>> event.query()
+            True
+        """
         is_done = self._machine is None or self._machine.driver.event_query(self.handle)
         if is_done and hooks.on_done is not None:
             hooks.on_done(self)
         return is_done
 
     def synchronize(self) -> None:
-        """Wait until the work before the latest record is done.  Host: waits."""
+        """Wait until the work before the latest record is done.  An event that was never recorded is not waited for.
+
+        Host: waits.
+        Example:
+            >>> x, event = torch.ones(2, device="cuda"), torch.cuda.Event()
+            >>> event.record()
+            >>> event.synchronize()
+            >>> event.query()
+            True
+        """
         if self._machine is not None:
             if hooks.on_wait is not None:
                 hooks.on_wait(None, self)
             self._machine.driver.event_synchronize(self.handle)
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this event to `end_event`; both must be done.  Host: returns at once.
+        """Return the time from this event to `end_event`, in milliseconds; both must be done.
 
+        Host:   returns at once.
         Raises: ArgumentError if either has no timing or was never recorded; DeviceMismatchError if they belong to
-        different devices; AcceleratorError if either is not done.
+                different devices; AcceleratorError if either is not done.
+        Example:
+            >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            >>> start.record()
+            >>> x = torch.ones(1000, device="cuda") * 2
+            >>> end.record()
+            >>> end.synchronize()
+            >>> 0 < start.elapsed_time(end) < 1000
+            True
         """
         if not isinstance(end_event, Event):
             raise ArgumentTypeError(

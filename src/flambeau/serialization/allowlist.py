@@ -18,6 +18,12 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
     An entry is the class itself, or a pair of it and its full name in the file.
     Raises: ArgumentTypeError, ArgumentError if an entry cannot be called or has no name; nothing is added then.
+    Example:
+        >>> from fractions import Fraction
+        >>> torch.serialization.add_safe_globals([Fraction])
+        >>> torch.serialization.get_safe_globals()
+        [<class 'fractions.Fraction'>]
+        >>> torch.serialization.clear_safe_globals()
     """
     entries = _checked("add_safe_globals", safe_globals)
     global _listed
@@ -25,18 +31,43 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """The entries that were added, in order."""
+    """Return the entries that `add_safe_globals` and `safe_globals` added, in order.
+
+    Example:
+        >>> torch.serialization.get_safe_globals()
+        []
+    """
     return list(_listed)
 
 
 def clear_safe_globals() -> None:
-    """Remove every entry."""
+    """Remove every entry that `add_safe_globals` added.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> torch.serialization.add_safe_globals([Fraction])
+        >>> torch.serialization.clear_safe_globals()
+        >>> torch.serialization.get_safe_globals()
+        []
+    """
     global _listed
     _listed = []
 
 
 class safe_globals:  # noqa: N801  (PyTorch's name for it)
-    """A context in which `load` may call these classes and functions too."""
+    """A context in which `load` may call these classes and functions too.
+
+    safe_globals: entries as for `add_safe_globals`, which also raises the same errors.
+    Example:
+        >>> import io
+        >>> from fractions import Fraction
+        >>> file = io.BytesIO()
+        >>> torch.save(Fraction(1, 3), file)
+        >>> _ = file.seek(0)
+        >>> with torch.serialization.safe_globals([Fraction]):
+        ...     print(torch.load(file))
+        1/3
+    """
 
     def __init__(self, safe_globals: Iterable[Any]) -> None:
         self._entries = _checked("safe_globals", safe_globals)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from .. import callers
 from ..core import storage as storages
 from ..core.storage import Storage
 from ..core.tensor import TensorBase
@@ -33,6 +34,7 @@ from ..host import np
 from ..runtime import device as devices
 from ..tensor import pickling
 from ..tensor import storages as untyped
+from ..uncomputed import computes
 from . import archive
 
 PICKLE, BYTE_ORDER, VERSION, TORCHSCRIPT = "data.pkl", "byteorder", "version", "constants.pkl"  # records
@@ -76,7 +78,7 @@ def save(
     the whole storage of a tensor is written.  Other objects are written as pickle does: by the name of their class.
 
     pickle_protocol: checked, and otherwise ignored: files have protocol 2, the one that every version reads.
-    Host:   waits for tensors on GPUs.
+    Host:   waits for tensors on GPUs.  Virtual GPUs that compute no values change no file: a warning says so.
     Raises: PicklingError (ArgumentTypeError) for an object that cannot be stored, naming where it is; StorageTypeError
             (RuntimeError) if tensors of different types view one storage.  Nothing is written then.
     Example:
@@ -92,6 +94,9 @@ def save(
     _check_pickle_module("save", pickle_module)
     _check_protocol(pickle_protocol)
     _check_target(f)
+    if isinstance(f, str | os.PathLike) and not computes():
+        callers.warn(f"save: {os.fspath(f)!r} is left as it is, since the values of tensors are not computed")
+        return
     if not _use_new_zipfile_serialization:
         raise NotSupportedError(
             "PyTorch's legacy format is not written", hint="leave the argument out", operator="save"
@@ -160,9 +165,18 @@ def load(
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """The full names of the classes and functions in a file that `load` would refuse, in the order of the file.
+    """Return the full names of the classes and functions in a file that `load` would refuse, in the order of the file.
 
+    f: a path, or a file opened in binary mode.
     Raises: FileFormatError if this is not a file of `save` or PyTorch's, or it is damaged.
+    Example:
+        >>> import io
+        >>> from fractions import Fraction
+        >>> file = io.BytesIO()
+        >>> torch.save(Fraction(1, 3), file)
+        >>> _ = file.seek(0)
+        >>> torch.serialization.get_unsafe_globals_in_checkpoint(file)
+        ['fractions.Fraction']
     """
     from .unpickler import Budget, Unpickler
     from .vocabulary import NameList

@@ -106,7 +106,10 @@ def as_dtype(name: str, value: object) -> dtype | None:
     if value is not None and not value.exists:
         error = dtypes.no_tensors_of(value)
         name_error(error, name)
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # or it and this frame would keep each other
     return value
 
 

@@ -461,7 +461,10 @@ def _explained(error: Exception, name: str, size: Any, dtype: Any, where: Any, p
         name_error(error, name)
     if not isinstance(error, FlambeauError):
         _check_pinned(name, where, pin_memory)
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # or it and this frame would keep each other, and with them what the callers hold
 
 
 explain_by(_explained)

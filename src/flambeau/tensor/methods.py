@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes, transfer
 from .. import memory_formats as formats
 from ..core import views as core_views
+from ..core.call import method_of
 from ..core.factories import resolve, sizes
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
@@ -30,7 +31,7 @@ from . import (
     reals,
     storages,
 )
-from .operators import put
+from .operators import AsMethod, put
 
 FLAGS = ("non_blocking", "copy")
 TYPES = (dtype, type)  # classes of arguments that name a type
@@ -218,14 +219,16 @@ def _conversion(name: str, element_type: dtype) -> Callable[[Any], Any]:
 def _several(operator: Operator) -> Any:
     """Make a method that takes numbers one by one, or all in one sequence."""
 
+    call = method_of(operator)
+
     def call_several(self: Any, *values: Any, **named: Any) -> Any:
         if named and not values:
-            return operator(self, **named)
-        return operator(self, sizes(values, operator.name), **named)
+            return call(self, **named)
+        return call(self, sizes(values, operator.name), **named)
 
     method: Any = call_several
     method.__name__, method.__doc__ = operator.name, operator.__doc__
-    method.__wrapped__ = operator  # the method has its signature
+    method.__wrapped__ = AsMethod(operator)
     return method
 
 

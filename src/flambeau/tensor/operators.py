@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from inspect import Signature
 from typing import Any
 
 from .. import lowering, ops  # noqa: F401  (one lowers calls, the other registers the operators)
 from ..core import call as calls
 from ..core.factories import sizes
+from ..core.parameters import method_signature, python_signature
 from ..dtypes import dtype, from_type
 from ..errors import LACKING, ArgumentTypeError
 from ..ops.operator import REGISTRY, Operator
 from . import interop
+from .inplace_examples import example
 
 ALIASES = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
@@ -38,12 +41,12 @@ def install(cls: Any) -> None:
         if operator.method and operator.name not in own:
             put(cls, operator.name, _method(operator))
         if operator.inplace and f"{operator.name}_" not in own:
-            put(cls, f"{operator.name}_", inplace_function(operator.in_place()))
+            put(cls, f"{operator.name}_", _inplace_method(operator.in_place()))
     for alias, name in ALIASES.items():
         operator = REGISTRY[name].called_as(alias)
         put(cls, alias, _method(operator))
         if operator.inplace:
-            put(cls, f"{alias}_", inplace_function(operator.in_place()))
+            put(cls, f"{alias}_", _inplace_method(operator.in_place()))
     put(cls, "view", _view_method(REGISTRY["view"], REGISTRY["view_dtype"]))
     _install_symbols(cls)
 
@@ -82,31 +85,74 @@ def _inverted(self: Any) -> Any:
 def _method(operator: Operator) -> Any:
     method = calls.method_of(operator)
     method.__name__, method.__doc__ = operator.name, operator.__doc__
-    method.__wrapped__ = operator  # the method has its signature
+    method.__wrapped__ = AsMethod(operator)
     return method
+
+
+class AsMethod:
+    """The `__wrapped__` of a method: gives `inspect.signature` the parameters of its operator, with `self`."""
+
+    __slots__ = ("__wrapped__",)
+
+    def __init__(self, operator: Operator) -> None:
+        self.__wrapped__ = operator
+
+    @property
+    def __signature__(self) -> Signature:
+        return method_signature(self.__wrapped__.parameters)
+
+
+class AsWriter(AsMethod):
+    """As AsMethod, for a function that writes its first argument."""
+
+    __slots__ = ()
+
+    @property
+    def __signature__(self) -> Signature:
+        return python_signature(self.__wrapped__.parameters, takes_out=False)
 
 
 def inplace_function(operator: Operator) -> Any:
-    """Make the function, or method, that writes the operator's result into its first argument."""
-    method = calls.inplace_method_of(operator)
-    method.__name__, method.__doc__ = operator.called, _inplace_text(operator)
-    method.__qualname__, method.__module__ = operator.called, "flambeau.nn.functional"  # unless it becomes a method
-    method.__wrapped__ = operator  # the method has its signature
+    """Make the function that writes the operator's result into its first argument."""
+    function = _inplace(operator, f"torch.nn.functional.{operator.called}(x")
+    function.__qualname__, function.__module__ = operator.called, "flambeau.nn.functional"
+    function.__wrapped__ = AsWriter(operator)
+    return function
+
+
+def _inplace_method(operator: Operator) -> Any:
+    method = _inplace(operator, f"x.{operator.called}(")
+    method.__wrapped__ = AsMethod(operator)
     return method
 
 
-def _inplace_text(operator: Operator) -> str | None:
-    """Return the documentation of `name_`: the operator's own, if there is no `name`."""
-    if not (operator.method or operator.function):
+def _inplace(operator: Operator, call: str) -> Any:
+    method = calls.inplace_method_of(operator)
+    method.__name__, method.__doc__ = operator.called, _inplace_text(operator, call)
+    return method
+
+
+def _inplace_text(operator: Operator, call: str) -> str | None:
+    """Return the documentation of `name_`: the operator's own, if there is no `name`.
+
+    call: the start of the call in the example.
+    """
+    shown = example(operator.name, call)
+    if not (shown or operator.method or operator.function):
         return operator.__doc__
+    summary = (operator.__doc__ or "").partition("\n")[0]
+    target = "this tensor" if call.startswith("x.") else "`input`"
     return (
-        f"In-place version of `{operator.name}`: overwrites this tensor with the result, and returns it.\n\n"
+        f"In-place version of `{operator.name}`: overwrites {target} with the result, and returns it.\n\n"
+        f"{operator.name}: {summary}\n"
         "Raises: AutogradError for a leaf that requires a gradient, ShapeError if the result has another shape,\n"
-        "DtypeError if this tensor's type cannot hold it."
+        f"DtypeError if the type of {target} cannot hold it.{shown}"
     )
 
 
 def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:
+    by_shape, by_dtype = calls.method_of(as_shape), calls.method_of(as_dtype)
+
     def call_view(self: Any, *shape: Any, **named: Any) -> Any:
         """The same memory as another shape (one size may be -1), or as another type.
 
@@ -122,13 +168,13 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:
             tensor([1065353216], dtype=torch.int32)
         """
         if named:
-            return calls.call(as_dtype if "dtype" in named else as_shape, (self, *shape), named)
+            return (by_dtype if "dtype" in named else by_shape)(self, *shape, **named)
         if len(shape) == 1 and isinstance(shape[0], (dtype, type)):
             return calls.call(as_dtype, (self, from_type(shape[0])), NO_NAMES)
         return calls.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
 
     view: Any = call_view
-    view.__wrapped__ = as_shape  # the method has its signature
+    view.__wrapped__ = AsMethod(as_shape)
     view.other_names = ("dtype",)  # keywords beside those of its signature
     return view
 

@@ -31,26 +31,54 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Return whether the class of an argument overrides functions by its own `__torch_function__`.
 
     Inside the default `__torch_function__` of subclasses, it returns False.
+    Example:
+        >>> class Named(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return func.__name__
+        >>> torch.overrides.has_torch_function([torch.ones(1), Named([1.0])])
+        True
+        >>> torch.overrides.has_torch_function([torch.ones(1), 2])
+        False
     """
     return not subclass.is_default_running() and bool(_overriding(relevant_args))
 
 
 def has_torch_function_unary(obj: Any) -> bool:
-    """As `has_torch_function`, for one argument."""
+    """Return whether the class of one argument overrides functions: see `has_torch_function`.
+
+    Example:
+        >>> torch.overrides.has_torch_function_unary(torch.ones(1))
+        False
+    """
     return has_torch_function((obj,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """As `has_torch_function`, for several arguments."""
+    """Return whether the class of any of several arguments overrides functions: see `has_torch_function`.
+
+    Example:
+        >>> torch.overrides.has_torch_function_variadic(torch.ones(1), 2)
+        False
+    """
     return has_torch_function(args)
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Call `__torch_function__` of the arguments' classes, for a function called with args and kwargs.
+    """Call `__torch_function__` of the classes of `relevant_args`, for a function called with args and kwargs.
 
+    Return the first result that is not NotImplemented; derived classes are asked before their bases.
     Raises: ArgumentTypeError if every one returns NotImplemented.
+    Example:
+        >>> class Named(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return f"{func.__name__} of {len(args)}"
+        >>> x = Named([1.0])
+        >>> torch.overrides.handle_torch_function(torch.add, [x], x, 2)
+        'add of 2'
     """
     overloaded = _overriding(relevant_args)
     types = tuple(map(type, overloaded))
@@ -67,7 +95,20 @@ def handle_torch_function(
 
 
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a decorator of functions that calls `__torch_function__` of the arguments that the dispatcher returns."""
+    """Return a decorator that makes a function overridable by `__torch_function__` of its arguments.
+
+    dispatcher: called with the function's arguments; returns those whose classes are asked.
+    Example:
+        >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
+        ... def double(x):
+        ...     return 2 * x
+        >>> class Named(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return func.__name__
+        >>> double(3), double(Named([1.0]))
+        (6, 'double')
+    """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -83,17 +124,34 @@ def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Callable[..
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Return whether a value is a tensor, or its class has `__torch_function__`."""
+    """Return whether a value is a tensor, or its class has `__torch_function__`.
+
+    Example:
+        >>> torch.overrides.is_tensor_like(torch.ones(1)), torch.overrides.is_tensor_like(1.0)
+        (True, False)
+    """
     return isinstance(inp, TensorBase) or hasattr(type(inp), "__torch_function__")
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Return whether a function is a method of Tensor, or the getter of a property."""
+    """Return whether a function is a method of Tensor, or the getter of a property.
+
+    Example:
+        >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)
+        True
+        >>> torch.overrides.is_tensor_method_or_property(torch.add)
+        False
+    """
     return any(func is member or func is getattr(member, "__get__", None) for member in vars(Tensor).values())
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
-    """Return the name of a function or method of the library with its module, or None."""
+    """Return the full name of a function or method of the library; None for an object without a name.
+
+    Example:
+        >>> torch.overrides.resolve_name(torch.Tensor.add), torch.overrides.resolve_name(torch.add)
+        ('torch.Tensor.add', 'torch.add')
+    """
     name = getattr(f, "__name__", None)
     if name is None:
         return None
@@ -125,7 +183,12 @@ class TorchFunctionMode:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """Return the methods of Tensor that call `__torch_function__`, by their class."""
+    """Return the methods of Tensor that call `__torch_function__`: a dictionary from the class to their list.
+
+    Example:
+        >>> torch.Tensor.add in torch.overrides.get_overridable_functions()[torch.Tensor]
+        True
+    """
     names = [name for name in dir(Tensor) if subclass.is_overridable(name)]
     methods = [getattr(Tensor, name) for name in names]
     return {Tensor: [method for method in methods if inspect.isroutine(method)]}

@@ -118,39 +118,80 @@ class _Memory:
         return False
 
     def get_device(self) -> int:
-        """Return the index of the CUDA device, -1 on the CPU."""
+        """Return the index of the CUDA device, -1 on the CPU.
+
+        Example:
+            >>> torch.FloatStorage(2).get_device()
+            -1
+        """
         return self._storage.device.index
 
     def nbytes(self) -> int:
-        """Return the size in bytes."""
+        """Return the size in bytes.
+
+        Example:
+            >>> torch.FloatStorage(2).nbytes()
+            8
+        """
         return self._storage.nbytes
 
     def size(self) -> int:
-        """Return the number of elements."""
+        """Return the number of elements; of an untyped storage, the number of bytes.
+
+        Example:
+            >>> torch.FloatStorage(2).size(), torch.UntypedStorage(8).size()
+            (2, 8)
+        """
         return self._storage.nbytes // self._type.itemsize
 
     def __len__(self) -> int:
         return self.size()
 
     def element_size(self) -> int:
-        """Return the bytes of one element."""
+        """Return the size of one element, in bytes.
+
+        Example:
+            >>> torch.FloatStorage(2).element_size()
+            4
+        """
         return self._type.itemsize
 
     def data_ptr(self) -> int:
-        """Return the address of the first byte."""
+        """Return the address of the first byte.
+
+        Example:
+            >>> x = torch.ones(2)
+            >>> x.untyped_storage().data_ptr() == x.data_ptr()
+            True
+        """
         return self._storage.address()
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Return whether it lies in pinned host memory.  Does not initialize CUDA."""
+        """Return whether the storage lies in pinned host memory.  Does not initialize CUDA.
+
+        Example:
+            >>> torch.FloatStorage(2).is_pinned(), torch.FloatStorage(2).pin_memory().is_pinned()
+            (False, True)
+        """
         checks.accelerator("is_pinned", device)
         return self._storage.is_pinned
 
     def is_shared(self) -> bool:
-        """Return whether other processes can open it."""
+        """Return whether other processes can open the memory; True on a GPU.
+
+        Example:
+            >>> torch.FloatStorage(2).is_shared(), torch.FloatStorage(2).share_memory_().is_shared()
+            (False, True)
+        """
         return bool(is_shared(self._elements()))
 
     def share_memory_(self) -> Any:
-        """Move bytes on the CPU to shared memory, which other processes can open; return self."""
+        """Move bytes on the CPU to shared memory, which other processes can open; return self.
+
+        Example:
+            >>> torch.FloatStorage([1.0, 2.0]).share_memory_().tolist()
+            [1.0, 2.0]
+        """
         share_memory_(self._elements())
         return self
 
@@ -163,7 +204,12 @@ class _Memory:
         return (held.name or None) if held is not None else None
 
     def resizable(self) -> bool:
-        """Return whether the size may change: not of memory that is shared with other processes."""
+        """Return whether the size may change: not of memory that is shared with other processes.
+
+        Example:
+            >>> torch.FloatStorage(2).resizable(), torch.FloatStorage(2).share_memory_().resizable()
+            (True, False)
+        """
         return self._storage._owner is None and not (not self.is_cuda and self.is_shared())
 
     def resize_(self, size: int) -> Any:
@@ -171,6 +217,10 @@ class _Memory:
 
         Every tensor over the storage sees the new memory.  One that reaches beyond it must not be used any more.
         Raises: NotSupportedError for memory of another owner.
+        Example:
+            >>> storage = torch.FloatStorage([1.0, 2.0, 3.0]).resize_(2)
+            >>> storage.tolist()
+            [1.0, 2.0]
         """
         checks.count("resize_", "size", size)
         resize(self._storage, size * self._type.itemsize, "resize_")
@@ -188,17 +238,35 @@ class _Memory:
         return iter(self.tolist())
 
     def tolist(self) -> list[Any]:
-        """Return the elements as numbers.  Host: waits if they are on a GPU."""
+        """Return the elements as numbers.
+
+        Host: waits if they are on a GPU.
+        Example:
+            >>> torch.FloatStorage([1.0, 2.0]).tolist()
+            [1.0, 2.0]
+        """
         values: list[Any] = self._elements().tolist()
         return values
 
     def fill_(self, value: Any) -> Any:
-        """Set every element; return self."""
+        """Set every element; return self.
+
+        Example:
+            >>> torch.FloatStorage(2).fill_(7).tolist()
+            [7.0, 7.0]
+        """
         self._elements().fill_(value)
         return self
 
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
-        """Copy the elements of another storage of as many; return self.  Host: as `Tensor.copy_`."""
+        """Copy the elements of another storage of the same size, and return this storage.
+
+        Host:   as `Tensor.copy_`.
+        Raises: ArgumentTypeError if `source` is no storage of this kind; ValueRangeError if it has another size.
+        Example:
+            >>> torch.FloatStorage(2).copy_(torch.FloatStorage([1.0, 2.0])).tolist()
+            [1.0, 2.0]
+        """
         if not isinstance(source, type(self)):
             raise ArgumentTypeError(
                 f"expected a storage as {type(self).__name__}, got {shown(source)}",
@@ -215,66 +283,145 @@ class _Memory:
         return self
 
     def clone(self) -> Any:
-        """Return a copy on the same device."""
+        """Return a copy on the same device.
+
+        Example:
+            >>> storage = torch.FloatStorage([1.0, 2.0])
+            >>> copied = storage.clone().fill_(0)
+            >>> storage.tolist()
+            [1.0, 2.0]
+        """
         return self._like(self._elements().clone())
 
     def cpu(self) -> Any:
-        """Return the storage on the CPU; itself if it is there.  Host: waits if it is on a GPU."""
+        """Return the storage on the CPU: a copy, or the same memory if it is there.
+
+        Host: waits if it is on a GPU.
+        Example:
+            >>> torch.ones(2, device="cuda").untyped_storage().cpu().device
+            device(type='cpu')
+        """
         return self._like(self._elements().cpu())
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """Return the storage on a CUDA device; itself if it is there."""
+        """Return the storage on a CUDA device: a copy, or the same memory if it is there.
+
+        device: None for the current one.  non_blocking: whether the host does not wait for a copy from pinned memory.
+        Example:
+            >>> torch.FloatStorage([1.0, 2.0]).cuda(1).device
+            device(type='cuda', index=1)
+        """
         return self._like(self._elements().cuda(device, non_blocking))
 
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
-        """Return the storage on a device; itself if it is there."""
+        """Return the storage on a device: a copy, or the same memory if it is there.
+
+        Example:
+            >>> torch.FloatStorage([1.0, 2.0]).to(device="cuda:1").device
+            device(type='cuda', index=1)
+        """
         return self._like(self._elements().to(device, non_blocking=non_blocking))
 
     def pin_memory(self, device: Any = None) -> Any:
-        """Return a copy in pinned memory; itself if it is there."""
+        """Return the storage in pinned host memory: a copy, or the same memory if it is there.
+
+        Example:
+            >>> torch.FloatStorage([1.0, 2.0]).pin_memory().is_pinned()
+            True
+        """
         return self._like(self._elements().pin_memory(device))
 
     def _as(self, wanted: dtype) -> TypedStorage:
         return typed(self._elements().to(wanted)._storage, wanted)
 
     def half(self) -> TypedStorage:
-        """Return the elements as float16."""
+        """Return the elements as float16, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.LongStorage([1, 2]).half().tolist()
+            [1.0, 2.0]
+        """
         return self._as(dtypes.float16)
 
     def bfloat16(self) -> TypedStorage:
-        """Return the elements as bfloat16."""
+        """Return the elements as bfloat16, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.LongStorage([1, 2]).bfloat16().tolist()
+            [1.0, 2.0]
+        """
         return self._as(dtypes.bfloat16)
 
     def float(self) -> TypedStorage:
-        """Return the elements as float32."""
+        """Return the elements as float32, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.LongStorage([1, 2]).float().tolist()
+            [1.0, 2.0]
+        """
         return self._as(dtypes.float32)
 
     def double(self) -> TypedStorage:
-        """Return the elements as float64."""
+        """Return the elements as float64, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.LongStorage([1, 2]).double().tolist()
+            [1.0, 2.0]
+        """
         return self._as(dtypes.float64)
 
     def long(self) -> TypedStorage:
-        """Return the elements as int64."""
+        """Return the elements as int64, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).long().tolist()
+            [1, 2]
+        """
         return self._as(dtypes.int64)
 
     def int(self) -> TypedStorage:
-        """Return the elements as int32."""
+        """Return the elements as int32, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).int().tolist()
+            [1, 2]
+        """
         return self._as(dtypes.int32)
 
     def short(self) -> TypedStorage:
-        """Return the elements as int16."""
+        """Return the elements as int16, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).short().tolist()
+            [1, 2]
+        """
         return self._as(dtypes.int16)
 
     def char(self) -> TypedStorage:
-        """Return the elements as int8."""
+        """Return the elements as int8, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).char().tolist()
+            [1, 2]
+        """
         return self._as(dtypes.int8)
 
     def byte(self) -> TypedStorage:
-        """Return the elements as uint8."""
+        """Return the elements as uint8, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).byte().tolist()
+            [1, 2]
+        """
         return self._as(dtypes.uint8)
 
     def bool(self) -> TypedStorage:
-        """Return the elements as bool."""
+        """Return the elements as bool, in a storage of that type; the same memory if they are.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).bool().tolist()
+            [True, True]
+        """
         return self._as(dtypes.bool_)
 
     def __eq__(self, other: object) -> Any:
@@ -308,10 +455,17 @@ class UntypedStorage(_Memory):
 
     @staticmethod
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """Return the first bytes of a file, which is mapped into memory.
+        r"""Return the first bytes of a file, which is mapped into memory.
 
         shared: True writes to the file, which is made or grows if it is too small; else writes stay in this process.
         Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
+        Example:
+            >>> import tempfile
+            >>> with tempfile.NamedTemporaryFile() as file:
+            ...     storage = torch.UntypedStorage.from_file(file.name, shared=True, nbytes=4)
+            ...     _ = storage.fill_(7)
+            ...     print(file.read())
+            b'\x07\x07\x07\x07'
         """
         checks.count("from_file", "nbytes", nbytes)
         return of(storage.from_array(mapped("from_file", filename, shared, nbytes)))
@@ -320,19 +474,43 @@ class UntypedStorage(_Memory):
         return of(elements._storage)
 
     def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
-        """Return the name of this class."""
+        """Return the name of this class: "torch.UntypedStorage", or "torch.cuda.UntypedStorage" on a GPU.
+
+        Example:
+            >>> torch.UntypedStorage(4).type()
+            'torch.UntypedStorage'
+        """
         return "torch.cuda.UntypedStorage" if self.is_cuda else "torch.UntypedStorage"
 
     def untyped(self) -> UntypedStorage:
-        """Return self."""
+        """Return this storage itself.
+
+        Example:
+            >>> storage = torch.UntypedStorage(4)
+            >>> storage.untyped() is storage
+            True
+        """
         return self
 
     def new(self) -> UntypedStorage:
-        """Return an empty storage on the same device."""
+        """Return an empty storage on the same device.
+
+        Example:
+            >>> torch.UntypedStorage(4).new().nbytes()
+            0
+        """
         return UntypedStorage(0, device=self.device)
 
     def byteswap(self, dtype: dtype) -> None:
-        """Reverse the order of the bytes of every element of a type.  Raises NotSupportedError on a GPU."""
+        """Reverse the order of the bytes of every element of a type, in place.
+
+        Raises: NotSupportedError on a GPU.
+        Example:
+            >>> storage = torch.UntypedStorage([1, 2, 3, 4])
+            >>> storage.byteswap(torch.int16)
+            >>> storage.tolist()
+            [2, 1, 4, 3]
+        """
         if self.is_cuda:
             raise NotSupportedError("only host memory is swapped", hint="call cpu() first", operator="byteswap")
         self._elements().numpy().reshape(-1, dtype.itemsize)[:] = (
@@ -403,7 +581,14 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
         return typed(elements._storage, self._type)
 
     def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
-        """Return the name of this storage's class, such as 'torch.FloatStorage', or the storage as another type."""
+        """Return the name of this storage's class, such as 'torch.FloatStorage', or the storage as another type.
+
+        Example:
+            >>> torch.FloatStorage([1.5, 2.5]).type()
+            'torch.FloatStorage'
+            >>> torch.FloatStorage([1.5, 2.5]).type(torch.int64).tolist()
+            [1, 2]
+        """
         if dtype is not None:
             named = NAMES.get(dtype.removeprefix("torch.")) if isinstance(dtype, str) else dtype
             return self._as(named if isinstance(named, dtypes.dtype) else named.__dict__["dtype"])
@@ -411,12 +596,22 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
         return f"torch.cuda.{name}" if self.is_cuda else f"torch.{name}"
 
     def pickle_storage_type(self) -> str:
-        """Return the name of the class of a storage of this type."""
+        """Return the name of the class of a storage of this type.
+
+        Example:
+            >>> torch.FloatStorage(2).pickle_storage_type()
+            'FloatStorage'
+        """
         name: str = CLASSES[self._type].__name__
         return name
 
     def untyped(self) -> UntypedStorage:
-        """Return the same memory as bytes."""
+        """Return the same memory as bytes.
+
+        Example:
+            >>> torch.FloatStorage([1.0]).untyped().tolist()
+            [0, 0, 128, 63]
+        """
         return of(self._storage)
 
     def __repr__(self) -> str:

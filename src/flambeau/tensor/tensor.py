@@ -75,6 +75,8 @@ class _TensorClass(type):
 class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     """An array of one type on one device, which records how it was computed where a gradient is wanted.
 
+    Most functions are methods too: `x.exp()` is `torch.exp(x)`.  The documentation of such a method calls this tensor
+    `input`.  Methods take no out=.  A method whose name ends with `_` writes its result into this tensor.
     Example:
         >>> x = torch.tensor([[1.0, 2.0]], requires_grad=True)
         >>> y = (x * x).sum()

@@ -101,171 +101,171 @@ class Tensor:
     def __sub__(self, other: Tensor | Number) -> Tensor: ...
     def __truediv__(self, other: Tensor | Number) -> Tensor: ...
     def __xor__(self, other: Tensor | _int) -> Tensor: ...
-    def abs(self, *, out: Tensor | None = ...) -> Tensor:
+    def abs(self) -> Tensor:
         """Absolute value."""
     def abs_(self) -> Self:
-        """Absolute value."""
-    def absolute(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `abs`: overwrites this tensor with the result, and returns it."""
+    def absolute(self) -> Tensor:
         """Absolute value."""
     def absolute_(self) -> Self:
-        """Absolute value."""
-    def acos(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `abs`: overwrites this tensor with the result, and returns it."""
+    def acos(self) -> Tensor:
         """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
     def acos_(self) -> Self:
-        """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
-    def acosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
+    def acosh(self) -> Tensor:
         """Inverse of the hyperbolic cosine; NaN below 1."""
     def acosh_(self) -> Self:
-        """Inverse of the hyperbolic cosine; NaN below 1."""
-    def add(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
+    def add(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
         """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `add`: overwrites this tensor with the result, and returns it."""
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
-        """beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
-    def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `addbmm`: overwrites this tensor with the result, and returns it."""
+    def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Tensor:
         """`input + value * tensor1 / tensor2`, for floating point."""
     def addcdiv_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
-        """`input + value * tensor1 / tensor2`, for floating point."""
-    def addcmul(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `addcdiv`: overwrites this tensor with the result, and returns it."""
+    def addcmul(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Tensor:
         """`input + value * tensor1 * tensor2`."""
     def addcmul_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
-        """`input + value * tensor1 * tensor2`."""
-    def addmm(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `addcmul`: overwrites this tensor with the result, and returns it."""
+    def addmm(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ...) -> Self:
-        """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `addmm`: overwrites this tensor with the result, and returns it."""
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
-        """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
-    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `addmv`: overwrites this tensor with the result, and returns it."""
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
-        """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
-    def adjoint(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `addr`: overwrites this tensor with the result, and returns it."""
+    def adjoint(self) -> Tensor:
         """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
-    def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Test whether all elements are nonzero; NaN is nonzero.  True without elements."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
         """Return whether all elements are close (see isclose)."""
-    def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
-    def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
-    def aminmax(self, *, dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Any:
+    def aminmax(self, *, dim: Sizes | None = ..., keepdim: _bool = ...) -> Any:
         """(min, max): the smallest and the largest value, of all or along a dimension; NaN if there is one."""
-    def angle(self, *, out: Tensor | None = ...) -> Tensor:
+    def angle(self) -> Tensor:
         """The angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
-    def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Test whether any element is nonzero; NaN is nonzero.  False without elements."""
     def apply_(self, callable: Callable[[Any], Any]) -> Self:
         """Replace every element of a CPU tensor by a Python function of it.  Slow: operators compute whole tensors."""
-    def arccos(self, *, out: Tensor | None = ...) -> Tensor:
+    def arccos(self) -> Tensor:
         """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
     def arccos_(self) -> Self:
-        """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
-    def arccosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
+    def arccosh(self) -> Tensor:
         """Inverse of the hyperbolic cosine; NaN below 1."""
     def arccosh_(self) -> Self:
-        """Inverse of the hyperbolic cosine; NaN below 1."""
-    def arcsin(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
+    def arcsin(self) -> Tensor:
         """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
     def arcsin_(self) -> Self:
-        """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
-    def arcsinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
+    def arcsinh(self) -> Tensor:
         """Inverse of the hyperbolic sine."""
     def arcsinh_(self) -> Self:
-        """Inverse of the hyperbolic sine."""
-    def arctan(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
+    def arctan(self) -> Tensor:
         """Inverse of the tangent, in [-pi/2, pi/2]."""
-    def arctan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def arctan2(self, other: Tensor) -> Tensor:
         """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
     def arctan2_(self, other: Tensor) -> Self:
-        """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+        """In-place version of `atan2`: overwrites this tensor with the result, and returns it."""
     def arctan_(self) -> Self:
-        """Inverse of the tangent, in [-pi/2, pi/2]."""
-    def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
+    def arctanh(self) -> Tensor:
         """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def arctanh_(self) -> Self:
-        """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
-    def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
+    def argmax(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
         """Index of the largest value along a dimension, or in the flattened input."""
-    def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def argmin(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
         """Index of the smallest value along a dimension, or in the flattened input."""
-    def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> Tensor:
         """The indices that sort a dimension."""
-    def argwhere(self, *, out: Tensor | None = ...) -> Tensor:
+    def argwhere(self) -> Tensor:
         """The indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
         """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
     def as_strided_(self, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Self:
         """Give this tensor itself any sizes and strides within its storage, and return it."""
-    def as_strided_scatter(self, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def as_strided_scatter(self, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
         """A contiguous copy of the input with `src` in the elements that sizes and strides name, without overlap."""
     def as_subclass(self, cls: _type) -> Tensor:
         """Return an alias of this tensor as a tensor of a subclass; gradients flow through it."""
-    def asin(self, *, out: Tensor | None = ...) -> Tensor:
+    def asin(self) -> Tensor:
         """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
     def asin_(self) -> Self:
-        """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
-    def asinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
+    def asinh(self) -> Tensor:
         """Inverse of the hyperbolic sine."""
     def asinh_(self) -> Self:
-        """Inverse of the hyperbolic sine."""
-    def atan(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
+    def atan(self) -> Tensor:
         """Inverse of the tangent, in [-pi/2, pi/2]."""
-    def atan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def atan2(self, other: Tensor) -> Tensor:
         """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
     def atan2_(self, other: Tensor) -> Self:
-        """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
+        """In-place version of `atan2`: overwrites this tensor with the result, and returns it."""
     def atan_(self) -> Self:
-        """Inverse of the tangent, in [-pi/2, pi/2]."""
-    def atanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
+    def atanh(self) -> Tensor:
         """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def atanh_(self) -> Self:
-        """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+        """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from."""
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
-        """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
-    def bernoulli(self, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `baddbmm`: overwrites this tensor with the result, and returns it."""
+    def bernoulli(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Tensor:
         """A tensor like `input` in which each element is 1 with probability p, else 0."""
     def bernoulli_(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Self:
-        """A tensor like `input` in which each element is 1 with probability p, else 0."""
+        """In-place version of `bernoulli`: overwrites this tensor with the result, and returns it."""
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as bfloat16; itself if it is."""
-    def bincount(self, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
         """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
-    def bitwise_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def bitwise_and(self, other: Tensor | Number) -> Tensor:
         """Bitwise and; for bool, logical and."""
     def bitwise_and_(self, other: Tensor | Number) -> Self:
-        """Bitwise and; for bool, logical and."""
-    def bitwise_left_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `bitwise_and`: overwrites this tensor with the result, and returns it."""
+    def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
         """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
     def bitwise_left_shift_(self, other: Tensor | Number) -> Self:
-        """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
-    def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `bitwise_left_shift`: overwrites this tensor with the result, and returns it."""
+    def bitwise_not(self) -> Tensor:
         """Bitwise not; for bool, logical not."""
     def bitwise_not_(self) -> Self:
-        """Bitwise not; for bool, logical not."""
-    def bitwise_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `bitwise_not`: overwrites this tensor with the result, and returns it."""
+    def bitwise_or(self, other: Tensor | Number) -> Tensor:
         """Bitwise or; for bool, logical or."""
     def bitwise_or_(self, other: Tensor | Number) -> Self:
-        """Bitwise or; for bool, logical or."""
-    def bitwise_right_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `bitwise_or`: overwrites this tensor with the result, and returns it."""
+    def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
         """Arithmetic shift right by `other` bits."""
     def bitwise_right_shift_(self, other: Tensor | Number) -> Self:
-        """Arithmetic shift right by `other` bits."""
-    def bitwise_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `bitwise_right_shift`: overwrites this tensor with the result, and returns it."""
+    def bitwise_xor(self, other: Tensor | Number) -> Tensor:
         """Bitwise exclusive or; for bool, logical exclusive or."""
     def bitwise_xor_(self, other: Tensor | Number) -> Self:
-        """Bitwise exclusive or; for bool, logical exclusive or."""
-    def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `bitwise_xor`: overwrites this tensor with the result, and returns it."""
+    def bmm(self, mat2: Tensor) -> Tensor:
         """Products of two batches of matrices."""
     def bool(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as bool; itself if it is."""
@@ -279,36 +279,36 @@ class Tensor:
         """This tensor as uint8; itself if it is."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Self:
         """A tensor like `input` with values from the Cauchy distribution with this median and half width at half maximum."""
-    def ceil(self, *, out: Tensor | None = ...) -> Tensor:
+    def ceil(self) -> Tensor:
         """Round up to an integer; integers are unchanged."""
     def ceil_(self) -> Self:
-        """Round up to an integer; integers are unchanged."""
+        """In-place version of `ceil`: overwrites this tensor with the result, and returns it."""
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int8; itself if it is."""
-    def cholesky(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def cholesky(self, upper: _bool = ...) -> Tensor:
         """The former name of `linalg.cholesky`."""
-    def cholesky_inverse(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def cholesky_inverse(self, upper: _bool = ...) -> Tensor:
         """Inverse of A, given its Cholesky factor L."""
-    def cholesky_solve(self, L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def cholesky_solve(self, L: Tensor, upper: _bool = ...) -> Tensor:
         """Solution X of A @ X = B, given the Cholesky factor L of A."""
-    def chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
-    def clamp(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def clamp(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
         """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
     def clamp_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
-        """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
-    def clamp_max(self, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
+    def clamp_max(self, max: Tensor | Number) -> Tensor:
         """min(input, max); NaN is unchanged."""
     def clamp_max_(self, max: Tensor | Number) -> Self:
-        """min(input, max); NaN is unchanged."""
-    def clamp_min(self, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `clamp_max`: overwrites this tensor with the result, and returns it."""
+    def clamp_min(self, min: Tensor | Number) -> Tensor:
         """max(input, min); NaN is unchanged."""
     def clamp_min_(self, min: Tensor | Number) -> Self:
-        """max(input, min); NaN is unchanged."""
-    def clip(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `clamp_min`: overwrites this tensor with the result, and returns it."""
+    def clip(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
         """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
     def clip_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
-        """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
+        """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
     def conj(self) -> Tensor:
@@ -321,42 +321,42 @@ class Tensor:
         """The tensor itself if it lies in that format, contiguous_format by default, else a copy that does."""
     def copy_(self, other: Tensor | Number, non_blocking: _bool = ...) -> Self:
         """Overwrite this tensor with `other`, broadcast and converted."""
-    def copysign(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def copysign(self, other: Tensor | Number) -> Tensor:
         """The magnitude of `input` with the sign of `other`; integers give float32."""
     def copysign_(self, other: Tensor | Number) -> Self:
-        """The magnitude of `input` with the sign of `other`; integers give float32."""
-    def corrcoef(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `copysign`: overwrites this tensor with the result, and returns it."""
+    def corrcoef(self) -> Tensor:
         """The correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1]."""
-    def cos(self, *, out: Tensor | None = ...) -> Tensor:
+    def cos(self) -> Tensor:
         """Cosine."""
     def cos_(self) -> Self:
-        """Cosine."""
-    def cosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `cos`: overwrites this tensor with the result, and returns it."""
+    def cosh(self) -> Tensor:
         """Hyperbolic cosine."""
     def cosh_(self) -> Self:
-        """Hyperbolic cosine."""
-    def count_nonzero(self, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `cosh`: overwrites this tensor with the result, and returns it."""
+    def count_nonzero(self, dim: _int | Sequence[_int] | None = ...) -> Tensor:
         """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
-    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
+    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """The covariance matrix of variables, which are rows, over observations, which are columns."""
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on the CPU."""
-    def cross(self, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
         """Cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
     def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
-    def cummax(self, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+    def cummax(self, dim: _int) -> ValuesAndIndices:
         """(values, indices) of the largest element so far along `dim`: the last of equals; NaN stays."""
-    def cummin(self, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+    def cummin(self, dim: _int) -> ValuesAndIndices:
         """(values, indices) of the smallest element so far along `dim`: the last of equals; NaN stays."""
-    def cumprod(self, dim: _int, *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+    def cumprod(self, dim: _int, *, dtype: Dtype | None = ...) -> Tensor:
         """Cumulative product along `dim`: element i is the product of elements 0 to i."""
     def cumprod_(self, dim: _int, *, dtype: Dtype | None = ...) -> Self:
-        """Cumulative product along `dim`: element i is the product of elements 0 to i."""
-    def cumsum(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `cumprod`: overwrites this tensor with the result, and returns it."""
+    def cumsum(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
         """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
     def cumsum_(self, dim: _int, dtype: Dtype | None = ...) -> Self:
-        """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
+        """In-place version of `cumsum`: overwrites this tensor with the result, and returns it."""
     @property
     def data(self) -> Tensor:
         """The same memory, outside any graph."""
@@ -364,11 +364,11 @@ class Tensor:
     def data(self, value: Tensor) -> None: ...
     def data_ptr(self) -> _int:
         """The address of the first element, 0 if there is none."""
-    def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
+    def deg2rad(self) -> Tensor:
         """An angle in degrees converted to radians; integers give float32."""
     def deg2rad_(self) -> Self:
-        """An angle in degrees converted to radians; integers give float32."""
-    def det(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `deg2rad`: overwrites this tensor with the result, and returns it."""
+    def det(self) -> Tensor:
         """Determinant of square matrices."""
     def detach(self) -> Tensor:
         """The same memory, outside any graph."""
@@ -376,72 +376,72 @@ class Tensor:
         """Detach this tensor from its graph.  Raises AutogradError for a view."""
     @property
     def device(self) -> _device: ...
-    def diag(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def diag(self, diagonal: _int = ...) -> Tensor:
         """A matrix with a vector as its diagonal, or a copy of a matrix's diagonal."""
-    def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
         """Matrices of zeros with the rows of the input, its last dimension, as diagonals of dimensions dim1 and dim2."""
-    def diagflat(self, offset: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def diagflat(self, offset: _int = ...) -> Tensor:
         """A matrix with all elements of the input, in row-major order, as a diagonal."""
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
         """A view of a diagonal of two dimensions, which becomes the last dimension."""
-    def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
         """A copy of the input with `src` in a diagonal."""
-    def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ...) -> Tensor:
         """The n-th differences of neighbours along `dim`: element i is input[i + 1] - input[i]."""
-    def digamma(self, *, out: Tensor | None = ...) -> Tensor:
+    def digamma(self) -> Tensor:
         """Derivative of the logarithm of the gamma function."""
     def digamma_(self) -> Self:
-        """Derivative of the logarithm of the gamma function."""
+        """In-place version of `digamma`: overwrites this tensor with the result, and returns it."""
     def dim(self) -> _int:
         """The number of dimensions."""
     def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
         """Return the dimensions in the order of memory, slowest first."""
-    def dist(self, other: Tensor, p: _float | str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def dist(self, other: Tensor, p: _float | str | None = ...) -> Tensor:
         """The p-norm of `input - other`."""
-    def div(self, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
+    def div(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def div_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
-        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
-    def divide(self, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `div`: overwrites this tensor with the result, and returns it."""
+    def divide(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
-        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
-    def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `div`: overwrites this tensor with the result, and returns it."""
+    def dot(self, tensor: Tensor) -> Tensor:
         """Inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as float64; itself if it is."""
-    def dsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of pieces of dimension 2 of a tensor with at least three: equal ones, or those between positions."""
     @property
     def dtype(self) -> _dtype: ...
     def element_size(self) -> _int:
         """The bytes of one element."""
-    def eq(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def eq(self, other: Tensor | Number) -> Tensor:
         """input == other, as bool; False for NaN."""
     def eq_(self, other: Tensor | Number) -> Self:
-        """input == other, as bool; False for NaN."""
+        """In-place version of `eq`: overwrites this tensor with the result, and returns it."""
     def equal(self, other: Tensor) -> _bool:
         """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
-    def erf(self, *, out: Tensor | None = ...) -> Tensor:
+    def erf(self) -> Tensor:
         """Error function."""
     def erf_(self) -> Self:
-        """Error function."""
-    def erfc(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `erf`: overwrites this tensor with the result, and returns it."""
+    def erfc(self) -> Tensor:
         """1 - erf(x), accurate where that is near 0."""
     def erfc_(self) -> Self:
-        """1 - erf(x), accurate where that is near 0."""
-    def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `erfc`: overwrites this tensor with the result, and returns it."""
+    def erfinv(self) -> Tensor:
         """Inverse of the error function; NaN outside [-1, 1]."""
     def erfinv_(self) -> Self:
-        """Inverse of the error function; NaN outside [-1, 1]."""
-    def exp(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `erfinv`: overwrites this tensor with the result, and returns it."""
+    def exp(self) -> Tensor:
         """e to the power x."""
-    def exp2(self, *, out: Tensor | None = ...) -> Tensor:
+    def exp2(self) -> Tensor:
         """2 to the power x."""
     def exp2_(self) -> Self:
-        """2 to the power x."""
+        """In-place version of `exp2`: overwrites this tensor with the result, and returns it."""
     def exp_(self) -> Self:
-        """e to the power x."""
+        """In-place version of `exp`: overwrites this tensor with the result, and returns it."""
     @overload
     def expand(self, size: Sequence[_int]) -> Tensor:
         """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
@@ -450,21 +450,21 @@ class Tensor:
         """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
     def expand_as(self, other: Tensor) -> Tensor:
         """`expand` to the shape of another tensor."""
-    def expm1(self, *, out: Tensor | None = ...) -> Tensor:
+    def expm1(self) -> Tensor:
         """exp(x) - 1, accurate near 0."""
     def expm1_(self) -> Self:
-        """exp(x) - 1, accurate near 0."""
+        """In-place version of `expm1`: overwrites this tensor with the result, and returns it."""
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
         """A tensor like `input` with values from the exponential distribution of a rate: lambd * exp(-lambd * x), x >= 0."""
     def fill_(self, value: Tensor | Number) -> Self:
         """Set every element to a number, or to the value of a tensor of one element."""
     def fill_diagonal_(self, fill_value: Number, wrap: _bool = ...) -> Self:
         """Set the main diagonal of this tensor, and return it; of more than two dimensions, which must be equal in size."""
-    def fix(self, *, out: Tensor | None = ...) -> Tensor:
+    def fix(self) -> Tensor:
         """Round toward 0 to an integer; integers are unchanged."""
     def fix_(self) -> Self:
-        """Round toward 0 to an integer; integers are unchanged."""
-    def flatten(self, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
+    def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
         """Merge the dimensions start_dim to end_dim, both included."""
     @overload
     def flip(self, dims: Sequence[_int]) -> Tensor:
@@ -472,53 +472,53 @@ class Tensor:
     @overload
     def flip(self, *dims: _int) -> Tensor:
         """A copy with the order of some dimensions reversed."""
-    def fliplr(self, *, out: Tensor | None = ...) -> Tensor:
+    def fliplr(self) -> Tensor:
         """A copy with the order of dimension 1 reversed."""
-    def flipud(self, *, out: Tensor | None = ...) -> Tensor:
+    def flipud(self) -> Tensor:
         """A copy with the order of dimension 0 reversed."""
     def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as float32; itself if it is."""
-    def float_power(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def float_power(self, exponent: Tensor | Number) -> Tensor:
         """`input` to the power `exponent`, computed and returned in float64."""
     def float_power_(self, exponent: Tensor | Number) -> Self:
-        """`input` to the power `exponent`, computed and returned in float64."""
-    def floor(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `float_power`: overwrites this tensor with the result, and returns it."""
+    def floor(self) -> Tensor:
         """Round down to an integer; integers are unchanged."""
     def floor_(self) -> Self:
-        """Round down to an integer; integers are unchanged."""
-    def floor_divide(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `floor`: overwrites this tensor with the result, and returns it."""
+    def floor_divide(self, other: Tensor | Number) -> Tensor:
         """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
     def floor_divide_(self, other: Tensor | Number) -> Self:
-        """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
-    def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `floor_divide`: overwrites this tensor with the result, and returns it."""
+    def fmax(self, other: Tensor) -> Tensor:
         """The larger of two values; the other one if one is NaN."""
-    def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def fmin(self, other: Tensor) -> Tensor:
         """The smaller of two values; the other one if one is NaN."""
-    def fmod(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def fmod(self, other: Tensor | Number) -> Tensor:
         """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0."""
     def fmod_(self, other: Tensor | Number) -> Self:
-        """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0."""
-    def frac(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `fmod`: overwrites this tensor with the result, and returns it."""
+    def frac(self) -> Tensor:
         """x - trunc(x), the part after the point, with the sign of x."""
     def frac_(self) -> Self:
-        """x - trunc(x), the part after the point, with the sign of x."""
-    def frexp(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `frac`: overwrites this tensor with the result, and returns it."""
+    def frexp(self) -> Tensor:
         """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32."""
-    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor:
         """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
-    def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def gcd(self, other: Tensor) -> Tensor:
         """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
     def gcd_(self, other: Tensor) -> Self:
-        """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
-    def ge(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `gcd`: overwrites this tensor with the result, and returns it."""
+    def ge(self, other: Tensor | Number) -> Tensor:
         """input >= other, as bool."""
     def ge_(self, other: Tensor | Number) -> Self:
-        """input >= other, as bool."""
+        """In-place version of `ge`: overwrites this tensor with the result, and returns it."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """A tensor like `input` with the number of trials, each with success probability p, up to the first success."""
-    def geqrf(self, *, out: Tensor | None = ...) -> Tensor:
+    def geqrf(self) -> Tensor:
         """(a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q."""
-    def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def ger(self, vec2: Tensor) -> Tensor:
         """Outer product of two vectors."""
     def get_device(self) -> _int:
         """The index of the CUDA device, -1 on the CPU."""
@@ -532,78 +532,78 @@ class Tensor:
     @property
     def grad_fn(self) -> Any:
         """The node that computed this tensor, None for a leaf."""
-    def greater(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def greater(self, other: Tensor | Number) -> Tensor:
         """input > other, as bool."""
     def greater_(self, other: Tensor | Number) -> Self:
-        """input > other, as bool."""
-    def greater_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `gt`: overwrites this tensor with the result, and returns it."""
+    def greater_equal(self, other: Tensor | Number) -> Tensor:
         """input >= other, as bool."""
     def greater_equal_(self, other: Tensor | Number) -> Self:
-        """input >= other, as bool."""
-    def gt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `ge`: overwrites this tensor with the result, and returns it."""
+    def gt(self, other: Tensor | Number) -> Tensor:
         """input > other, as bool."""
     def gt_(self, other: Tensor | Number) -> Self:
-        """input > other, as bool."""
+        """In-place version of `gt`: overwrites this tensor with the result, and returns it."""
     def half(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as float16; itself if it is."""
-    def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    def hardshrink(self, lambd: _float = ...) -> Tensor:
         """0 from -lambd to lambd, else x."""
-    def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def heaviside(self, values: Tensor) -> Tensor:
         """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
     def heaviside_(self, values: Tensor) -> Self:
-        """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
-    def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `heaviside`: overwrites this tensor with the result, and returns it."""
+    def histc(self, bins: _int = ..., min: _float = ..., max: _float = ...) -> Tensor:
         """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
-    def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
+    def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ...) -> Any:
         """(hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
-    def hsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of pieces of dimension 1, or of dimension 0 of a vector: equal ones, or those between positions."""
-    def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def hypot(self, other: Tensor) -> Tensor:
         """Square root of `input * input + other * other`, without overflow in between."""
     def hypot_(self, other: Tensor) -> Self:
-        """Square root of `input * input + other * other`, without overflow in between."""
-    def i0(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `hypot`: overwrites this tensor with the result, and returns it."""
+    def i0(self) -> Tensor:
         """Modified Bessel function of the first kind of order 0."""
     def i0_(self) -> Self:
-        """Modified Bessel function of the first kind of order 0."""
-    def igamma(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `i0`: overwrites this tensor with the result, and returns it."""
+    def igamma(self, other: Tensor) -> Tensor:
         """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
     def igamma_(self, other: Tensor) -> Self:
-        """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
-    def igammac(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `igamma`: overwrites this tensor with the result, and returns it."""
+    def igammac(self, other: Tensor) -> Tensor:
         """1 - igamma(input, other), accurate where that is near 0."""
     def igammac_(self, other: Tensor) -> Self:
-        """1 - igamma(input, other), accurate where that is near 0."""
+        """In-place version of `igammac`: overwrites this tensor with the result, and returns it."""
     @property
     def imag(self) -> Tensor:
         """Raise DtypeError: only complex tensors have imaginary parts, and there are none."""
-    def index_add(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Tensor:
         """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Self:
-        """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
-    def index_copy(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `index_add`: overwrites this tensor with the result, and returns it."""
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ...) -> Tensor:
         """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts."""
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ...) -> Self:
-        """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts."""
-    def index_fill(self, dim: _int, index: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `index_copy`: overwrites this tensor with the result, and returns it."""
+    def index_fill(self, dim: _int, index: Tensor, value: Tensor | Number) -> Tensor:
         """Write a number at the given indexes of a dimension; negative ones count from the end."""
     def index_fill_(self, dim: _int, index: Tensor, value: Tensor | Number) -> Self:
-        """Write a number at the given indexes of a dimension; negative ones count from the end."""
-    def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `index_fill`: overwrites this tensor with the result, and returns it."""
+    def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
         """Write or add `values` to the elements that index tensors select (see `index`)."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
         """`index_put` in place; a method of tensors."""
-    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
         """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
-        """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
-    def index_select(self, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `index_reduce`: overwrites this tensor with the result, and returns it."""
+    def index_select(self, dim: _int, index: Tensor, wrap: _bool = ...) -> Tensor:
         """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
-    def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def inner(self, other: Tensor) -> Tensor:
         """Sum of products over the last dimension of both; the product, if one is a number."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int32; itself if it is."""
-    def inverse(self, *, out: Tensor | None = ...) -> Tensor:
+    def inverse(self) -> Tensor:
         """Inverse of square matrices."""
     def is_complex(self) -> _bool:
         """Return False, as no tensor is complex."""
@@ -680,117 +680,117 @@ class Tensor:
         """False: there are no tensors of the kind xpu."""
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
         """Return, per element, whether |input - other| <= atol + rtol * |other|; equal infinities are close."""
-    def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
+    def isfinite(self) -> Tensor:
         """Test each element for being finite: neither infinite nor NaN."""
-    def isinf(self, *, out: Tensor | None = ...) -> Tensor:
+    def isinf(self) -> Tensor:
         """Test each element for infinity."""
-    def isnan(self, *, out: Tensor | None = ...) -> Tensor:
+    def isnan(self) -> Tensor:
         """Test each element for NaN."""
-    def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
+    def isneginf(self) -> Tensor:
         """Test each element for negative infinity."""
-    def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
+    def isposinf(self) -> Tensor:
         """Test each element for positive infinity."""
-    def isreal(self, *, out: Tensor | None = ...) -> Tensor:
+    def isreal(self) -> Tensor:
         """Test each element for being real, which all are."""
     def item(self) -> _bool | _int | _float:
         """The value of a tensor of one element, as a Python number."""
     @property
     def itemsize(self) -> _int:
         """The bytes of one element."""
-    def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def kron(self, other: Tensor) -> Tensor:
         """Kronecker product: every element of the input times the whole of `other`, in blocks."""
-    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
         """(values, indices) of the k-th smallest element along a dimension, from k = 1; NaN is the greatest."""
     @property
     def layout(self) -> _layout:
         """`torch.strided`: elements lie in memory at fixed steps along each dimension."""
-    def lcm(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def lcm(self, other: Tensor) -> Tensor:
         """Least common multiple, which is not negative; 0 where an operand is 0."""
     def lcm_(self, other: Tensor) -> Self:
-        """Least common multiple, which is not negative; 0 where an operand is 0."""
-    def ldexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `lcm`: overwrites this tensor with the result, and returns it."""
+    def ldexp(self, other: Tensor) -> Tensor:
         """`input * 2 ** other`; integers give float32."""
     def ldexp_(self, other: Tensor) -> Self:
-        """`input * 2 ** other`; integers give float32."""
-    def le(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `ldexp`: overwrites this tensor with the result, and returns it."""
+    def le(self, other: Tensor | Number) -> Tensor:
         """input <= other, as bool."""
     def le_(self, other: Tensor | Number) -> Self:
-        """input <= other, as bool."""
-    def lerp(self, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `le`: overwrites this tensor with the result, and returns it."""
+    def lerp(self, end: Tensor, weight: Tensor | Number) -> Tensor:
         """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self:
-        """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
-    def less(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `lerp`: overwrites this tensor with the result, and returns it."""
+    def less(self, other: Tensor | Number) -> Tensor:
         """input < other, as bool."""
     def less_(self, other: Tensor | Number) -> Self:
-        """input < other, as bool."""
-    def less_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `lt`: overwrites this tensor with the result, and returns it."""
+    def less_equal(self, other: Tensor | Number) -> Tensor:
         """input <= other, as bool."""
     def less_equal_(self, other: Tensor | Number) -> Self:
-        """input <= other, as bool."""
-    def lgamma(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `le`: overwrites this tensor with the result, and returns it."""
+    def lgamma(self) -> Tensor:
         """Logarithm of the absolute value of the gamma function."""
     def lgamma_(self) -> Self:
-        """Logarithm of the absolute value of the gamma function."""
-    def log(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `lgamma`: overwrites this tensor with the result, and returns it."""
+    def log(self) -> Tensor:
         """Natural logarithm."""
-    def log10(self, *, out: Tensor | None = ...) -> Tensor:
+    def log10(self) -> Tensor:
         """Logarithm to base 10."""
     def log10_(self) -> Self:
-        """Logarithm to base 10."""
-    def log1p(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `log10`: overwrites this tensor with the result, and returns it."""
+    def log1p(self) -> Tensor:
         """log(1 + x), accurate near 0."""
     def log1p_(self) -> Self:
-        """log(1 + x), accurate near 0."""
-    def log2(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `log1p`: overwrites this tensor with the result, and returns it."""
+    def log2(self) -> Tensor:
         """Logarithm to base 2."""
     def log2_(self) -> Self:
-        """Logarithm to base 2."""
+        """In-place version of `log2`: overwrites this tensor with the result, and returns it."""
     def log_(self) -> Self:
-        """Natural logarithm."""
+        """In-place version of `log`: overwrites this tensor with the result, and returns it."""
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """A tensor like `input` with exponentials of values from the normal distribution with this mean and deviation."""
-    def log_softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def log_softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
         """Logarithm of `softmax`, accurate where softmax underflows."""
-    def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def logaddexp(self, other: Tensor) -> Tensor:
         """log(exp(input) + exp(other)), without overflow."""
-    def logaddexp2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def logaddexp2(self, other: Tensor) -> Tensor:
         """log2(2^input + 2^other), without overflow."""
-    def logcumsumexp(self, dim: _int, *, out: Tensor | None = ...) -> Tensor:
+    def logcumsumexp(self, dim: _int) -> Tensor:
         """Logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
-    def logdet(self, *, out: Tensor | None = ...) -> Tensor:
+    def logdet(self) -> Tensor:
         """Logarithm of the determinant of square matrices: NaN where it is negative, minus infinity where it is 0."""
-    def logical_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def logical_and(self, other: Tensor | Number) -> Tensor:
         """Logical and: True where both values are nonzero; NaN is nonzero."""
     def logical_and_(self, other: Tensor | Number) -> Self:
-        """Logical and: True where both values are nonzero; NaN is nonzero."""
-    def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `logical_and`: overwrites this tensor with the result, and returns it."""
+    def logical_not(self) -> Tensor:
         """Logical not: True where the value is 0."""
     def logical_not_(self) -> Self:
-        """Logical not: True where the value is 0."""
-    def logical_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `logical_not`: overwrites this tensor with the result, and returns it."""
+    def logical_or(self, other: Tensor | Number) -> Tensor:
         """Logical or: True where a value is nonzero; NaN is nonzero."""
     def logical_or_(self, other: Tensor | Number) -> Self:
-        """Logical or: True where a value is nonzero; NaN is nonzero."""
-    def logical_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `logical_or`: overwrites this tensor with the result, and returns it."""
+    def logical_xor(self, other: Tensor | Number) -> Tensor:
         """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
     def logical_xor_(self, other: Tensor | Number) -> Self:
-        """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
-    def logit(self, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `logical_xor`: overwrites this tensor with the result, and returns it."""
+    def logit(self, eps: _float | None = ...) -> Tensor:
         """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
     def logit_(self, eps: _float | None = ...) -> Self:
-        """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
-    def logsumexp(self, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `logit`: overwrites this tensor with the result, and returns it."""
+    def logsumexp(self, dim: _int | Sequence[_int] | None, keepdim: _bool = ...) -> Tensor:
         """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int64; itself if it is."""
-    def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def lt(self, other: Tensor | Number) -> Tensor:
         """input < other, as bool."""
     def lt_(self, other: Tensor | Number) -> Self:
-        """input < other, as bool."""
-    def lu(self, pivot: _bool = ..., get_infos: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `lt`: overwrites this tensor with the result, and returns it."""
+    def lu(self, pivot: _bool = ..., get_infos: _bool = ...) -> Tensor:
         """(LU, pivots), and the codes of failures if get_infos: the former names of `linalg.lu_factor` and `lu_factor_ex`."""
-    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """The former order of arguments of `linalg.lu_solve`."""
     @property
     def mH(self) -> Tensor:
@@ -802,21 +802,21 @@ class Tensor:
         """As `map_`, with two other tensors."""
     def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Self:
         """Replace every element of a CPU tensor by a Python function of it and of another tensor's element."""
-    def masked_fill(self, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
         """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
-        """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
-    def masked_scatter(self, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `masked_fill`: overwrites this tensor with the result, and returns it."""
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """Write the elements of `source`, in row-major order, to the elements where the mask is true."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
-        """Write the elements of `source`, in row-major order, to the elements where the mask is true."""
-    def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `masked_scatter`: overwrites this tensor with the result, and returns it."""
+    def masked_select(self, mask: Tensor) -> Tensor:
         """Select the elements where the mask is true, in row-major order."""
-    def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def matmul(self, other: Tensor) -> Tensor:
         """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
-    def matrix_exp(self, *, out: Tensor | None = ...) -> Tensor:
+    def matrix_exp(self) -> Tensor:
         """Exponential of square matrices."""
-    def matrix_power(self, n: _int, *, out: Tensor | None = ...) -> Tensor:
+    def matrix_power(self, n: _int) -> Tensor:
         """The n-th power of square matrices; for a negative n, that of the inverse."""
     @overload
     def max(self) -> Tensor:
@@ -825,11 +825,11 @@ class Tensor:
     def max(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
         """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
     @overload
-    def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def max(self, other: Tensor) -> Tensor:
         """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
-    def maximum(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def maximum(self, other: Tensor | Number) -> Tensor:
         """The larger of two values; NaN if either is.  Equal values share the gradient."""
-    def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Mean over some dimensions, or all of them; NaN where there are no elements."""
     @overload
     def median(self) -> Tensor:
@@ -844,45 +844,45 @@ class Tensor:
     def min(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
         """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
     @overload
-    def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def min(self, other: Tensor) -> Tensor:
         """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
-    def minimum(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def minimum(self, other: Tensor | Number) -> Tensor:
         """The smaller of two values; NaN if either is.  Equal values share the gradient."""
-    def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def mm(self, mat2: Tensor) -> Tensor:
         """Product of two matrices."""
-    def mode(self, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+    def mode(self, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
         """(values, indices) of the most frequent element along a dimension: the least of several, at its last place."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
         """The tensor that `load_state_dict` puts in this one's place: `other` if assign, else a copy in this memory."""
-    def moveaxis(self, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
+    def moveaxis(self, source: Sizes, destination: Sizes) -> Tensor:
         """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
-    def movedim(self, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
+    def movedim(self, source: Sizes, destination: Sizes) -> Tensor:
         """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
-    def msort(self, *, out: Tensor | None = ...) -> Tensor:
+    def msort(self) -> Tensor:
         """The elements in order along the first dimension."""
-    def mul(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def mul(self, other: Tensor | Number) -> Tensor:
         """Product of two tensors, or of a tensor and a number."""
     def mul_(self, other: Tensor | Number) -> Self:
-        """Product of two tensors, or of a tensor and a number."""
-    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `mul`: overwrites this tensor with the result, and returns it."""
+    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ...) -> Tensor:
         """Indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
-    def multiply(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def multiply(self, other: Tensor | Number) -> Tensor:
         """Product of two tensors, or of a tensor and a number."""
     def multiply_(self, other: Tensor | Number) -> Self:
-        """Product of two tensors, or of a tensor and a number."""
-    def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `mul`: overwrites this tensor with the result, and returns it."""
+    def mv(self, vec: Tensor) -> Tensor:
         """Product of a matrix and a vector."""
-    def mvlgamma(self, p: _int, *, out: Tensor | None = ...) -> Tensor:
+    def mvlgamma(self, p: _int) -> Tensor:
         """Logarithm of the multivariate gamma function with dimension p."""
     def mvlgamma_(self, p: _int) -> Self:
-        """Logarithm of the multivariate gamma function with dimension p."""
+        """In-place version of `mvlgamma`: overwrites this tensor with the result, and returns it."""
     @property
     def name(self) -> Any: ...
-    def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
         """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Self:
-        """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
-    def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `nan_to_num`: overwrites this tensor with the result, and returns it."""
+    def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ...) -> Tensor:
         """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
     @overload
     def nanmedian(self) -> Tensor:
@@ -890,13 +890,13 @@ class Tensor:
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
         """As `median`, of the elements that are not NaN; NaN if there is no other."""
-    def nanquantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
+    def nanquantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
         """As `quantile`, of the elements that are not NaN; NaN if there is no other."""
-    def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+    def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ...) -> Tensor:
         """Sum over some dimensions, or all of them, with NaN counted as 0."""
-    def narrow(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
+    def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
         """A view of `length` indexes of a dimension from `start` on."""
-    def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
+    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
         """As `narrow`, but the result is a contiguous copy."""
     @property
     def nbytes(self) -> _int:
@@ -905,18 +905,18 @@ class Tensor:
     def ndim(self) -> _int: ...
     def ndimension(self) -> _int:
         """The number of dimensions."""
-    def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def ne(self, other: Tensor | Number) -> Tensor:
         """input != other, as bool; True for NaN."""
     def ne_(self, other: Tensor | Number) -> Self:
-        """input != other, as bool; True for NaN."""
-    def neg(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `ne`: overwrites this tensor with the result, and returns it."""
+    def neg(self) -> Tensor:
         """-x."""
     def neg_(self) -> Self:
-        """-x."""
-    def negative(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
+    def negative(self) -> Tensor:
         """-x."""
     def negative_(self) -> Self:
-        """-x."""
+        """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
     def nelement(self) -> _int:
         """The number of elements."""
     def new(self, *args: Any, device: Device = ...) -> Tensor:
@@ -933,35 +933,35 @@ class Tensor:
         """A copy of `data` with this tensor's type and device unless others are named."""
     def new_zeros(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
         """As `zeros`, with this tensor's type and device unless others are named."""
-    def nextafter(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def nextafter(self, other: Tensor) -> Tensor:
         """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
     def nextafter_(self, other: Tensor) -> Self:
-        """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
+        """In-place version of `nextafter`: overwrites this tensor with the result, and returns it."""
     @overload
-    def nonzero(self, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor:
+    def nonzero(self, as_tuple: Literal[False] = ...) -> Tensor:
         """The indexes of all nonzero elements, in row-major order."""
     @overload
     def nonzero(self, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
         """The indexes of all nonzero elements, in row-major order."""
-    def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
+    def nonzero_static(self, *, size: _int, fill_value: _int = ...) -> Tensor:
         """The indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
-    def norm(self, p: _float | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def norm(self, p: _float | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements."""
     def normal_(self, mean: _float = ..., std: _float = ..., generator: Generator | None = ...) -> Self:
         """A tensor like `input` with values from the normal distribution with this mean and standard deviation."""
-    def not_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def not_equal(self, other: Tensor | Number) -> Tensor:
         """input != other, as bool; True for NaN."""
     def not_equal_(self, other: Tensor | Number) -> Self:
-        """input != other, as bool; True for NaN."""
+        """In-place version of `ne`: overwrites this tensor with the result, and returns it."""
     def numel(self) -> _int:
         """The number of elements."""
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
         """A NumPy array over the same memory."""
-    def orgqr(self, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def orgqr(self, input2: Tensor) -> Tensor:
         """`linalg.householder_product`."""
-    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ...) -> Tensor:
         """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
-    def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def outer(self, vec2: Tensor) -> Tensor:
         """Outer product of two vectors."""
     @property
     def output_nr(self) -> _int:
@@ -974,7 +974,7 @@ class Tensor:
         """A view with the dimensions in another order."""
     def pin_memory(self, device: Device = ...) -> Tensor:
         """A copy in pinned memory; itself if it is there.  device: any CUDA device: pinned memory serves all."""
-    def pinverse(self, rcond: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    def pinverse(self, rcond: _float = ...) -> Tensor:
         """Pseudoinverse: `linalg.pinv` with another default."""
     def polygamma(self, n: _int) -> Tensor:
         """The n-th derivative of digamma."""
@@ -982,62 +982,62 @@ class Tensor:
         """The n-th derivative of digamma."""
     def positive(self) -> Tensor:
         """The tensor itself, `+input`.  Raises DtypeError for bool."""
-    def pow(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def pow(self, exponent: Tensor | Number) -> Tensor:
         """`input` to the power `exponent`, element by element."""
     def pow_(self, exponent: Tensor | Number) -> Self:
-        """`input` to the power `exponent`, element by element."""
-    def prelu(self, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `pow`: overwrites this tensor with the result, and returns it."""
+    def prelu(self, weight: Tensor) -> Tensor:
         """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
-    def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Product over some dimensions, or all of them."""
-    def put(self, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
         """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
-        """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
-    def qr(self, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `put`: overwrites this tensor with the result, and returns it."""
+    def qr(self, some: _bool = ...) -> Tensor:
         """(Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
-    def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
+    def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
         """The values below which a share q of the elements lies, along a dimension or of all; NaN if there is one."""
-    def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
+    def rad2deg(self) -> Tensor:
         """An angle in radians converted to degrees; integers give float32."""
     def rad2deg_(self) -> Self:
-        """An angle in radians converted to degrees; integers give float32."""
+        """In-place version of `rad2deg`: overwrites this tensor with the result, and returns it."""
     def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
         """A tensor like `input` with integers from the uniform distribution over low to high - 1."""
-    def ravel(self, *, out: Tensor | None = ...) -> Tensor:
+    def ravel(self) -> Tensor:
         """Flatten to one dimension: a view of a contiguous input, else a copy."""
     @property
     def real(self) -> Tensor:
         """The tensor itself, which is real."""
-    def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
+    def reciprocal(self) -> Tensor:
         """1 / x; integers give float32."""
     def reciprocal_(self) -> Self:
-        """1 / x; integers give float32."""
+        """In-place version of `reciprocal`: overwrites this tensor with the result, and returns it."""
     def record_stream(self, s: Stream) -> None:
         """Delay the reuse of the memory, after its free, until the work queued on stream `s` by then is done."""
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook` with this tensor's gradient during backward; its result, unless None, replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf."""
-    def relu(self, *, out: Tensor | None = ...) -> Tensor:
+    def relu(self) -> Tensor:
         """max(x, 0); NaN is unchanged."""
     def relu_(self) -> Self:
-        """max(x, 0); NaN is unchanged."""
-    def remainder(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `relu`: overwrites this tensor with the result, and returns it."""
+    def remainder(self, other: Tensor | Number) -> Tensor:
         """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
     def remainder_(self, other: Tensor | Number) -> Self:
-        """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
-    def renorm(self, p: _float | str | None, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `remainder`: overwrites this tensor with the result, and returns it."""
+    def renorm(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Tensor:
         """The input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
     def renorm_(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Self:
-        """The input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
+        """In-place version of `renorm`: overwrites this tensor with the result, and returns it."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
         """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
     @overload
     def repeat(self, *repeats: _int) -> Tensor:
         """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
-    def repeat_interleave(self, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ..., out: Tensor | None = ...) -> Tensor:
+    def repeat_interleave(self, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
         """Repeat each element, or each index of a dimension, several times in a row."""
     @property
     def requires_grad(self) -> _bool:
@@ -1066,99 +1066,99 @@ class Tensor:
         """Keep the gradient of this non-leaf in `grad` during backward, after its hooks."""
     @property
     def retains_grad(self) -> _bool: ...
-    def roll(self, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def roll(self, shifts: Sizes, dims: Sizes | None = ...) -> Tensor:
         """A copy shifted along dimensions; elements shifted out at one end enter at the other.  Without dims, as flattened."""
-    def rot90(self, k: _int = ..., dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def rot90(self, k: _int = ..., dims: Sizes | None = ...) -> Tensor:
         """A copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
-    def round(self, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
+    def round(self, *, decimals: _int = ...) -> Tensor:
         """Round to the nearest integer, halves to the even one; integers are unchanged."""
     def round_(self, *, decimals: _int = ...) -> Self:
-        """Round to the nearest integer, halves to the even one; integers are unchanged."""
-    def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `round`: overwrites this tensor with the result, and returns it."""
+    def rsqrt(self) -> Tensor:
         """1 / sqrt(x); integers give float32."""
     def rsqrt_(self) -> Self:
-        """1 / sqrt(x); integers give float32."""
-    def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `rsqrt`: overwrites this tensor with the result, and returns it."""
+    def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Tensor:
         """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
     def scatter_(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Self:
-        """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
-    def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `scatter`: overwrites this tensor with the result, and returns it."""
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
-        """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
-    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `scatter_add`: overwrites this tensor with the result, and returns it."""
+    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
         """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme."""
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
-        """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme."""
+        """In-place version of `scatter_reduce`: overwrites this tensor with the result, and returns it."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """A view of one index of a dimension, without that dimension."""
-    def select_scatter(self, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
+    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """A copy of the input with `src` at one index of a dimension."""
     def set_(self, source: Any = ..., storage_offset: _int = ..., size: Sizes | None = ..., stride: Sequence[_int] = ...) -> Self:
         """Put this tensor itself over other memory, and return it."""
-    def sgn(self, *, out: Tensor | None = ...) -> Tensor:
+    def sgn(self) -> Tensor:
         """Sign of each value: -1, 0 or 1; 0 for NaN."""
     def sgn_(self) -> Self:
-        """Sign of each value: -1, 0 or 1; 0 for NaN."""
+        """In-place version of `sign`: overwrites this tensor with the result, and returns it."""
     @property
     def shape(self) -> Size: ...
     def share_memory_(self) -> Self:
         """Move a CPU tensor, and every tensor over the same memory, to shared memory; return this tensor."""
     def short(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int16; itself if it is."""
-    def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
+    def sigmoid(self) -> Tensor:
         """1 / (1 + exp(-x))."""
     def sigmoid_(self) -> Self:
-        """1 / (1 + exp(-x))."""
-    def sign(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `sigmoid`: overwrites this tensor with the result, and returns it."""
+    def sign(self) -> Tensor:
         """Sign of each value: -1, 0 or 1; 0 for NaN."""
     def sign_(self) -> Self:
-        """Sign of each value: -1, 0 or 1; 0 for NaN."""
-    def signbit(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `sign`: overwrites this tensor with the result, and returns it."""
+    def signbit(self) -> Tensor:
         """Test each element for a set sign bit; -0.0 has one."""
-    def sin(self, *, out: Tensor | None = ...) -> Tensor:
+    def sin(self) -> Tensor:
         """Sine."""
     def sin_(self) -> Self:
-        """Sine."""
-    def sinc(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `sin`: overwrites this tensor with the result, and returns it."""
+    def sinc(self) -> Tensor:
         """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
     def sinc_(self) -> Self:
-        """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
-    def sinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `sinc`: overwrites this tensor with the result, and returns it."""
+    def sinh(self) -> Tensor:
         """Hyperbolic sine."""
     def sinh_(self) -> Self:
-        """Hyperbolic sine."""
+        """In-place version of `sinh`: overwrites this tensor with the result, and returns it."""
     @overload
     def size(self, dim: None = ...) -> Size:
         """The shape, or one dimension of it."""
     @overload
     def size(self, dim: _int) -> _int:
         """The shape, or one dimension of it."""
-    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
         """A copy of the input with `src` in a slice of a dimension."""
-    def slogdet(self, *, out: Tensor | None = ...) -> Tensor:
+    def slogdet(self) -> Tensor:
         """(sign, logabsdet): the sign of the determinant of square matrices, and the logarithm of its absolute value."""
-    def softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
         """exp(input) divided by its sum along `dim`."""
-    def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+    def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> ValuesAndIndices:
         """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
-    def split(self, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def split(self, split_size_or_sections: Sizes, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
-    def split_with_sizes(self, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces of a dimension, of the listed sizes."""
-    def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
+    def sqrt(self) -> Tensor:
         """Square root; integers give float32."""
     def sqrt_(self) -> Self:
-        """Square root; integers give float32."""
-    def square(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `sqrt`: overwrites this tensor with the result, and returns it."""
+    def square(self) -> Tensor:
         """x * x; bool gives int64."""
     def square_(self) -> Self:
-        """x * x; bool gives int64."""
+        """In-place version of `square`: overwrites this tensor with the result, and returns it."""
     def squeeze(self, dim: Sizes | None = ...) -> Tensor:
         """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
     def squeeze_(self, dim: Sizes | None = ...) -> Self:
         """Drop dimensions of size 1 of this tensor itself, all or those in `dim`, and return it."""
-    def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
         """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0."""
     def storage(self) -> TypedStorage:
         """The memory of this tensor as elements of its type; all of it, also for a view."""
@@ -1172,45 +1172,45 @@ class Tensor:
     @overload
     def stride(self, dim: _int) -> _int:
         """Steps between neighbours, in elements; of one dimension if given."""
-    def sub(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
+    def sub(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
         """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def sub_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
-    def subtract(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `sub`: overwrites this tensor with the result, and returns it."""
+    def subtract(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
         """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def subtract_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
-    def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `sub`: overwrites this tensor with the result, and returns it."""
+    def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Sum over some dimensions, or all of them."""
     def sum_to_size(self, *sizes: _int | Sequence[_int], size: Sizes | None = ...) -> Tensor:
         """Sum over the dimensions that broadcasting the sizes to this shape repeats."""
-    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def svd(self, some: _bool = ..., compute_uv: _bool = ...) -> Tensor:
         """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
-    def swapaxes(self, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Alias of `transpose`."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
         """Alias of `transpose_`."""
-    def swapdims(self, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
+    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """Alias of `transpose`."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """Alias of `transpose_`."""
-    def t(self, *, out: Tensor | None = ...) -> Tensor:
+    def t(self) -> Tensor:
         """Transpose a matrix; a tensor with fewer dimensions is returned as it is."""
     def t_(self) -> Self:
         """Transpose this matrix itself, and return it; the memory stays as it is."""
-    def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def take(self, index: Tensor) -> Tensor:
         """The elements of the flattened input at the given indexes; negative ones count from the end."""
-    def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: _int | None = ...) -> Tensor:
         """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
-    def tan(self, *, out: Tensor | None = ...) -> Tensor:
+    def tan(self) -> Tensor:
         """Tangent."""
     def tan_(self) -> Self:
-        """Tangent."""
-    def tanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `tan`: overwrites this tensor with the result, and returns it."""
+    def tanh(self) -> Tensor:
         """Hyperbolic tangent."""
     def tanh_(self) -> Self:
-        """Hyperbolic tangent."""
-    def tensor_split(self, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+        """In-place version of `tanh`: overwrites this tensor with the result, and returns it."""
+    def tensor_split(self, indices_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
@@ -1229,32 +1229,32 @@ class Tensor:
         """This tensor on a device, as a type, or like another tensor; itself if nothing changes."""
     def tolist(self) -> Any:
         """The values as nested lists."""
-    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...) -> ValuesAndIndices:
         """(values, indices) of the k greatest, or least, elements of a dimension, in order.  sorted has no effect."""
-    def trace(self, *, out: Tensor | None = ...) -> Tensor:
+    def trace(self) -> Tensor:
         """Sum of the diagonal of a matrix; integers give int64."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """A view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """Exchange two dimensions of this tensor itself, and return it; the memory stays as it is."""
-    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ...) -> Tensor:
         """(solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`."""
-    def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def tril(self, diagonal: _int = ...) -> Tensor:
         """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
     def tril_(self, diagonal: _int = ...) -> Self:
-        """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
-    def triu(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `tril`: overwrites this tensor with the result, and returns it."""
+    def triu(self, diagonal: _int = ...) -> Tensor:
         """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
     def triu_(self, diagonal: _int = ...) -> Self:
-        """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
-    def true_divide(self, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """In-place version of `triu`: overwrites this tensor with the result, and returns it."""
+    def true_divide(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def true_divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
-        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
-    def trunc(self, *, out: Tensor | None = ...) -> Tensor:
+        """In-place version of `div`: overwrites this tensor with the result, and returns it."""
+    def trunc(self) -> Tensor:
         """Round toward 0 to an integer; integers are unchanged."""
     def trunc_(self) -> Self:
-        """Round toward 0 to an integer; integers are unchanged."""
+        """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
     @overload
     def type(self, dtype: None = ...) -> str:
         """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
@@ -1263,23 +1263,23 @@ class Tensor:
         """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
     def type_as(self, other: Tensor) -> Tensor:
         """This tensor with the type and on the device of another one; itself if it is so."""
-    def unbind(self, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of every index of a dimension."""
-    def unflatten(self, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
+    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """Split one dimension into several; one size may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """A view of all windows of `size` along a dimension, at distance `step`."""
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
         """A tensor like `input` with values from the uniform distribution over [low, high)."""
-    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
+    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """The distinct elements in order, or with dim the distinct slices.  No NaN equals another."""
-    def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
+    def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
-    def unsafe_chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """As `chunk`, for pieces that may be written in place in a graph."""
-    def unsafe_split(self, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """As `split`, for pieces that may be written in place in a graph."""
-    def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """As `split_with_sizes`, for pieces that may be written in place in a graph."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a dimension of size 1 inserted at `dim`."""
@@ -1287,31 +1287,31 @@ class Tensor:
         """Insert a dimension of size 1 into this tensor itself, and return it."""
     def untyped_storage(self) -> UntypedStorage:
         """The memory of this tensor as bytes."""
-    def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
         """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
-    def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def vdot(self, other: Tensor) -> Tensor:
         """Inner product of two vectors, as `dot`: there are no complex numbers."""
     @overload
     def view(self, dtype: Dtype) -> Tensor:
-        """A view with another shape; one size may be -1, which is then inferred."""
+        """The same memory as another shape (one size may be -1), or as another type."""
     @overload
     def view(self, size: Sequence[_int]) -> Tensor:
-        """A view with another shape; one size may be -1, which is then inferred."""
+        """The same memory as another shape (one size may be -1), or as another type."""
     @overload
     def view(self, *size: _int) -> Tensor:
-        """A view with another shape; one size may be -1, which is then inferred."""
+        """The same memory as another shape (one size may be -1), or as another type."""
     def view_as(self, other: Tensor) -> Tensor:
         """`view` with the shape of another tensor."""
-    def vsplit(self, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of pieces of dimension 0 of a tensor with at least two: equal ones, or those between positions."""
     def wait(self) -> Tensor:
         """Wait for the non_blocking copies into this tensor, and return it.  Does nothing for a tensor on a GPU."""
     def where(self, condition: Tensor, other: Tensor | Number) -> Tensor:
         """This tensor where the condition holds, else `other`."""
-    def xlogy(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+    def xlogy(self, other: Tensor | Number) -> Tensor:
         """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
     def xlogy_(self, other: Tensor | Number) -> Self:
-        """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
+        """In-place version of `xlogy`: overwrites this tensor with the result, and returns it."""
     def zero_(self) -> Self:
         """Set every element to 0."""
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]

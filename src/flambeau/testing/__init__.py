@@ -1,11 +1,14 @@
 """Tools for tests of device code: fresh machines, every schedule, gradient checks, the contract suite of drivers."""
 
 from ..autograd.gradcheck import gradcheck, gradgradcheck
+from ..runtime.faults import faults
 from ..tools.profiler import trace
 from ..tools.race_report import check
 from .comparison import assert_close
-from .faults import faults
 from .machine import machine
 from .random_tensors import make_tensor
+from .user_kernels import check_kernel
 
-__all__ = ["assert_close", "check", "faults", "gradcheck", "gradgradcheck", "machine", "make_tensor", "trace"]
+__all__ = [
+    "assert_close", "check", "check_kernel", "faults", "gradcheck", "gradgradcheck", "machine", "make_tensor", "trace",
+]  # fmt: skip

@@ -752,7 +752,9 @@ class DriverContract(GraphContract):
     def test_a_bad_grid_is_an_error(self) -> None:
         handle, address = self.driver.kernel_load(DEVICE, SCALE), self.new_memory()
         arguments = SCALE.pack([address, address, 1.0, 4])
-        for grid in (Grid((0, 1, 1), 256), Grid((1, 1, 1), 0), Grid((1, 1, 1), 2048)):
+        blocks = ((256, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0), (2048, 1, 1), (64, 32, 1), (1, 1, 65))
+        grids = [Grid((1, 1, 1), x, 0, y, z) for x, y, z in blocks]
+        for grid in (Grid((0, 1, 1), 256), Grid((1, 0, 1), 256), *grids):
             raised(AcceleratorError, partial(self.driver.launch, handle, grid, arguments, self.stream))
 
     def test_an_ability_that_is_denied_raises(self) -> None:

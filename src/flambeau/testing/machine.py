@@ -17,13 +17,20 @@ def machine(
     *,
     preset: str = "h200",
     memory: int | str = 0,
-    races: str = "poison",
+    races: str | None = None,
     schedule: Any = "submission",
 ) -> Iterator[Machine]:
-    """Make a fresh virtual machine the process's machine inside the block, and restore the former one after it.
+    """Make a fresh virtual machine the process's machine inside a `with` block, and restore the former one after it.
 
-    schedule: a text as in FLAMBEAU_GPUS, or a Schedule object.  memory: bytes of each device, as a number or "2GiB".
+    preset, races: as in FLAMBEAU_GPUS.  schedule: a text as there, or a Schedule object.
+    memory: bytes of each device, as a number or a text such as "2GiB"; 0 for the preset's.
     `machine.driver` is the virtual driver, with its clock, faults and log.  Tensors must not leave the block.
+    Raises: ConfigError for a value that FLAMBEAU_GPUS would not take.
+    Example:
+        >>> from flambeau.testing import machine
+        >>> with machine(3):
+        ...     torch.cuda.device_count()
+        3
     """
     text = schedule if isinstance(schedule, str) else "submission"
     choice = virtual_gpus(devices, preset=preset, memory=memory, races=races, schedule=text)

@@ -46,6 +46,27 @@ def test_an_architecture_that_the_compiler_does_not_know(real):
         compile_cubin(kernel(), "sm_1")
 
 
+def test_options_and_names_of_cpp(real):
+    source = "template <class T> __global__ void fill(T* out) { out[threadIdx.x] = VALUE; }"
+    options = ("-DVALUE=3",)
+    name, _, cubin = compile_cubin(Kernel("fill<int>", source, (), None, 1.0, options, False), ARCH).partition(b"\0")
+    assert name == b"_Z4fillIiEvPT_" and cubin.startswith(ELF) and name in cubin
+    with pytest.raises(errors.AcceleratorError, match="VALUE"):
+        compile_cubin(Kernel("fill<int>", source, (), None, 1.0, (), False), ARCH)
+    with pytest.raises(errors.AcceleratorError, match="gone"):
+        compile_cubin(Kernel("gone<int>", source, (), None, 1.0, options, False), ARCH)
+
+
+def test_included_files_are_read_anew_by_each_compiler(real, tmp_path):
+    source = kernel('#include "value.h"\nextern "C" __global__ void fill(float* out) { out[threadIdx.x] = VALUE; }')
+    source.options = (f"-I{tmp_path}",)
+    made = []
+    for value in (1, 2):
+        (tmp_path / "value.h").write_text(f"#define VALUE {value}")
+        made.append(compile_cubin(source, ARCH))
+    assert made[0] != made[1] and list(tmp_path.glob("cubin/*.cubin")) == []
+
+
 WARM = """
 import sys
 from flambeau.driver.nvidia.compile import compile_cubin
@@ -82,11 +103,11 @@ class Nvrtc:
         self.asked += 1
         return self.version
 
-    def compile(self, entry, source, arch):
-        self.compiled.append(source)
-        if source in self.fails:
-            raise errors.AcceleratorError(f"{entry}: no")
-        return f"{source} for {arch} by {self.version}".encode()
+    def compile(self, source, arch):
+        self.compiled.append(source.text)
+        if source.text in self.fails:
+            raise errors.AcceleratorError(f"{source.entry}: no")
+        return f"{source.text} for {arch} by {self.version}".encode()
 
 
 @pytest.fixture
@@ -120,6 +141,14 @@ def ship(text, cubin=b"shipped", version=(13, 5)):
     prebuilt_cubins.write_archive(prebuilt_cubins.DIRECTORY / f"{ARCH}.zip", {key: cubin}, version)
     prebuilt_cubins.archive.cache_clear()
     return prebuilt_cubins.DIRECTORY / f"{ARCH}.zip"
+
+
+def test_other_options_and_names_are_other_code(fake):
+    compiler = Compiler()
+    for options in ((), ("-DA",), ("-DA", "-DB")):
+        for name, is_c in (("a", True), ("f<int>", False), ("f<float>", False)):
+            compiler.cubin(Kernel(name, "a", (), None, 1.0, options, is_c), ARCH)
+    assert len(fake.compiled) == 9
 
 
 def test_the_second_time_nothing_is_compiled(fake, path):
@@ -218,12 +247,12 @@ def first_read(self, name):
     print("found nothing" if found is None else "found it", flush=True)
     return found
 cache.PrivateFiles.read = first_read
-def compiled(entry, source, arch):
+def compiled(source, arch):
     print("compiling", flush=True)
     sys.stdin.readline()
-    return source.encode()
+    return source.text.encode()
 compile.compiled = compiled
-kernel = types.SimpleNamespace(entry="a", source="a")
+kernel = types.SimpleNamespace(entry="a", source="a", options=(), is_c=True)
 assert compile.Compiler(use_shipped=False).cubin(kernel, "sm_90") == b"a"
 """
 
@@ -309,11 +338,11 @@ def test_the_driver_says_what_it_can_read(fake, listed, cuda):
 def test_the_program_waits_for_what_is_being_compiled(fake, listed, monkeypatch):
     is_running, may_go_on = threading.Event(), threading.Event()
 
-    def compile(entry, source, arch):
-        if source == "b":
+    def compile(source, arch):
+        if source.text == "b":
             is_running.set()
             may_go_on.wait()
-        return fake.compile(entry, source, arch)
+        return fake.compile(source, arch)
 
     monkeypatch.setattr(compiling, "compiled", compile)
     compiler = Compiler(ahead=True)
@@ -343,18 +372,18 @@ import os, sys, threading, types
 from flambeau.driver.nvidia import compile
 from flambeau.driver.nvidia.compile import Following
 is_running, may_go_on = threading.Event(), threading.Event()
-def compiled(entry, source, arch):
-    if source == "b":
+def compiled(source, arch):
+    if source.text == "b":
         is_running.set()
         may_go_on.wait()
-    print("compiled", source, flush=True)
-    return source.encode()
+    print("compiled", source.text, flush=True)
+    return source.text.encode()
 compile.nvrtc_version, compile.compiled = lambda: (13, 5), compiled
 compile.remember, compile.remembered = lambda files, version: None, lambda files: None
 compile.following = lambda: Following(["a", "b"], {"a": [0], "b": [1]}, {"a": ["b"]})
 compile.spare_cores = lambda: 1
 compiler = compile.Compiler(ahead=True, use_shipped=False)
-kernel = lambda name: types.SimpleNamespace(entry=name, source=name)
+kernel = lambda name: types.SimpleNamespace(entry=name, source=name, options=(), is_c=True)
 compiler.cubin(kernel("a"), "sm_90")
 is_running.wait()
 child = os.fork()

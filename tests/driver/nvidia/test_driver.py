@@ -257,9 +257,13 @@ def test_a_launch_passes_the_buffer_as_it_is(driver, cuda, kernel):
     stream, handle = driver.stream_create(0, 0), driver.kernel_load(0, kernel)
     first, second = kernel.pack((0x1000, 7)), kernel.pack((0x2000, -1))
     driver.launch(handle, GRID, first, stream)
-    driver.launch(handle, GRID, second, stream)
+    driver.launch(handle, GRID._replace(threads=16, threads_y=4, threads_z=2), second, stream)
     assert cuda.launched == [first, second]
-    assert cuda.named("cuLaunchKernel")[0][1:10] == (3, 2, 1, 128, 1, 1, 0, driver.stream_raw(stream), 0)
+    raw = driver.stream_raw(stream)
+    assert [call[1:10] for call in cuda.named("cuLaunchKernel")] == [
+        (3, 2, 1, 128, 1, 1, 0, raw, 0),
+        (3, 2, 1, 16, 4, 2, 0, raw, 0),
+    ]
 
 
 def test_more_shared_memory_than_usual_is_asked_for_once(driver, cuda, kernel):

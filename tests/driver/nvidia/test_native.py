@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.skipif(library.native() is None, reason="the package was built without compiled calls"),
     pytest.mark.skipif(COMPILER is None, reason="there is no C compiler to make the stand-in with"),
 ]
-GRID = Grid((2, 3, 4), 64, 8)
+GRID = Grid((2, 3, 4), 64, 8, 5, 6)
 STUB = r"""
 #include <string.h>
 unsigned long long calls, arguments[16], current, used, returns = 7; int fails, refuses; char buffer[1024]; size_t size;
@@ -126,7 +126,7 @@ def test_a_launch(native, stub, cuda, side, buffer):
     kernel = loaded(native)
     native.launch(kernel, GRID, buffer, side)
     function, stream = native._kernels[kernel].address, native._streams[side].raw
-    assert stub.arguments(9) == [function, 2, 3, 4, 64, 1, 1, 8, stream]
+    assert stub.arguments(9) == [function, 2, 3, 4, 64, 5, 6, 8, stream]
     assert stub.buffer() == bytes(buffer) and stub.calls == 1
     assert cuda.named("cuLaunchKernel") == []
 

@@ -8,7 +8,7 @@ from flambeau.driver.api import CopyKind
 from flambeau.driver.virtual.engine import MAX_PENDING
 from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError, InternalError
-from flambeau.kernel import Kernel, Pointer, Scalar
+from flambeau.kernel import Grid, Kernel, Pointer, Scalar
 
 from .rig import ADD_ONE, BROKEN, BUMP, SLOW, SLOW_NS
 
@@ -257,7 +257,7 @@ def test_a_kernel_of_another_device_cannot_be_launched(make_rig):
     rig = make_rig(count=2)
     handle = rig.driver.kernel_load(1, BUMP)
     with pytest.raises(AcceleratorError, match="bump: loaded on device 1"):
-        rig.driver.launch(handle, ((1, 1, 1), 32, 0), BUMP.pack([rig.memory[1], 1]), rig.a)
+        rig.driver.launch(handle, Grid((1, 1, 1), 32), BUMP.pack([rig.memory[1], 1]), rig.a)
 
 
 def test_threads_share_a_machine(make_rig):

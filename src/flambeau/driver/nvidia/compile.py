@@ -6,6 +6,7 @@
   process whose kernels are all cached does not load the compiler.
 - A kernel is compiled once: other threads wait for the one that compiles it, other processes for the one that holds
   its claim.
+- A source with includes is compiled by each process, since what it includes may change.
 - A damaged or foreign file, shipped or cached, is ignored and the kernel compiled: see prebuilt_cubins.py and cache.py.
 - A background thread compiles the kernels that usually follow one that was compiled: their sources are in a file beside
   the shipped archives, written by `scripts/build`.  It starts at the first kernel that is neither shipped nor cached:
@@ -23,6 +24,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import threading
 import weakref
 import zlib
@@ -41,6 +43,7 @@ from . import library, prebuilt_cubins
 from .cache import PrivateFiles, files_of
 from .prebuilt_cubins import DIRECTORY, OPTIONS, Version, cache_key
 
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 SEARCHED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")  # besides packages
 
 
@@ -68,18 +71,26 @@ def supported() -> list[str]:
     return [f"sm_{number}" for number in numbers]
 
 
-def compiled(entry: str, source: str, arch: str) -> bytes:
-    """The machine code of a source.  Raises AcceleratorError with the compiler's log."""
+def compiled(source: Source, arch: str) -> bytes:
+    """The machine code of a source, as `Compiler.cubin`.  Raises AcceleratorError with the compiler's log."""
     nvrtc = library.nvrtc_bindings()
-    created = nvrtc.nvrtcCreateProgram(source.encode(), f"{entry}.cu".encode(), 0, [], [])
+    entry, is_c = source.entry, source.is_c
+    created = nvrtc.nvrtcCreateProgram(source.text.encode(), f"{entry}.cu".encode(), 0, [], [])
     program = library.check(created, "nvrtcCreateProgram", kernel=entry)
     try:
-        options = [f"--gpu-architecture={arch}".encode(), *(option.encode() for option in OPTIONS)]
+        if not is_c:
+            library.check(nvrtc.nvrtcAddNameExpression(program, entry.encode()), "nvrtcAddNameExpression", kernel=entry)
+        texts = [f"--gpu-architecture={arch}", *OPTIONS, *source.options, *_include_options(source)]
+        options = [text.encode() for text in texts]
         result = nvrtc.nvrtcCompileProgram(program, len(options), options)
         if result[0]:
             log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).rstrip(b"\0").decode()
             library.check(result, f"nvrtcCompileProgram of {entry} for {arch}", log=f"\n{log.strip()}\n")
-        return _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+        cubin = _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+        if is_c:
+            return cubin
+        lowered = nvrtc.nvrtcGetLoweredName(program, entry.encode())
+        return bytes(library.check(lowered, "nvrtcGetLoweredName", kernel=entry)) + b"\0" + cubin
     finally:
         library.check(nvrtc.nvrtcDestroyProgram(program), "nvrtcDestroyProgram")
 
@@ -88,6 +99,18 @@ def _read(size_of: Any, read: Any, program: Any) -> bytes:
     buffer = bytearray(library.check(size_of(program), size_of.__name__))  # never bytes: the call writes into it
     library.check(read(program, buffer), read.__name__)
     return bytes(buffer)
+
+
+def _include_options(source: Source) -> list[str]:
+    """The folders of CUDA's headers, if the source includes any."""
+    if not source.has_includes:
+        return []
+    packages = importlib.util.find_spec("nvidia")
+    roots = [Path(place) for place in (packages and packages.submodule_search_locations) or ()]
+    folders = [folder for root in roots for folder in sorted(root.glob("*/include"))]
+    folders += [Path(os.environ[name]) / "include" for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    folders.append(Path("/usr/local/cuda/include"))
+    return [f"--include-path={folder}" for folder in folders if (folder / "cuda_runtime.h").exists()]
 
 
 def remembered(files: PrivateFiles) -> Version | None:
@@ -139,10 +162,23 @@ NICENESS = 10
 
 
 class Source(NamedTuple):
-    """A kernel's name and source text."""
+    """A kernel's name and source text; options and is_c as in Kernel."""
 
     entry: str
     text: str
+    options: tuple[str, ...] = ()
+    is_c: bool = True
+
+    @property
+    def has_includes(self) -> bool:
+        """Whether other files are a part of it."""
+        return "include" in self.text and bool(INCLUDE.search(self.text)) or any(
+            option.startswith("-I") or "include" in option for option in self.options
+        )
+
+    def key(self, arch: str, version: Version | None) -> str:
+        """The name of its machine code."""
+        return cache_key(self.text, arch, version, self.options if self.is_c else (*self.options, self.entry))
 
 
 class Following:
@@ -339,15 +375,19 @@ class Compiler:
         self.ahead.reset()
 
     def cubin(self, kernel: Kernel, arch: str) -> bytes:
-        """The machine code of a kernel.  Raises as `compile_cubin`."""
-        found = self._shipped(kernel.source, arch)
-        return found if found is not None else self._asked(Source(kernel.entry, kernel.source), arch)
+        """The machine code of a kernel; with is_c=False after the function's name in it and a zero byte.
 
-    def _shipped(self, text: str, arch: str) -> bytes | None:
+        Raises as `compile_cubin`.
+        """
+        source = Source(kernel.entry, kernel.source, kernel.options, kernel.is_c)
+        found = self._shipped(source, arch)
+        return found if found is not None else self._asked(source, arch)
+
+    def _shipped(self, source: Source, arch: str) -> bytes | None:
         found = prebuilt_cubins.archive(arch)
         if not self._use_shipped or not found or found.version[0] > self._cuda_major:
             return None
-        return found.read(cache_key(text, arch, None))
+        return found.read(source.key(arch, None))
 
     def _asked(self, source: Source, arch: str) -> bytes:
         if self._has_missed:
@@ -362,7 +402,7 @@ class Compiler:
 
     def _prepare(self, source: Source, arch: str) -> None:
         """Compile missing kernels in the background; a failure is raised when the kernel is used."""
-        if self._shipped(source.text, arch) is not None:
+        if self._shipped(source, arch) is not None:
             return
         turn = self._turn(source, arch)
         with turn.lock:
@@ -374,9 +414,11 @@ class Compiler:
 
     def _turn(self, source: Source, arch: str) -> Turn:
         with self._lock:
-            return self._turns.setdefault(cache_key(source.text, arch, None), Turn())
+            return self._turns.setdefault(source.key(arch, None), Turn())
 
     def _cached(self, source: Source, arch: str) -> bytes | None:
+        if source.has_includes:
+            return None
         files = cache_files()
         if self._version is None:
             self._version = remembered(files) or self._loaded(files)
@@ -392,11 +434,13 @@ class Compiler:
         """Compile and cache, unless another process does."""
         files = cache_files()
         self._version = self._loaded(files)
+        if source.has_includes:
+            return compiled(source, arch)
         name = _name(source, arch, self._version)
         with files.claimed(name):
             cubin = files.read(name)
             if cubin is None:
-                cubin = compiled(source.entry, source.text, arch)
+                cubin = compiled(source, arch)
                 files.write(name, cubin)
         return cubin
 
@@ -420,4 +464,4 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _name(source: Source, arch: str, version: Version) -> str:
-    return f"{cache_key(source.text, arch, version)}.cubin"
+    return f"{source.key(arch, version)}.cubin"

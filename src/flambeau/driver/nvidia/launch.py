@@ -40,9 +40,12 @@ class LoadedKernel(Function):
     __slots__ = ("_function", "_lock", "_module", "entry", "kernel")
 
     def __init__(self, cu: Any, device: int, kernel: Kernel, cubin: bytes) -> None:
-        """Load onto `device`, whose context is current.  Raises AcceleratorError."""
+        """Load onto `device`, whose context is current.  cubin: see Compiler.cubin.  Raises AcceleratorError."""
+        symbol = kernel.entry.encode()
+        if not kernel.is_c:
+            symbol, _, cubin = cubin.partition(b"\0")
         self._module = check(cu.cuModuleLoadData(cubin), "cuModuleLoadData", kernel=kernel.entry, device=device)
-        found = cu.cuModuleGetFunction(self._module, kernel.entry.encode())
+        found = cu.cuModuleGetFunction(self._module, symbol)
         self._function = check(found, "cuModuleGetFunction", kernel=kernel.entry, device=device)
         super().__init__(int(self._function), device, PLAIN_SHARED_BYTES)
         self._lock = Lock()
@@ -79,7 +82,7 @@ class Launcher:
             raise ArgumentError(
                 f"{len(arguments)} bytes of arguments; a launch takes {MAX_ARGUMENT_BYTES}", operator=loaded.entry
             )
-        (x, y, z), threads, shared = grid
+        (x, y, z), threads, shared, threads_y, threads_z = grid
         function = loaded.function(self._cu, shared)
         try:
             passage = self._spare.pop()
@@ -87,7 +90,9 @@ class Launcher:
             passage = Passage()
         passage.data.raw = bytes(arguments)
         passage.size.value = len(arguments)
-        result = self._launch(function, x, y, z, threads, 1, 1, shared, stream.cu, 0, passage.address)
+        result = self._launch(
+            function, x, y, z, threads, threads_y, threads_z, shared, stream.cu, 0, passage.address
+        )
         self._spare.append(passage)
         if result[0]:
             check(result, "cuLaunchKernel", kernel=loaded.entry, device=loaded.device, grid=grid, stream=stream.raw)

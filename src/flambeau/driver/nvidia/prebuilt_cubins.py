@@ -14,7 +14,7 @@ import struct
 import warnings
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -30,11 +30,11 @@ DAMAGE = (OSError, EOFError, RuntimeError, ValueError, struct.error, zlib.error,
 Version = tuple[int, int]
 
 
-def cache_key(source: str, arch: str, version: Version | None) -> str:
-    """The name of a compiled `source`: a hex digest.  version: of NVRTC, or None for any."""
+def cache_key(source: str, arch: str, version: Version | None, options: Sequence[str] = ()) -> str:
+    """The name of a compiled `source`: a hex digest.  version: of NVRTC, or None for any.  options: besides OPTIONS."""
     digest = hashlib.sha256()
     made_by = f"{version[0]}.{version[1]}" if version else "any"
-    for part in (source, arch, made_by, *OPTIONS):
+    for part in (source, arch, made_by, *OPTIONS, *options):
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "little"))
         digest.update(encoded)

@@ -17,8 +17,9 @@ from .clock import HostClocks
 from .copies import Copies
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
+from .faults import Faults
 from .queue import Loaded, Queue
-from .schedule import Faults, Schedule, from_text
+from .schedule import Schedule, from_text
 
 INVALID_DEVICE = 101  # CUresult
 LIBRARIES = frozenset({"gemm", "attention", "attention_backward", *CONVOLUTIONS})
@@ -44,8 +45,10 @@ class Calls:
             faults=True,
             modelled_time=True,
             watches_blocks=True,
+            runs_references=True,
             finds_races=True,
             libraries=LIBRARIES,
+            computes=choice.values,
         )
         self.faults = Faults()
         self.is_profiled = False

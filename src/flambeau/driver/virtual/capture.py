@@ -20,9 +20,9 @@ from ...errors import AcceleratorError
 from ..api import CaptureMode
 from .access import MemoryAccess
 from .clock import CopyEngine
+from .faults import Countdown
 from .memory import Block, Memory, Segment
 from .queue import Queue, Work
-from .schedule import Countdown
 
 CAPTURE_UNSUPPORTED = 900  # CUresult
 CAPTURE_INVALIDATED = 901  # CUresult

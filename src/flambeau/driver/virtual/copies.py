@@ -14,9 +14,9 @@ from ..api import CopyKind
 from .access import MemoryAccess
 from .capture import CAPTURE_UNSUPPORTED, nothing
 from .engine import Engine
+from .faults import Faults
 from .memory import INVALID_VALUE, device_of
 from .queue import Queue, run_copy, run_copy_from_host, run_copy_to_host, run_fill
-from .schedule import Faults
 
 PEER_ACCESS_UNSUPPORTED = 217  # CUresult
 
@@ -60,7 +60,7 @@ class Copies:
             engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, preset.launch_ns, copies)
             return
         self._check_pageable(queue, name)
-        staged = host.bytes_at(source.low, nbytes).copy()
+        staged = host.bytes_at(source.low, nbytes).copy() if engine.computes else None
         staging = preset.launch_ns + int(nbytes / preset.pageable_in_rate)
         engine.submit(queue, name, run_copy_from_host, staged, (target,), (block,), duration, staging, copies)
 
@@ -111,7 +111,7 @@ class Copies:
             engine.memory.find(to, target.low, target.high, name),
             engine.memory.find(origin, source.low, source.high, name),
         ]
-        duration = int((source.high - source.low) / engine.preset.peer_rate)
+        duration = int((source.high - source.low) / engine.preset.peer_rate) * self._faults.slowdown(to, origin)
         copies = (engine.copies_out[origin], engine.copies_in[to]) if to != origin else ()
         engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns, copies)
 

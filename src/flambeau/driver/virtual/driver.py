@@ -10,14 +10,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import NamedTuple
 
-from ... import signals
+from ... import config, signals
 from ...config import Gpus
 from ...core.queue import HotCalls
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
-from ...kernel import Access, Buffer, Grid, Kernel
+from ...kernel import MAX_BLOCK, MAX_BLOCKS, MAX_THREADS, Access, Buffer, Grid, Kernel
 from ...library_operation import LibraryOperation
 from ..api import (
     Address,
@@ -38,9 +39,9 @@ from .events import INVALID_HANDLE, Event
 from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE, device_of
-from .queue import Loaded, Queue, run_failure, run_reference
+from .queue import Loaded, Queue, run_assertion, run_failure, run_reference
 from .races import HOST, Witness
-from .schedule import Schedule
+from .schedule import REPLAY_HINT, Replay, Schedule
 
 STEP = 8  # partitions of the modelled GPU have a multiple of so many multiprocessors
 
@@ -160,7 +161,7 @@ class MemoryCalls(Calls):
                     error_code=INVALID_HANDLE,
                     operator="block_taken",
                 )
-            if self.faults.block.left and self.faults.block.strikes():
+            if self.faults.refuses_block(nbytes):
                 raise OutOfMemoryError(
                     f"{nbytes} bytes on virtual device {device} fail on demand",
                     hint="flambeau.testing.faults asked for it",
@@ -192,9 +193,6 @@ class MemoryCalls(Calls):
                 self._engine.check_host(MemoryAccess(access, HOST), block)
 
 
-MAX_X = 2**31 - 1  # blocks
-MAX_YZ = 65_535  # blocks
-MAX_THREADS = 1024  # per block
 MAX_SHARED = 227 << 10  # bytes of dynamic shared memory per block
 LAUNCH_OUT_OF_RESOURCES = 701  # CUresult
 PRIORITIES = (-5, 0)  # most and least urgent
@@ -210,8 +208,11 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
 
     # devices
     def start(self) -> None:
-        """Set `hot`.  Memory is mapped at its first allocation."""
+        """Set `hot`, and ask for the failures of FLAMBEAU_FAULTS.  Memory is mapped at its first allocation."""
+        if text := config.faults():
+            self.faults.ask_once(text, self.device_count())
         self.hot = HotCalls(self)
+        self._told_of_choices = False
 
     def properties(self, device: int) -> DeviceProperties:
         self._check_index(device)
@@ -252,6 +253,11 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         with self._lock:
             return self._engine.clock.now()
 
+    def end_ns(self) -> int:
+        """The host clock's time when all submitted work is done.  Costs no modelled time."""
+        with self._lock:
+            return max([self._engine.clock.now(), *[queue.end_ns for queue in self._engine.runner.queues]])
+
     def profiler_start(self) -> None:
         """Set `is_profiled`: no profiler attaches to virtual GPUs."""
         self.is_profiled = True
@@ -270,11 +276,21 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             self._engine.runner.follow(schedule)
 
     def drain(self) -> None:
+        """Run all queued work, and print failures and what else the program should know, each once."""
         with self._lock:
             for failure in self._engine.drain():
                 print(failure.fact, file=sys.stderr)
             if note := self._engine.races.take_note():
                 print(f"flambeau: {note}; run `flambeau check`", file=sys.stderr)
+            if self.unused_choices and not self._told_of_choices:
+                self._told_of_choices = True
+                print(f"flambeau: {self.unused_choices}\nhint: {REPLAY_HINT}", file=sys.stderr)
+
+    @property
+    def unused_choices(self) -> str:
+        """Text about choices of a `replay:` schedule that were not used so far, "" if all were."""
+        schedule = self._engine.runner.schedule
+        return schedule.surplus if isinstance(schedule, Replay) else ""
 
     # streams
     def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
@@ -439,11 +455,14 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             loaded = self._kernels.get(kernel)
             if loaded is None:
                 loaded = self._lookup(self._kernels, kernel, "kernel")
-            (x, y, z), threads, shared = grid
-            if not (0 < x <= MAX_X and 0 < y <= MAX_YZ and 0 < z <= MAX_YZ and 0 < threads <= MAX_THREADS):
+            (x, y, z), threads, shared, threads_y, threads_z = grid
+            (most_x, most_y, most_z), most_deep = MAX_BLOCKS, MAX_BLOCK[2]
+            has_blocks = 0 < x <= most_x and 0 < y <= most_y and 0 < z <= most_z
+            has_threads = threads > 0 and threads_y > 0 and 0 < threads_z <= most_deep
+            if not (has_blocks and has_threads and threads * threads_y * threads_z <= MAX_THREADS):
                 raise AcceleratorError(
-                    f"{grid} cannot be launched: blocks go from 1 to {MAX_X}, {MAX_YZ} and {MAX_YZ}, "
-                    f"threads from 1 to {MAX_THREADS}",
+                    f"{grid} cannot be launched: blocks go from 1 to {most_x}, {most_y} and {most_z}, "
+                    f"threads from 1 to {MAX_THREADS} in all, and to {most_deep} along z",
                     error_code=INVALID_VALUE,
                     operator=loaded.name,
                 )
@@ -465,14 +484,19 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
                 error_code=INVALID_HANDLE,
                 operator=name,
             )
-        if self.faults.refusal.left and self.faults.refusal.strikes():
+        faults = self.faults
+        if faults.kill.strikes():
+            os.kill(os.getpid(), signal.SIGKILL)
+        if faults.refusal.strikes():
             raise AcceleratorError(
                 f"refused on device {device} on demand", error_code=LAUNCH_OUT_OF_RESOURCES, operator=name
             )
         bound = loaded.bound(arguments)
         find = engine.memory.find
         blocks = [find(device, access.low, access.high, name) for access in bound.accesses]
-        work = run_failure if self.faults.launch.left and self.faults.launch.strikes() else run_reference
+        work = run_failure if faults.launch.strikes() else run_reference
+        if faults.assertion.strikes():
+            work = run_assertion
         duration = bound.duration_ns if queue.share == 1.0 else engine.preset.within(queue.share, bound.duration_ns)
         engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, engine.preset.launch_ns)
 

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ... import callers
 from ...config import Gpus
 from ...core.queue import hooks
-from ...errors import AcceleratorError
+from ...errors import AcceleratorError, FlambeauError, KernelReferenceError
 from ...vector_clock import Clock, VectorClocks
 from .access import TAKING, History, MemoryAccess, Overlap, Taken
-from .capture import Captures
+from .capture import Captures, nothing
 from .clock import CopyEngine, HostClocks, preset
 from .memory import Block, Memory
-from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of, run_poison
+from .queue import (
+    WAITS_KEPT,
+    Awaited,
+    Command,
+    Join,
+    Queue,
+    Runner,
+    Work,
+    place_of,
+    run_copy,
+    run_copy_from_host,
+    run_copy_to_host,
+    run_fill,
+    run_poison,
+    run_reference,
+)  # fmt: skip
 from .races import HOST, Comparison, Races, Witness, unfinished
 from .schedule import Schedule
 from .space import reservable
@@ -58,6 +72,7 @@ class BusySpans:
 
 NOTED = Taken("", False)  # of allocations where races raise no errors
 MAX_PENDING = 1024  # commands per stream
+COMPUTING = frozenset({run_reference, run_copy, run_copy_from_host, run_copy_to_host, run_fill})
 
 
 def _nbytes(command: Command) -> int:
@@ -71,11 +86,16 @@ class Engine:
 
     def __init__(self, choice: Gpus, schedule: Schedule) -> None:
         self.preset = preset(choice.preset)
-        self.memory = Memory([choice.memory or reservable(self.preset.total_memory, choice.count)] * choice.count)
+        total = choice.memory or self.preset.total_memory
+        if choice.values and not choice.memory:
+            total = reservable(total, choice.count)
+        self.memory = Memory([total] * choice.count, choice.values)
         self.clocks = VectorClocks()
         self.clock = HostClocks()
         self.runner = Runner(schedule, fixed_values=choice.races != "real")
-        self.races = Races(self.clocks, choice.races, self.runner.explores)
+        self.computes = choice.values
+        poisons = choice.values or choice.races != "poison"  # without values there is nothing to poison
+        self.races = Races(self.clocks, choice.races if poisons else "real", self.runner.explores)
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
         self.kernels = [BusySpans() for _ in range(choice.count)]
@@ -110,6 +130,8 @@ class Engine:
         launched: the source line of the graph's launch, for a node of a graph.
         Raises: RaceError, or the failure of a command that had to run to make room.
         """
+        if not self.computes and work in COMPUTING:
+            work, detail = nothing, None
         if queue.capture is not None:
             self.clock.spend(host_ns)
             queue.capture.record(queue, name, work, detail, accesses, blocks, duration_ns, engines)
@@ -310,11 +332,18 @@ class Engine:
         for command in unfinished(blocks):
             self.runner.run_until(command)
 
-    def drain(self) -> list[AcceleratorError]:
+    def drain(self) -> list[FlambeauError]:
         """Run all queued work on devices that have not failed; return the new failures."""
         known = set(self.runner.failures)
+        failed: list[FlambeauError] = []
         for queue in list(self.runner.queues):
-            if queue.device not in self.runner.failures:
-                with suppress(AcceleratorError):
+            is_done = False
+            while not is_done and queue.device not in self.runner.failures:
+                try:
                     self.runner.run_until(queue.tail())
-        return [failure for device, failure in self.runner.failures.items() if device not in known]
+                    is_done = True
+                except KernelReferenceError as error:  # the rest can still run
+                    failed.append(error)
+                except AcceleratorError:
+                    is_done = True
+        return failed + [failure for device, failure in self.runner.failures.items() if device not in known]

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from ... import channel
 from ...channel import Answer, Connection, Peer
-from ...config import Gpus
-from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
+from ...config import VALUES_HINT, Gpus
+from ...errors import AcceleratorError, ArgumentError, NotSupportedError, ProcessGoneError
 from ..api import Address, EventHandle, StreamHandle
 from .base import Calls
 from .copies import span
@@ -71,7 +71,16 @@ class Ipc:
 
     # exporting
     def export(self, device: int, segment: Segment) -> bytes:
-        """Export a segment; return its handle.  The caller holds the lock."""
+        """Export a segment; return its handle.  The caller holds the lock.
+
+        Raises: NotSupportedError on a machine that computes no values.
+        """
+        if not self._engine.computes:
+            raise NotSupportedError(
+                f"memory of virtual device {device} cannot be shared with another process: its values are not computed",
+                hint=VALUES_HINT,
+                operator="ipc_export",
+            )
         memory = self._engine.memory.devices[device]
         for number, (_, known) in self._exports.items():
             if known is segment:

@@ -19,7 +19,7 @@ from typing import Any
 from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
 from ..api import Address
 from .access import History
-from .space import GRANULE, Blocks, DeviceSpace, Ranges, Space
+from .space import GRANULE, Blocks, DeviceSpace, EmptySpace, Ranges, Space
 
 ADDRESS_BITS = 44  # each device has 2**44 bytes of addresses
 FIRST_ADDRESS = 1 << 50
@@ -85,14 +85,14 @@ class Segment:
 
 
 class DeviceMemory:
-    """The segments and blocks of one device with `total` bytes."""
+    """The segments and blocks of one device with `total` bytes.  has_values: whether there are bytes behind them."""
 
-    def __init__(self, device: int, total: int) -> None:
+    def __init__(self, device: int, total: int, has_values: bool = True) -> None:
         self.device = device
         self.total = total
         self.used = 0
         base = FIRST_ADDRESS + (device << ADDRESS_BITS)
-        self.space = DeviceSpace(base, total)
+        self.space = DeviceSpace(base, total) if has_values else EmptySpace(base, total)
         self.blocks: Blocks[Block] = Blocks()
         self._segments: Blocks[Segment] = Blocks()
         self._room = Ranges()
@@ -311,8 +311,8 @@ class PinnedMemory:
 class Memory:
     """All memory of a machine.  peers: pairs (device, peer) of which device may access the memory of peer."""
 
-    def __init__(self, totals: Iterable[int]) -> None:
-        self.devices = [DeviceMemory(device, total) for device, total in enumerate(totals)]
+    def __init__(self, totals: Iterable[int], have_values: bool = True) -> None:
+        self.devices = [DeviceMemory(device, total, have_values) for device, total in enumerate(totals)]
         for memory in self.devices:
             if memory.total > 1 << ADDRESS_BITS:
                 raise ConfigError(

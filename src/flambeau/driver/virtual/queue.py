@@ -5,7 +5,8 @@
   first command's predecessors are done, and, under a schedule that runs ancestors only, the wait needs that command.
 - A blocked stream is examined again when the command that blocks it is done.
 - A command that fails as it would on a GPU stops its device for good: every later call on the device reports it.
-- A reference that fails in any other way raises InternalError from the wait that ran it; the device stays usable.
+- A reference that fails in any other way raises InternalError from the wait that ran it, or KernelReferenceError if it
+  is the program's; the device stays usable.
 - Poison that is only recorded for a range is written to the bytes before they are read.
 - A command with `poisoned_reads` gets a private copy of the array with poison in those bytes.  An array that is also
   written gets the poison in place: bytes that two unordered writers share end as poison anyway.
@@ -20,13 +21,22 @@ from typing import TYPE_CHECKING, Any
 
 from ... import callers, host
 from ...core.native import run_handlers
-from ...errors import AcceleratorError, DeviceAssertError, FlambeauError, cuda_text, reference_failed
+from ...errors import (
+    AcceleratorError,
+    DeviceAssertError,
+    FlambeauError,
+    KernelReferenceError,
+    cuda_text,
+    reference_failed,
+    user_reference_failed,
+)
 from ...kernel import Access
 from ...vector_clock import Clock
 from ..api import StreamHandle
 from .access import MemoryAccess, Overlap
+from .faults import InjectedFailure
 from .memory import Block
-from .schedule import InjectedFailure, Schedule
+from .schedule import Schedule
 from .space import POISON, Space
 
 if TYPE_CHECKING:
@@ -40,7 +50,7 @@ WAITS_KEPT = 64  # per stream
 DEVICE_ASSERT = 710  # CUresult
 LAUNCH_FAILED = 719  # CUresult
 MODELLED = (FlambeauError, InjectedFailure)  # failures of GPUs: a trap, an access out of bounds; injected
-LOST_HINT = "correct the launch and start again: this process cannot use the device any more"
+LOST_HINT = "correct the launch, then call torch.virtual.reset() or start the process again: the device is lost"
 
 
 class Command:
@@ -246,7 +256,7 @@ class Runner:
 
     def follow(self, schedule: Schedule) -> None:
         """Let a schedule choose from now on.  Where values must not depend on it, waits run only what they need."""
-        self._schedule = schedule
+        self.schedule = schedule
         self._ancestors_only = schedule.ancestors_only or self._fixed_values
 
     @property
@@ -256,7 +266,7 @@ class Runner:
 
     def add(self, queue: Queue) -> None:
         self.queues[queue] = None
-        self._schedule.stream_made(queue.handle)
+        self.schedule.stream_made(queue.handle)
 
     def check(self, device: int) -> None:
         """Raise AcceleratorError if the device has failed."""
@@ -282,7 +292,7 @@ class Runner:
         while not target.done:
             if not len(ready):
                 self._check_all(needed)
-            queue = ready.take(self._schedule.choose(ready) if len(ready) > 1 else 0)
+            queue = ready.take(self.schedule.choose(ready) if len(ready) > 1 else 0)
             command = self._run_first(queue)
             for candidate in (queue, *held_up.pop(command, ())):
                 self._look_at(candidate, needed, ready, held_up)
@@ -322,6 +332,9 @@ class Runner:
         self.log.append((queue.handle, command.number, command.name))
         try:
             command.run()
+        except KernelReferenceError as error:
+            command.finish()
+            raise user_reference_failed(command.name, _where(command), error.__cause__) from error.__cause__
         except MODELLED as error:
             failure = self.failures[queue.device] = _failure(command, error)
             failure.__cause__ = error
@@ -516,6 +529,11 @@ def run_poison(command: Command) -> None:
 def run_failure(command: Command) -> None:
     """Fail, as a test injected it."""
     raise InjectedFailure("launch failed on demand")
+
+
+def run_assertion(command: Command) -> None:
+    """Fail as an assertion of device code does, as a test injected it."""
+    raise DeviceAssertError("an assertion failed on demand")
 
 
 def arrays_of(command: Command) -> list[Any]:

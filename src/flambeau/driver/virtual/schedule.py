@@ -1,4 +1,4 @@
-"""Schedules of virtual GPUs (the order in which ready streams run), and injected failures.
+"""Schedules of virtual GPUs: the order in which ready streams run.
 
 When two or more streams are ready, a wait asks `choose` which one runs its next command.  The results of a correctly
 synchronized program do not depend on the choice.
@@ -27,6 +27,9 @@ class Schedule(Protocol):
     def choose(self, ready: Sequence[StreamHandle]) -> int:
         """The index of the stream that runs its first command next; `ready` is in order of submission."""
         ...
+
+
+REPLAY_HINT = "a schedule fits the program that it was found with, unchanged, under races=real"
 
 
 class Submission(Schedule):
@@ -82,12 +85,20 @@ class Replay(Schedule):
         if not 0 <= choice < len(ready):
             raise ArgumentError(
                 f"choice {choice} at step {step}, but {len(ready)} streams are ready",
-                hint="a schedule fits the program that it was found with, unchanged",
+                hint=REPLAY_HINT,
                 operator="Replay",
             )
         self.taken.append(choice)
         self.ready_counts.append(len(ready))
         return choice
+
+    @property
+    def surplus(self) -> str:
+        """Text about given choices that were not used, "" if all were."""
+        given, used = len(self.choices), len(self.taken)
+        if used >= given:
+            return ""
+        return f"the schedule has {given} choice{'s' * (given != 1)}, of which the program used {used}"
 
 
 def from_text(text: str) -> Schedule:
@@ -102,66 +113,3 @@ def from_text(text: str) -> Schedule:
     if name == "replay":
         return Replay([int(each) for each in number.split(",") if each])
     raise ConfigError(f"virtual GPUs: schedule={text!r} is unknown", hint=SCHEDULES_HINT)
-
-
-class InjectedFailure(Exception):
-    """A launch failed because `fail_launch_at` said so."""
-
-
-class Countdown:
-    """A countdown that triggers once, at the n-th call.  left: the calls until then, 0 if it is off."""
-
-    __slots__ = ("left",)
-
-    def __init__(self) -> None:
-        self.left = 0
-
-    def strikes(self) -> bool:
-        """Count one call; return whether it triggers."""
-        if self.left == 0:
-            return False
-        self.left -= 1
-        return self.left == 0
-
-
-class Faults:
-    """Injected failures.  n = 1 is the next call."""
-
-    def __init__(self) -> None:
-        self.allocation = Countdown()
-        self.block = Countdown()
-        self.launch = Countdown()
-        self.refusal = Countdown()
-        self.capture = Countdown()
-        self._dropped: set[frozenset[int]] = set()
-
-    def out_of_memory_at(self, n: int) -> None:
-        """The n-th `mem_alloc` from now fails, once."""
-        self.allocation.left = n
-
-    def refuse_block_at(self, n: int) -> None:
-        """The n-th block that an allocator takes from now is refused, once, whether its memory is cached or not."""
-        self.block.left = n
-
-    def fail_launch_at(self, n: int) -> None:
-        """The n-th launch from now fails when it runs, and its device with it."""
-        self.launch.left = n
-
-    def refuse_launch_at(self, n: int) -> None:
-        """The n-th launch from now is refused: nothing is queued, and the device stays usable."""
-        self.refusal.left = n
-
-    def break_capture_at(self, n: int) -> None:
-        """The n-th operation captured from now finds its capture broken, as by a call of another thread."""
-        self.capture.left = n
-
-    def drop_peer(self, a: int, b: int) -> None:
-        """Remove the link between devices `a` and `b`."""
-        self._dropped.add(frozenset((a, b)))
-
-    def restore_peer(self, a: int, b: int) -> None:
-        """Restore the link between devices `a` and `b`."""
-        self._dropped.discard(frozenset((a, b)))
-
-    def is_linked(self, a: int, b: int) -> bool:
-        return frozenset((a, b)) not in self._dropped

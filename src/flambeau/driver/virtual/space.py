@@ -3,6 +3,7 @@
 - The bytes lie in one sparse shared mapping per device, made on first use; memory that nothing accessed costs nothing.
 - Poison, the byte 0xFF (NaN, or -1), is the value of unwritten memory.  A device keeps it as ranges and writes the
   bytes only when something reads them.
+- The memory of a machine that computes no values has addresses only.
 - Look-ups and changes of ranges take a number of steps that is logarithmic in the number of entries.
 """
 
@@ -17,7 +18,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from sortedcontainers import SortedDict, SortedList
 
 from ... import callers, host
-from ...errors import ConfigError
+from ...config import VALUES_HINT
+from ...errors import ConfigError, NotSupportedError
 
 FEW = 8  # up to so many ranges, a linear scan is faster than the index
 
@@ -273,3 +275,28 @@ class DeviceSpace(Space):
         self.unwritten.remove(low, high)
         self.exported.remove(low, high)
         self.buffer.madvise(mmap.MADV_REMOVE, low - self.base, high - low)
+
+
+class EmptySpace(DeviceSpace):
+    """The addresses of a device whose values are not computed: there are no bytes."""
+
+    __slots__ = ()
+
+    def open(self) -> None:
+        """Map nothing."""
+
+    def bytes(self, low: int, high: int) -> Any:
+        raise NotSupportedError(
+            f"bytes [{low:#x}, {high:#x}) of a virtual GPU have no values: they are not computed", hint=VALUES_HINT
+        )
+
+    def poison(self, low: int, high: int) -> None:
+        """Keep nothing, as the next three."""
+
+    def materialise(self, low: int, high: int) -> None: ...
+
+    def written(self, low: int, high: int) -> None: ...
+
+    def discard(self, low: int, high: int) -> None:
+        self.unwritten.remove(low, high)
+        self.exported.remove(low, high)

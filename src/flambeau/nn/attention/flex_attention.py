@@ -12,23 +12,53 @@ HINT = "torch.nn.functional.scaled_dot_product_attention takes a mask, or values
 
 
 class BlockMask:
-    """A mask of blocks, for imports and `isinstance`: none is made."""
+    """Placeholder for PyTorch's class, for imports and `isinstance`; it has no instances.
+
+    Raises: NotSupportedError by the constructor.
+    Example:
+        >>> from flambeau.nn.attention.flex_attention import BlockMask
+        >>> isinstance(None, BlockMask)
+        False
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotSupportedError("masks of blocks do not exist", hint=HINT, operator="BlockMask")
 
 
 class AuxRequest(BlockMask):
-    """A request for further results of an attention, for imports and `isinstance`: none is made."""
+    """Placeholder for PyTorch's class, for imports and `isinstance`; it has no instances.
+
+    Raises: NotSupportedError by the constructor.
+    Example:
+        >>> from flambeau.nn.attention.flex_attention import AuxRequest
+        >>> isinstance(None, AuxRequest)
+        False
+    """
 
 
 def create_block_mask(*args: Any, **kwargs: Any) -> Any:
-    """Raise NotSupportedError: masks of blocks do not exist."""
+    """Raise NotSupportedError: block masks are not supported.
+
+    Example:
+        >>> from flambeau.nn.attention.flex_attention import create_block_mask
+        >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8)
+        Traceback (most recent call last):
+        flambeau.errors.NotSupportedError: create_block_mask: masks of blocks do not exist
+        hint: torch.nn.functional.scaled_dot_product_attention takes a mask, or values that are added to the scores
+    """
     raise NotSupportedError("masks of blocks do not exist", hint=HINT, operator="create_block_mask")
 
 
 def flex_attention(*args: Any, **kwargs: Any) -> Any:
-    """Raise NotSupportedError: scores are not changed by functions."""
+    """Raise NotSupportedError: a user's function cannot change the scores of attention.
+
+    Example:
+        >>> from flambeau.nn.attention.flex_attention import flex_attention
+        >>> flex_attention(torch.ones(1, 1, 2, 4), torch.ones(1, 1, 2, 4), torch.ones(1, 1, 2, 4))
+        Traceback (most recent call last):
+        flambeau.errors.NotSupportedError: flex_attention: scores are not changed by functions
+        hint: torch.nn.functional.scaled_dot_product_attention takes a mask, or values that are added to the scores
+    """
     raise NotSupportedError("scores are not changed by functions", hint=HINT, operator="flex_attention")
 
 

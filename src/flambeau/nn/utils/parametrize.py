@@ -72,11 +72,23 @@ def _register(module: Module, name: str, tensor: Any) -> None:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, and the tensors that it is computed from: `original`, or `original0` ...
+    """The parametrizations of one tensor, as a ModuleList: the tensor is computed by calling them one after the other.
 
-    modules: called one after the other.  original: the tensor; the first ones are what the modules' `right_inverse`
-    make of it.  unsafe: do not check that the result has the shape and type of the tensor.
+    `register_parametrization` makes it, as module.parametrizations.weight.  It holds the tensor that the first one is
+    called with as `original` or, if there are several, as `original0`, `original1` and so on.
+    modules: the parametrizations.  original: the tensor; their `right_inverse` methods, if any, compute the originals
+    of it.
+    unsafe: do not check that the result has the shape and type of the tensor.
     Raises: ArgumentError for no modules, or results that do not fit.
+    Example:
+        >>> class Double(torch.nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> layer = torch.nn.Linear(2, 1)
+        >>> layer.weight.data = torch.tensor([[1.0, 3.0]])
+        >>> _ = torch.nn.utils.parametrize.register_parametrization(layer, "weight", Double())
+        >>> layer.parametrizations.weight.original.detach(), layer.weight.detach()
+        (tensor([[1., 3.]]), tensor([[2., 6.]]))
     """
 
     original: Any
@@ -139,9 +151,20 @@ class ParametrizationList(ModuleList):
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def right_inverse(self, value: Any) -> None:
-        """Set the original tensors so that the parametrized one is `value`.
+        """Set the original tensors so that the parametrized one is `value`: assigning to the tensor calls it.
 
         Raises: ModeError if a parametrization has no right_inverse, ArgumentError if its result does not fit.
+        Example:
+            >>> class Double(torch.nn.Module):
+            ...     def forward(self, x):
+            ...         return 2 * x
+            ...     def right_inverse(self, y):
+            ...         return y / 2
+            >>> layer = torch.nn.Linear(2, 1)
+            >>> _ = torch.nn.utils.parametrize.register_parametrization(layer, "weight", Double())
+            >>> layer.parametrizations.weight.right_inverse(torch.tensor([[2.0, 6.0]]))
+            >>> layer.parametrizations.weight.original.detach()
+            tensor([[1., 3.]])
         """
         with GradMode(False):
             for module in reversed(list(self)):
@@ -283,7 +306,14 @@ def _check_further(module: Module, name: str, parametrization: Module) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Return whether a module has parametrizations, or one of a tensor."""
+    """Return whether a module has parametrizations or, with tensor_name, whether that tensor has some.
+
+    Example:
+        >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 2))
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> parametrize.is_parametrized(layer), parametrize.is_parametrized(layer, "bias")
+        (True, False)
+    """
     held = getattr(module, "parametrizations", None)
     if not isinstance(held, ModuleDict):
         return False
@@ -293,8 +323,12 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Make a parametrized tensor a parameter or buffer again; return the module.
 
-    leave_parametrized: keep its present value instead of the original tensor.
+    leave_parametrized: keep the computed value; False restores the original tensor.
     Raises: ArgumentError for a tensor that is not parametrized, or leave_parametrized=False with several originals.
+    Example:
+        >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 2))
+        >>> list(torch.nn.utils.parametrize.remove_parametrizations(layer, "weight").state_dict())
+        ['bias', 'weight']
     """
     if not is_parametrized(module, tensor_name):
         raise _wrong(
@@ -328,16 +362,28 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class of a module without its parametrizations."""
+    """Return the class that a module had before it was parametrized.
+
+    Example:
+        >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 2))
+        >>> type(layer).__name__, torch.nn.utils.parametrize.type_before_parametrizations(layer).__name__
+        ('ParametrizedLinear', 'Linear')
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Give a module the parametrizations and parameters of another one, of one tensor or of all; return it.
+    """Give a module the parametrizations and parameters of another one; return it.
 
-    Raises: ArgumentError if a tensor is not parametrized.
+    tensor_name: only those of this tensor; None stands for all parametrized tensors.
+    Raises: ArgumentError if the tensor is not parametrized.
+    Example:
+        >>> source, target = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 2)), torch.nn.Linear(2, 2)
+        >>> _ = torch.nn.utils.parametrize.transfer_parametrizations_and_params(source, target)
+        >>> torch.equal(source.weight, target.weight)
+        True
     """
     if not is_parametrized(from_module, tensor_name):
         raise _wrong(

@@ -46,19 +46,41 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """The mask of a tensor: 0 for elements to prune.  default_mask: the present one."""
+        """Return the mask of a tensor: 0 for elements to prune, 1 for those to keep.  Subclasses define it.
+
+        t: the values, or scores, that decide.  default_mask: the present mask, of the same shape.
+        Example:
+            >>> prune = torch.nn.utils.prune
+            >>> prune.L1Unstructured(amount=2).compute_mask(torch.tensor([3.0, -1.0, 2.0]), torch.ones(3))
+            tensor([1., 0., 0.])
+        """
 
     def apply_mask(self, module: Any) -> Any:
-        """The masked parameter."""
+        """Return the parameter of `module` times its mask; gradients reach the parameter.
+
+        Example:
+            >>> layer = torch.nn.Linear(3, 1)
+            >>> layer.weight.data = torch.tensor([[1.0, -2.0, 3.0]])
+            >>> method = torch.nn.utils.prune.L1Unstructured.apply(layer, "weight", 1)
+            >>> method.apply_mask(layer).detach()
+            tensor([[ 0., -2.,  3.]])
+        """
         original = getattr(module, self._tensor_name + "_orig")
         return getattr(module, self._tensor_name + "_mask").to(dtype=original.dtype) * original
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune a parameter of a module; return the method.
+        """Prune the parameter `name` of a module; return the method.
 
-        args, kwargs: of the class.  importance_scores: what the mask is computed from, instead of the values.
-        Raises: MaskError, an AssertionError, for scores of another shape.
+        args, kwargs: the arguments of the class.  importance_scores: a tensor that compute_mask gets instead of the
+        values.
+        Raises: MaskError, an AssertionError, for scores of another shape than the parameter's.
+        Example:
+            >>> layer = torch.nn.Linear(3, 1)
+            >>> scores = torch.tensor([[5.0, 1.0, 7.0]])
+            >>> method = torch.nn.utils.prune.L1Unstructured.apply(layer, "weight", 1, importance_scores=scores)
+            >>> layer.weight_mask
+            tensor([[1., 0., 1.]])
         """
         earlier = [each for each in module._forward_pre_hooks.items() if _prunes(each[1], name)]
         made: Any = cls(*args, **kwargs)
@@ -83,13 +105,28 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
-        """A tensor times its mask."""
+        """Return a tensor times the mask that the method computes for it.
+
+        default_mask: the present mask, by default all ones.  importance_scores: decide instead of the values.
+        Raises: MaskError, an AssertionError, for scores of another shape than the tensor's.
+        Example:
+            >>> torch.nn.utils.prune.L1Unstructured(amount=1).prune(torch.tensor([-3.0, 1.0, 2.0]))
+            tensor([-3.,  0.,  2.])
+        """
         scores = t if importance_scores is None else _scores_like(t, "t", importance_scores)
         former = like_factories.ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, default_mask=former)
 
     def remove(self, module: Any) -> None:
-        """Make the pruned values the parameter's own, without a mask."""
+        """Make the pruned parameter an ordinary one with its masked values; the mask is deleted.
+
+        The function torch.nn.utils.prune.remove removes the hook too.
+        Example:
+            >>> layer = torch.nn.Linear(3, 1)
+            >>> torch.nn.utils.prune.L1Unstructured.apply(layer, "weight", 1).remove(layer)
+            >>> list(layer.state_dict())
+            ['bias', 'weight']
+        """
         name = self._tensor_name
         value = self.apply_mask(module)
         if hasattr(module, name):
@@ -115,7 +152,16 @@ def _scores_like(tensor: Any, name: str, scores: Any) -> Any:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several pruning methods of one parameter, in the order of their application."""
+    """Several pruning methods of one parameter, in the order of their application.
+
+    Pruning a parameter again makes a container.  It has a length, and its methods by index.
+    Example:
+        >>> prune, layer = torch.nn.utils.prune, torch.nn.Linear(3, 1)
+        >>> _ = prune.L1Unstructured.apply(layer, "weight", 1)
+        >>> container = prune.RandomUnstructured.apply(layer, "weight", 1)
+        >>> [type(method).__name__ for method in container], int(layer.weight_mask.sum())
+        (['L1Unstructured', 'RandomUnstructured'], 1)
+    """
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
@@ -129,7 +175,16 @@ class PruningContainer(BasePruningMethod):
                 self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
-        """Append a method.  Raises ArgumentTypeError, or ArgumentError for another parameter."""
+        """Append a method.
+
+        Raises: ArgumentTypeError for an object of another class, ArgumentError for a method of another parameter.
+        Example:
+            >>> prune, layer = torch.nn.utils.prune, torch.nn.Linear(3, 1)
+            >>> container = prune.PruningContainer(prune.L1Unstructured.apply(layer, "weight", 1))
+            >>> container.add_pruning_method(prune.Identity.apply(torch.nn.Linear(3, 1), "weight"))
+            >>> len(container)
+            2
+        """
         if not isinstance(method, BasePruningMethod):
             raise ArgumentTypeError(
                 f"{type(method).__name__} is not a BasePruningMethod subclass: {shown(method)}",
@@ -155,7 +210,15 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """The mask of the last method, within what earlier ones have left."""
+        """Return the mask of the last method, applied to the elements that the present mask has left.
+
+        An "unstructured" method chooses among the elements of mask 1, a "structured" one among channels that have some.
+        Example:
+            >>> prune, layer = torch.nn.utils.prune, torch.nn.Linear(3, 1)
+            >>> container = prune.PruningContainer(prune.L1Unstructured.apply(layer, "weight", 1))
+            >>> container.compute_mask(torch.tensor([3.0, 1.0, 2.0]), torch.tensor([1.0, 0.0, 1.0]))
+            tensor([1., 0., 0.])
+        """
         method = self._pruning_methods[-1]
         place = _left(method, t, default_mask)
         mask = default_mask.clone()
@@ -181,7 +244,14 @@ def _left(method: Any, t: Any, mask: Any) -> Any:
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing: a mask of ones."""
+    """Pruning method that keeps every element; `identity` applies it.
+
+    Example:
+        >>> layer = torch.nn.Linear(2, 1)
+        >>> _ = torch.nn.utils.prune.Identity.apply(layer, "weight")
+        >>> layer.weight_mask
+        tensor([[1., 1.]])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -197,7 +267,16 @@ class _ByAmount(BasePruningMethod):
 
 
 class RandomUnstructured(_ByAmount):
-    """Prunes random elements.  amount: their number, or their share."""
+    """Pruning method that masks random elements; `random_unstructured` applies it.
+
+    amount: an int is the number of elements to mask, a float in [0, 1] their share.
+    Raises: ArgumentTypeError, ArgumentError for another amount.
+    Example:
+        >>> layer = torch.nn.Linear(4, 2)
+        >>> _ = torch.nn.utils.prune.RandomUnstructured.apply(layer, "weight", 0.25)
+        >>> int(layer.weight_mask.sum())
+        6
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -206,7 +285,14 @@ class RandomUnstructured(_ByAmount):
 
 
 class L1Unstructured(_ByAmount):
-    """Prunes the elements of the smallest sizes.  amount: their number, or their share."""
+    """Pruning method that masks the elements of the smallest absolute values; `l1_unstructured` applies it.
+
+    amount: an int is the number of elements to mask, a float in [0, 1] their share.
+    Raises: ArgumentTypeError, ArgumentError for another amount.
+    Example:
+        >>> torch.nn.utils.prune.L1Unstructured(amount=1).prune(torch.tensor([-3.0, 1.0, 2.0]))
+        tensor([-3.,  0.,  2.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -226,7 +312,15 @@ def _without(mask: Any, scores: Any, count: int, largest: bool) -> Any:
 
 
 class RandomStructured(_ByAmount):
-    """Prunes random channels along a dimension.  amount: their number, or their share."""
+    """Pruning method that masks random channels, the entries along `dim`; `random_structured` applies it.
+
+    amount: an int is the number of channels to mask, a float in [0, 1] their share.
+    Raises: ArgumentTypeError, ArgumentError for another amount.
+    Example:
+        >>> mask = torch.nn.utils.prune.RandomStructured(1, dim=0).compute_mask(torch.ones(3, 2), torch.ones(3, 2))
+        >>> mask.sum(1).sort().values
+        tensor([0., 2., 2.])
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -243,7 +337,16 @@ class RandomStructured(_ByAmount):
 
 
 class LnStructured(_ByAmount):
-    """Prunes the channels of the smallest norms along a dimension.  amount: number or share.  n: order of the norm."""
+    """Pruning method that masks the channels of the smallest norms; `ln_structured` applies it.
+
+    Channels are the entries along `dim`.  n: order of the norm.
+    amount: an int is the number of channels to mask, a float in [0, 1] their share.
+    Raises: ArgumentTypeError, ArgumentError for another amount.
+    Example:
+        >>> torch.nn.utils.prune.LnStructured(1, n=2, dim=0).prune(torch.tensor([[3.0, 4.0], [1.0, 1.0]]))
+        tensor([[3., 4.],
+                [0., 0.]])
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -271,7 +374,14 @@ def _of_channels(t: Any, dim: int, kept: Any) -> Any:
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes where a given mask is 0."""
+    """Pruning method that masks the elements where a given mask is 0; `custom_from_mask` applies it.
+
+    mask: a tensor of the parameter's shape, of numbers or bools.
+    Raises: MaskError, an AssertionError, for another shape.
+    Example:
+        >>> torch.nn.utils.prune.CustomFromMask(torch.tensor([1, 0, 1])).prune(torch.tensor([-3.0, 1.0, 2.0]))
+        tensor([-3.,  0.,  2.])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -340,7 +450,7 @@ def _channels(t: Any, dim: int, amount: Any) -> tuple[int, int]:
 
 
 def identity(module: Any, name: str) -> Any:
-    """Give a parameter a mask of ones; return the module.
+    """Give a parameter a mask of ones, which prunes nothing; return the module.
 
     Example:
         >>> torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "bias").bias_mask
@@ -351,7 +461,15 @@ def identity(module: Any, name: str) -> Any:
 
 
 def random_unstructured(module: Any, name: str, amount: Any) -> Any:
-    """Prune random elements of a parameter; return the module.  amount: their number, or their share as a float."""
+    """Prune random elements of the parameter `name`; return the module.
+
+    amount: an int is the number of elements to mask, a float in [0, 1] their share.
+    Raises: ArgumentTypeError, ArgumentError for another amount.
+    Example:
+        >>> layer = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(4, 2), "weight", amount=3)
+        >>> int(layer.weight_mask.sum())
+        5
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -373,19 +491,46 @@ def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any 
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """Prune random channels of a parameter along a dimension; return the module."""
+    """Prune random channels of the parameter `name`, the entries along `dim`; return the module.
+
+    amount: an int is the number of channels to mask, a float in [0, 1] their share.
+    Raises: ArgumentTypeError, ArgumentError for another amount or a parameter of one dimension.
+    Example:
+        >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(4, 2), "weight", amount=1, dim=0)
+        >>> layer.weight_mask.sum(1).sort().values
+        tensor([0., 4.])
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
 def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None) -> Any:
-    """Prune the channels of the smallest norms of order `n` along a dimension; return the module."""
+    """Prune the channels of the parameter `name`, the entries along `dim`, of the smallest norms; return the module.
+
+    amount: an int is the number of channels to mask, a float in [0, 1] their share.  n: order of the norm.
+    importance_scores: a tensor of the parameter's shape whose norms are compared instead.
+    Raises: ArgumentTypeError, ArgumentError for another amount or a parameter of one dimension.
+    Example:
+        >>> layer = torch.nn.Linear(2, 2)
+        >>> layer.weight.data = torch.tensor([[3.0, 4.0], [1.0, 1.0]])
+        >>> torch.nn.utils.prune.ln_structured(layer, "weight", amount=1, n=2, dim=0).weight_mask
+        tensor([[1., 1.],
+                [0., 0.]])
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
-    """Prune a parameter where a mask is 0; return the module."""
+    """Prune the parameter `name` where a mask is 0; return the module.
+
+    mask: a tensor of the parameter's shape, of numbers or bools.
+    Raises: MaskError, an AssertionError, for another shape.
+    Example:
+        >>> layer = torch.nn.Linear(3, 1)
+        >>> torch.nn.utils.prune.custom_from_mask(layer, "weight", torch.tensor([[1, 0, 1]])).weight_mask
+        tensor([[1., 0., 1.]])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -393,11 +538,17 @@ def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
 def global_unstructured(
     parameters: Iterable[tuple[Any, str]], pruning_method: Any, importance_scores: Any = None, **kwargs: Any
 ) -> None:
-    """Prune elements of several parameters, which are compared with each other.
+    """Prune elements of several parameters, chosen among the elements of all of them.
 
-    parameters: (module, name) of each.  pruning_method: an unstructured method's class, and kwargs its arguments.
-    importance_scores: scores by (module, name), which are compared instead of the values.
-    Raises: ArgumentTypeError for another method, ArgumentError for no parameters.
+    parameters: (module, name) of each.  pruning_method: the class of an unstructured method; kwargs: its arguments.
+    importance_scores: a dict from (module, name) to scores that are compared instead of the values.
+    Raises: ArgumentTypeError for a method that is not unstructured, ArgumentError for no parameters.
+    Example:
+        >>> prune, first, second = torch.nn.utils.prune, torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+        >>> first.weight.data, second.weight.data = torch.tensor([[1.0, 9.0]]), torch.tensor([[2.0, 8.0]])
+        >>> prune.global_unstructured([(first, "weight"), (second, "weight")], prune.L1Unstructured, amount=2)
+        >>> first.weight_mask, second.weight_mask
+        (tensor([[0., 1.]]), tensor([[0., 1.]]))
     """
     named = list(parameters)
     if not named:
@@ -426,7 +577,15 @@ def global_unstructured(
 
 
 def remove(module: Any, name: str) -> Any:
-    """Make the pruned values of a parameter its own, without a mask; return the module.  Raises ArgumentError."""
+    """Make the parameter `name` an ordinary one with its pruned values; the mask and the hook are removed.
+
+    Returns the module.
+    Raises: ArgumentError if the parameter is not pruned.
+    Example:
+        >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
+        >>> list(torch.nn.utils.prune.remove(layer, "weight").state_dict())
+        ['bias', 'weight']
+    """
     for handle, hook in module._forward_pre_hooks.items():
         if _prunes(hook, name):
             hook.remove(module)
@@ -440,7 +599,14 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Return whether a module or one of its descendants has pruned parameters."""
+    """Return whether a module or one of its descendants has pruned parameters.
+
+    Example:
+        >>> layer = torch.nn.Linear(2, 1)
+        >>> prune = torch.nn.utils.prune
+        >>> prune.is_pruned(layer), prune.is_pruned(prune.identity(layer, "weight"))
+        (False, True)
+    """
     return any(
         isinstance(hook, BasePruningMethod) for each in module.modules() for hook in each._forward_pre_hooks.values()
     )

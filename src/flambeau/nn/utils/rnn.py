@@ -47,7 +47,15 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move or convert the data, as Tensor.to does; the order moves with it."""
+        """Return the sequences on a device or of a type, with the arguments of Tensor.to.
+
+        The same object is returned if nothing changes.
+        batch_sizes stay on the CPU; sorted_indices and unsorted_indices move with the data.
+        Example:
+            >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+            >>> packed.to("cuda", torch.float32).data
+            tensor([1., 3., 2.], device='cuda:0')
+        """
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -55,28 +63,61 @@ class PackedSequence(_Packed):
         return type(self)(data, self.batch_sizes, *order)
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        """Move to a CUDA device, the current one by default."""
+        """Return the sequences on a CUDA device, by default the current one.  Other arguments are those of Tensor.to.
+
+        Example:
+            >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+            >>> packed.cuda().data.device
+            device(type='cuda', index=0)
+        """
         return self.to(*(args or (kwargs.pop("device", "cuda"),)), **kwargs)
 
     def cpu(self) -> Self:
-        """Move to the CPU."""
+        """Return the sequences on the CPU.
+
+        Example:
+            >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+            >>> packed.cuda().cpu().data
+            tensor([1, 3, 2])
+        """
         return self.to("cpu")
 
     def pin_memory(self) -> Self:
-        """Copy to pinned memory."""
+        """Return a copy in pinned memory, from which copies to a GPU are asynchronous.
+
+        Example:
+            >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+            >>> packed.pin_memory().is_pinned()
+            True
+        """
         order = [None if each is None else each.pin_memory() for each in self[2:]]
         return type(self)(self.data.pin_memory(), self.batch_sizes, *order)
 
     def double(self) -> Self:
-        """Convert to float64."""
+        """Return the sequences with data of float64.
+
+        Example:
+            >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).double().data.dtype
+            torch.float64
+        """
         return self._as(self.data.double())
 
     def float(self) -> Self:
-        """Convert to float32."""
+        """Return the sequences with data of float32.
+
+        Example:
+            >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).float().data.dtype
+            torch.float32
+        """
         return self._as(self.data.float())
 
     def half(self) -> Self:
-        """Convert to float16."""
+        """Return the sequences with data of float16.
+
+        Example:
+            >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).half().data.dtype
+            torch.float16
+        """
         return self._as(self.data.half())
 
     def _as(self, data: Any) -> Self:
@@ -88,7 +129,12 @@ class PackedSequence(_Packed):
         return bool(self.data.is_cuda)
 
     def is_pinned(self) -> bool:
-        """Whether the data is in pinned memory."""
+        """Return whether the data is in pinned memory.
+
+        Example:
+            >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).is_pinned()
+            False
+        """
         return bool(self.data.is_pinned())
 
 

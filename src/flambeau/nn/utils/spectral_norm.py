@@ -13,7 +13,18 @@ from .weight_norm import check_once, remove_hook
 
 
 class SpectralNorm:
-    """The hook: divides the weight `name_orig` by its largest singular value, with the vectors `name_u`, `name_v`."""
+    """Forward pre-hook that divides a weight by an estimate of its largest singular value; `spectral_norm` applies it.
+
+    The module holds the weight as the parameter `name_orig`, and the estimated singular vectors as `name_u` and
+    `name_v`.
+    name, n_power_iterations, dim, eps: as in `spectral_norm`.
+    Example:
+        >>> from flambeau.nn.utils.spectral_norm import SpectralNorm
+        >>> layer = torch.nn.Linear(2, 3)
+        >>> hook = SpectralNorm.apply(layer, "weight", n_power_iterations=1, dim=0, eps=1e-12)
+        >>> list(layer.state_dict())
+        ['bias', 'weight_orig', 'weight_u', 'weight_v']
+    """
 
     def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         check_iterations(n_power_iterations)
@@ -23,11 +34,27 @@ class SpectralNorm:
         self.eps = eps
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
-        """The weight as a matrix with a row per output."""
+        """Return the weight as a matrix with a row for each entry of dimension `dim`.
+
+        Example:
+            >>> from flambeau.nn.utils.spectral_norm import SpectralNorm
+            >>> SpectralNorm(dim=1).reshape_weight_to_matrix(torch.ones(2, 3, 5)).shape
+            torch.Size([3, 10])
+        """
         return as_matrix(weight, self.dim)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
-        """The weight; do_power_iteration: improve the two vectors, in place, before."""
+        """Return the weight divided by the estimate of its largest singular value.
+
+        do_power_iteration: first improve the estimate by power iterations, which write `name_u` and `name_v`.
+        Example:
+            >>> from flambeau.nn.utils.spectral_norm import SpectralNorm
+            >>> layer = torch.nn.Linear(1, 1)
+            >>> layer.weight.data = torch.tensor([[4.0]])
+            >>> hook = SpectralNorm.apply(layer, "weight", n_power_iterations=1, dim=0, eps=1e-12)
+            >>> hook.compute_weight(layer, do_power_iteration=True).detach()
+            tensor([[1.]])
+        """
         weight, u, v = (getattr(module, self.name + end) for end in ("_orig", "_u", "_v"))
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
@@ -40,7 +67,18 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Give a module this hook in place of a parameter.  Raises ModeError if it has one."""
+        """Add this hook to a module, in place of the parameter `name`; return the hook.
+
+        The hook computes the weight before each forward.
+        Raises: ModeError if the parameter has such a hook, ArgumentError if there is no such parameter.
+        Example:
+            >>> from flambeau.nn.utils.spectral_norm import SpectralNorm
+            >>> layer = torch.nn.Linear(1, 1, bias=False)
+            >>> layer.weight.data = torch.tensor([[4.0]])
+            >>> hook = SpectralNorm.apply(layer, "weight", n_power_iterations=1, dim=0, eps=1e-12)
+            >>> layer(torch.ones(1)).detach()
+            tensor([1.])
+        """
         check_once(SpectralNorm, "spectral_norm", module, name)
         made = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
@@ -56,7 +94,15 @@ class SpectralNorm:
         return made
 
     def remove(self, module: Any) -> None:
-        """Make the weight a parameter again."""
+        """Make the weight a parameter again, with its normalized value; `remove_spectral_norm` removes the hook too.
+
+        Example:
+            >>> from flambeau.nn.utils.spectral_norm import SpectralNorm
+            >>> layer = torch.nn.Linear(2, 3)
+            >>> SpectralNorm.apply(layer, "weight", n_power_iterations=1, dim=0, eps=1e-12).remove(layer)
+            >>> list(layer.state_dict())
+            ['bias', 'weight']
+        """
         with GradMode(False):
             weight = self.compute_weight(module, do_power_iteration=False)
         for end in ("", "_u", "_v", "_orig"):

@@ -14,7 +14,17 @@ def functional_call(
     module: Module, parameters_and_buffers: Mapping[str, Any], args: Any = None,
     kwargs: Mapping[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
 ) -> Any:  # fmt: skip
-    """As torch.func.functional_call, which replaces it.  Warns."""
+    """Call a module with other parameters and buffers: the former name of torch.func.functional_call.
+
+    Warns: FutureWarning.
+    Example:
+        >>> import warnings
+        >>> layer = torch.nn.Linear(2, 1)
+        >>> values = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.nn.utils.stateless.functional_call(layer, values, torch.tensor([3.0, 4.0]))
+        tensor([7.])
+    """
     callers.warn("stateless.functional_call: deprecated, use torch.func.functional_call", FutureWarning)
     return _call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 

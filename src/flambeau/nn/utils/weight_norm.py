@@ -12,20 +12,48 @@ from ..parameter import Parameter
 
 
 class WeightNorm:
-    """The hook: computes the weight from its norms `name_g` and its directions `name_v`."""
+    """Forward pre-hook that computes a weight from its norms and directions; `weight_norm` applies it.
+
+    The module holds them as the parameters `name_g` and `name_v`.  name, dim: as in `weight_norm`.
+    Example:
+        >>> from flambeau.nn.utils.weight_norm import WeightNorm
+        >>> layer = torch.nn.Linear(2, 3)
+        >>> hook = WeightNorm.apply(layer, "weight", dim=0)
+        >>> list(layer.state_dict())
+        ['bias', 'weight_g', 'weight_v']
+    """
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Any:
-        """The weight."""
+        """Return the weight: `name_v`, scaled to the norms `name_g`.
+
+        Example:
+            >>> from flambeau.nn.utils.weight_norm import WeightNorm
+            >>> layer = torch.nn.Linear(2, 1)
+            >>> hook = WeightNorm.apply(layer, "weight", dim=0)
+            >>> layer.weight_g.data, layer.weight_v.data = torch.tensor([[10.0]]), torch.tensor([[3.0, 4.0]])
+            >>> hook.compute_weight(layer).detach()
+            tensor([[6., 8.]])
+        """
         norms, directions = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
         return directions * (norms / REGISTRY["norm_except_dim"](directions, 2, self.dim))
 
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Give a module this hook in place of a parameter.  Raises ModeError if it has one."""
+        """Add this hook to a module, in place of the parameter `name`; return the hook.
+
+        The hook computes the weight before each forward.
+        Raises: ModeError if the parameter has such a hook, ArgumentError if there is no such parameter.
+        Example:
+            >>> from flambeau.nn.utils.weight_norm import WeightNorm
+            >>> layer = torch.nn.Linear(2, 3)
+            >>> hook = WeightNorm.apply(layer, "weight", dim=0)
+            >>> layer.weight_g.shape, layer.weight_v.shape
+            (torch.Size([3, 1]), torch.Size([3, 2]))
+        """
         check_once(WeightNorm, "weight_norm", module, name)
         made = WeightNorm(name, dim)
         weight = module._parameters[name]
@@ -38,7 +66,15 @@ class WeightNorm:
         return made
 
     def remove(self, module: Any) -> None:
-        """Make the weight a parameter again."""
+        """Make the weight a parameter again, with its present value; `remove_weight_norm` removes the hook too.
+
+        Example:
+            >>> from flambeau.nn.utils.weight_norm import WeightNorm
+            >>> layer = torch.nn.Linear(2, 3)
+            >>> WeightNorm.apply(layer, "weight", dim=0).remove(layer)
+            >>> list(layer.state_dict())
+            ['bias', 'weight']
+        """
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[self.name + "_g"], module._parameters[self.name + "_v"]

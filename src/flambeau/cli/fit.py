@@ -1,0 +1,174 @@
+"""`flambeau fit`: says whether a program fits a card, and prints its memory by kind and the time of a step."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from ..tools.fit import Fit
+
+LITTLE = 512 << 20  # bytes; a CUDA context takes about as many
+NAMES = {"optimizer_state": "optimizer state"}
+
+
+class Asked(NamedTuple):
+    """The options of the command.  batch_option: the program's option for its batch size, or None."""
+
+    cards: Sequence[str]
+    steps: int
+    values: bool
+    batch_option: str | None
+    as_json: bool
+
+
+def checked_cards(names: Sequence[str]) -> list[str]:
+    """The cards that `--card` names, each once.  Raises click.UsageError."""
+    from ..driver.virtual.clock import PRESETS
+
+    every = ", ".join(PRESETS)
+    if not names:
+        raise click.UsageError(f"a card is needed: --card rtx4090, or all\nhint: cards are {every}")
+    for name in names:
+        if name != "all" and name not in PRESETS:
+            raise click.UsageError(f"--card {name}: there is no such card\nhint: use all, or one of {every}")
+    return list(PRESETS) if "all" in names else list(dict.fromkeys(names))
+
+
+def with_batch(arguments: Sequence[str], option: str, batch: int) -> tuple[str, ...]:
+    """A program's arguments with another batch size: in place of the value of its option, or added."""
+    changed = list(arguments)
+    for at, argument in enumerate(arguments):
+        if argument == option and at + 1 < len(arguments):
+            changed[at + 1] = str(batch)
+            return tuple(changed)
+        if argument.startswith(f"{option}="):
+            changed[at] = f"{option}={batch}"
+            return tuple(changed)
+    return (*arguments, option, str(batch))
+
+
+def batch_in(arguments: Sequence[str], option: str) -> int:
+    """The batch size among a program's arguments; 1 if there is none."""
+    for at, argument in enumerate(arguments):
+        text = arguments[at + 1] if argument == option and at + 1 < len(arguments) else argument
+        text = text.removeprefix(f"{option}=")
+        if (argument == option or argument.startswith(f"{option}=")) and text.isdecimal():
+            return max(1, int(text))
+    return 1
+
+
+def fit(run: Callable[[tuple[str, ...]], int], name: str, arguments: tuple[str, ...], asked: Asked) -> None:
+    """Measure a program on the cards, print the report, and exit with the status that `flambeau fit --help` explains.
+
+    run: runs the program with arguments; returns its exit status, or raises OutOfMemoryError.
+    """
+    from ..tools.fit import Question
+
+    stdout = sys.stdout
+    if asked.as_json:
+        stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        sys.stdout.flush()
+        os.dup2(2, 1)
+    option = asked.batch_option
+
+    def run_with(batch: int | None) -> int:
+        return run(arguments if batch is None or option is None else with_batch(arguments, option, batch))
+
+    question = Question(run_with, asked.steps, asked.values)
+    answers: list[Fit] = []
+    for card in asked.cards:
+        if option is None:
+            answers.append(question.on(card, bool(answers)))
+            continue
+
+        def tell(batch: int, fits: bool, card: str = card) -> None:
+            click.echo(f"flambeau fit: {card}: {option} {batch} {'fits' if fits else 'does not fit'}", err=True)
+
+        answers.append(question.largest_batch(card, bool(answers), batch_in(arguments, option), tell))
+        if answers[-1].fits is None:
+            break
+    if asked.as_json:
+        print(json.dumps(to_json(name, answers, asked), indent=2), file=stdout, flush=True)
+    else:
+        print(f"\nflambeau fit: {text_of(name, answers, asked)}", flush=True)
+    failed = next((each.run.status for each in answers if each.fits is None), 0)
+    if failed < 0:
+        failed = 128 - failed
+    sys.exit(failed or int(not all(each.fits for each in answers)))
+
+
+def to_json(name: str, answers: Sequence[Fit], asked: Asked) -> dict[str, Any]:
+    """The report as plain data."""
+    cards = [each.to_json() for each in answers]
+    return {"program": name, "steps": asked.steps, "values": asked.values, "cards": cards}
+
+
+def text_of(name: str, answers: Sequence[Fit], asked: Asked) -> str:
+    """The report for people."""
+    how = "values computed" if asked.values else "values not computed"
+    steps = max(each.run.steps for each in answers)
+    ran = f"{steps} optimizer step{'s' * (steps != 1)}" if steps else "no optimizer step: the whole program"
+    lines = [f"{name}: {ran}, {how}"]
+    for each in answers:
+        lines += ["", *(f"  {line}" for line in _of_card(each, asked))]
+    return "\n".join(lines)
+
+
+def _of_card(answer: Fit, asked: Asked) -> list[str]:
+    from ..tools.fit import size
+
+    run, peak, capacity = answer.run, answer.run.peak, answer.capacity
+    if answer.fits is None:
+        return [f"{answer.card}: unknown: {run.error}"]
+    if peak is None:
+        return [f"{answer.card}: the program used no GPU"]
+    verdict = "fits" if answer.fits else "does not fit"
+    lines = []
+    if asked.batch_option is not None:
+        lines = _of_batch(answer, asked.batch_option)
+    else:
+        lines.append(f"{answer.card}: {verdict}: {size(peak.reserved)} of {size(capacity)}")
+    if answer.shortage:
+        lines.append(f"  out of memory at {answer.shortage}")
+    if len(run.peaks) > 1:
+        parts = ", ".join(f"cuda:{each.device} {size(each.reserved)}" for each in run.peaks)
+        lines.append(f"  the GPU with the highest peak; by GPU: {parts}")
+    for kind, nbytes in peak.kinds.items():
+        lines.append(f"    {NAMES.get(kind, kind):<16} {size(nbytes):>12}  {_percent(nbytes, peak.reserved):>5}")
+    lines.append(f"  step time {_time(answer)}")
+    if answer.fits and capacity - peak.reserved < LITTLE:
+        lines.append(f"  only {size(capacity - peak.reserved)} are left, of which the CUDA context takes a part")
+    return lines
+
+
+def _of_batch(answer: Fit, option: str) -> list[str]:
+    from ..tools.fit import size
+
+    peak = answer.run.peak
+    assert peak is not None
+    of = f"{size(peak.reserved)} of {size(answer.capacity)}"
+    if answer.batch is None:
+        return [f"{answer.card}: does not fit, even with {option} 1: {of}"]
+    lines = [f"{answer.card}: fits with {option} {answer.batch} at most: {of}"]
+    if answer.next_batch is not None:
+        lines.append(f"  {option} {answer.next_batch} does not: {answer.why}")
+    return lines
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}%"
+
+
+def _time(answer: Fit) -> str:
+    from ..driver.virtual.clock import PRESETS
+
+    if answer.run.step_ns is None:
+        return "unknown: it takes two optimizer steps to see one"
+    mark = "modelled" if PRESETS[answer.card].is_calibrated else "modelled, not calibrated"
+    return f"{answer.run.step_ns / 1e6:,.2f} ms ({mark})"

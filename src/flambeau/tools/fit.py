@@ -1,0 +1,432 @@
+"""Measures whether a program fits a card: its peak memory by kind, and the modelled time of a training step.
+
+- The program runs in a forked process, on virtual GPUs of the card, by default without values.  It is ended after some
+  optimizer steps by SystemExit, so that its `finally` blocks and `atexit` functions run.
+- The peak is the moment with the most reserved bytes, and among those with the most allocated.
+- Blocks get their kind where it is known: parameters when a module is first called, and around each optimizer step;
+  gradients and the optimizer's state around the steps.  Other live blocks are activations.
+- A program that runs out of memory runs again on a card of 16 TiB, which shows how much it needs.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, BinaryIO, NamedTuple
+from weakref import WeakKeyDictionary, WeakSet
+
+from .. import callers
+from ..config import Gpus
+from ..core.hooks import subscribe, unsubscribe
+from ..core.tensor import TensorBase
+from ..driver.virtual.clock import PRESETS
+from ..driver.virtual.driver import VirtualDriver
+from ..driver.virtual.memory import ADDRESS_BITS, device_of
+from ..errors import OutOfMemoryError
+from ..nn.hooks import register_module_forward_pre_hook
+from ..optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from ..runtime import machine as machines
+from ..uncomputed import leave_out_host_values
+
+PARAMETERS, GRADIENTS, STATE, ACTIVATIONS = "parameters", "gradients", "optimizer_state", "activations"
+KINDS = (PARAMETERS, GRADIENTS, STATE, ACTIVATIONS, "workspace", "fragmentation")
+STEPS = 3  # of every optimizer, by default
+PATIENCE = 10  # so many times the wanted steps of one optimizer end the program, whatever the others have made
+UNLIMITED = 1 << ADDRESS_BITS  # bytes, more than any card has
+MAX_BATCH = 1 << 20
+FOLDED_AT = 1 << 20  # events
+GROWN, SHRUNK = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
+
+
+class Enough(SystemExit):
+    """Ends a program whose steps have been measured, with status 0."""
+
+
+class Peak(NamedTuple):
+    """The peak of one device, in bytes.  reserved: from the driver;  kinds: these bytes by kind."""
+
+    device: int
+    reserved: int
+    allocated: int
+    kinds: dict[str, int]
+
+
+class Run(NamedTuple):
+    """One run of a program.
+
+    status: its exit status, negative for a signal.  error: why it ended early, "" if it did not.
+    shortage: where it ran out of the GPU's memory, "" if it did not.  steps: of the optimizer with the most.
+    step_ns: the modelled time of a step, None if fewer than two were made.  peaks: of the devices that it used.
+    """
+
+    status: int
+    error: str
+    shortage: str
+    steps: int
+    step_ns: int | None
+    peaks: list[Peak]
+
+    @property
+    def peak(self) -> Peak | None:
+        """The peak of the device that reserved most; None if the program used no GPU."""
+        return max(self.peaks, key=lambda peak: peak.reserved, default=None)
+
+    def to_json(self) -> str:
+        return json.dumps([*self[:-1], [list(peak) for peak in self.peaks]])
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Run:
+        *rest, peaks = json.loads(text)
+        return Run(*rest, [Peak(*peak) for peak in peaks])
+
+
+class DeviceLog:
+    """The blocks of one device.  Events are (number of the block, its bytes), with 0 bytes where it is given back."""
+
+    def __init__(self) -> None:
+        self.reserved = self.allocated = 0
+        self.best = 0, 0  # reserved and allocated bytes at the peak
+        self._events: list[tuple[int, int]] = []
+        self._best_at = 0
+        self._before: dict[int, int] = {}  # live blocks before the first event
+        self._at_best: dict[int, int] = {}  # live blocks at the peak, if it was before the first event
+
+    def add(self, number: int, nbytes: int) -> None:
+        self._events.append((number, nbytes))
+        self.allocated += nbytes
+        self.note()
+
+    def remove(self, number: int, nbytes: int) -> None:
+        self._events.append((number, 0))
+        self.allocated -= nbytes
+        if len(self._events) >= FOLDED_AT:
+            self._at_best = self.live_at_peak()
+            self._before = self._live(self._before, len(self._events))
+            self._events.clear()
+            self._best_at = -1
+
+    def note(self) -> None:
+        """Keep the present moment as the peak if it is higher."""
+        if (self.reserved, self.allocated) > self.best:
+            self.best = self.reserved, self.allocated
+            self._best_at = len(self._events)
+
+    def live_at_peak(self) -> dict[int, int]:
+        """The bytes of the blocks that were live at the peak, by number."""
+        return self._at_best if self._best_at < 0 else self._live(self._before, self._best_at)
+
+    def _live(self, before: dict[int, int], count: int) -> dict[int, int]:
+        live = dict(before)
+        for number, nbytes in self._events[:count]:
+            if nbytes:
+                live[number] = nbytes
+            else:
+                live.pop(number, None)
+        return live
+
+
+class Meter:
+    """Chooses the machine of this process, watches its memory and the optimizers' steps, and ends the program.
+
+    card: a preset;  memory: bytes of each GPU, 0 for the card's;  steps: after which the program is ended.
+    """
+
+    def __init__(self, card: str, memory: int, steps: int, values: bool) -> None:
+        self.card, self.memory, self.steps, self.values = card, memory, steps, values
+        self.shortage = ""
+        self._driver: VirtualDriver | None = None
+        self._logs: dict[int, DeviceLog] = {}
+        self._live: dict[int, int] = {}  # the numbers of live blocks, by address
+        self._count = 0
+        self._kinds: dict[int, str] = {}
+        self._modules: WeakSet[Any] = WeakSet()
+        self._ends: WeakKeyDictionary[Optimizer, list[int]] = WeakKeyDictionary()  # of their steps, in nanoseconds
+        self._longest: list[int] = []
+        self._undo: list[Callable[[], object]] = []
+
+    # choosing the machine
+    def chosen(self, choice: Gpus) -> Gpus:
+        """The program's number of GPUs, of this card."""
+        if choice.kind != "virtual":
+            return choice
+        races = "real" if choice.races == "poison" else choice.races
+        return replace(choice, preset=self.card, memory=self.memory, races=races, values=self.values)
+
+    def started(self, machine: machines.Machine) -> None:
+        if isinstance(machine.driver, VirtualDriver):
+            self._driver = machine.driver
+
+    def begin(self) -> None:
+        """Watch this process."""
+        machines.watcher = self
+        if not self.values:
+            leave_out_host_values(True)
+        memory = {"on_block_taken": self._taken, "on_block_given": self._given, "on_memory": self._segments}
+        subscribe(**memory)
+        self._undo = [
+            lambda: unsubscribe(**memory),
+            register_module_forward_pre_hook(self._before_forward).remove,
+            register_optimizer_step_pre_hook(self._before_step).remove,
+            register_optimizer_step_post_hook(self._after_step).remove,
+        ]
+
+    def end(self) -> None:
+        """Stop watching."""
+        machines.watcher = None
+        leave_out_host_values(False)
+        for undo in self._undo:
+            undo()
+
+    # memory
+    def _log(self, device: int) -> DeviceLog:
+        log = self._logs.get(device)
+        if log is None:
+            log = self._logs[device] = DeviceLog()
+        return log
+
+    def _taken(self, block: Any, stream: Any) -> None:
+        self._count += 1
+        self._live[block.address] = self._count
+        self._log(device_of(block.address) or 0).add(self._count, block.nbytes)
+
+    def _given(self, block: Any) -> None:
+        number = self._live.pop(block.address, None)
+        if number is not None:
+            self._log(device_of(block.address) or 0).remove(number, block.nbytes)
+
+    def _segments(self, action: str, device: int, address: int, nbytes: int, stream: int, pool: Any) -> None:
+        log = self._log(device)
+        if action in GROWN:
+            log.reserved += nbytes
+            log.note()
+        elif action in SHRUNK:
+            log.reserved -= nbytes
+        elif action == "oom":
+            self.shortage = f"{callers.shown_site(callers.call_site())}, where {size(nbytes)} more were needed"
+
+    def _is(self, kind: str, tensors: Iterator[Any]) -> None:
+        """Note the kind of the blocks of tensors."""
+        for tensor in tensors:
+            block = tensor._storage.block if tensor.device_index >= 0 else None
+            number = None if block is None else self._live.get(block.address)
+            if number is not None:
+                self._kinds[number] = kind
+
+    def _before_forward(self, module: Any, args: Any) -> None:
+        if module not in self._modules:
+            self._modules.update(module.modules())
+            self._is(PARAMETERS, (each for held in (module.parameters, module.buffers) for each in held()))
+
+    # steps
+    def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        params = [param for group in optimizer.param_groups for param in group["params"]]
+        self._is(STATE, tensors_in(list(optimizer.state.values())))
+        self._is(GRADIENTS, tensors_in([param.grad for param in params]))
+        self._is(PARAMETERS, iter(params))
+
+    def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        """Note the step; end the program if all optimizers have made theirs, or one many more."""
+        self._before_step(optimizer, args, kwargs)
+        ends = self._ends.setdefault(optimizer, [])
+        ends.append(0 if self._driver is None else self._driver.end_ns())
+        if len(ends) > len(self._longest):
+            self._longest = ends
+        if len(ends) >= self.steps and (len(ends) >= PATIENCE * self.steps or self._have_all_stepped()):
+            raise Enough(0)
+
+    def _have_all_stepped(self) -> bool:
+        if any(len(ends) < self.steps for ends in self._ends.values()):
+            return False
+        return all(each in self._ends for each in gc.get_objects() if isinstance(each, Optimizer))
+
+    def run(self, status: int, error: str) -> Run:
+        """What was seen."""
+        ends = self._longest
+        time = (ends[-1] - ends[0]) // (len(ends) - 1) if len(ends) > 1 and self._driver is not None else None
+        peaks = [self._peak(device, log) for device, log in sorted(self._logs.items()) if log.best[0]]
+        return Run(status, error, self.shortage, len(ends), time, peaks)
+
+    def _peak(self, device: int, log: DeviceLog) -> Peak:
+        kinds = dict.fromkeys(KINDS, 0)
+        for number, nbytes in log.live_at_peak().items():
+            kinds[self._kinds.get(number, ACTIVATIONS)] += nbytes
+        reserved, allocated = log.best
+        kinds["fragmentation"] = reserved - allocated
+        return Peak(device, reserved, allocated, kinds)
+
+
+def tensors_in(value: Any) -> Iterator[Any]:
+    """The tensors in nested dicts, lists and tuples."""
+    if isinstance(value, TensorBase):
+        yield value
+    elif isinstance(value, dict):
+        yield from tensors_in(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from tensors_in(each)
+
+
+def size(nbytes: int) -> str:
+    """Bytes in the largest fitting unit."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if nbytes >= unit:
+            return f"{nbytes / unit:.2f} {name}"
+    return f"{nbytes} bytes"
+
+
+def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
+    """Run a program, which returns its exit status or raises OutOfMemoryError, in a forked process.
+
+    is_quiet: drop what it prints.  The child does not return: it ends with SystemExit and the program's status.
+    """
+    with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as errors:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child == 0:
+            if is_quiet:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                os.dup2(errors.fileno(), 2)
+            _run_in_child(run, meter, answer)
+        former = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child gets it too
+        try:
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        finally:
+            signal.signal(signal.SIGINT, former)
+        answer.seek(0)
+        errors.seek(0)
+        text = answer.read()
+        lines = errors.read().decode(errors="replace").split("\n")
+        if not text:
+            what = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
+            return Run(status or 1, f"the program {what}", "", 0, None, [])
+        seen = Run.from_json(text)
+        if seen.status and not seen.shortage:
+            said = next((line for line in reversed(lines) if line and not line.startswith("hint:")), "")
+            seen = seen._replace(error=said or f"the program ended with exit status {seen.status}")
+        return seen
+
+
+def _run_in_child(run: Callable[[], int], meter: Meter, answer: BinaryIO) -> None:
+    meter.begin()
+    ran_out = False
+    try:
+        status = run()
+        _join_threads()
+    except OutOfMemoryError as error:
+        status, ran_out = 1, bool(meter.shortage)
+        if not ran_out:  # of the host
+            sys.excepthook(type(error), error, error.__traceback__)
+    except KeyboardInterrupt:
+        status = 130
+    meter.end()
+    if not ran_out:
+        meter.shortage = ""
+    answer.write(meter.run(status, "").to_json().encode())
+    answer.flush()
+    sys.exit(status)
+
+
+def _join_threads() -> None:
+    """Wait for the program's threads, as Python does before it exits."""
+    for each in threading.enumerate():
+        if each is not threading.main_thread() and not each.daemon:
+            each.join()
+
+
+class Fit(NamedTuple):
+    """The answer for one card.
+
+    fits: whether the program ran in the card's memory; None if it failed for another reason.
+    run: the run on the card, or in unlimited memory if it did not fit.  shortage: where the card's memory ran out.
+    batch: the largest batch that fits, None if none was searched for or none fits.
+    next_batch: the next larger one, which does not fit, None if MAX_BATCH fits;  why: what happened with it.
+    """
+
+    card: str
+    fits: bool | None
+    run: Run
+    shortage: str = ""
+    batch: int | None = None
+    next_batch: int | None = None
+    why: str = ""
+
+    @property
+    def capacity(self) -> int:
+        return PRESETS[self.card].total_memory
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as plain data; sizes in bytes."""
+        peak, preset = self.run.peak, PRESETS[self.card]
+        return {
+            "card": self.card,
+            "capacity": self.capacity,
+            "fits": self.fits,
+            "peak": None if peak is None else peak.reserved,
+            "peak_allocated": None if peak is None else peak.allocated,
+            "kinds": None if peak is None else peak.kinds,
+            "devices": [peak._asdict() for peak in self.run.peaks],
+            "shortage": self.shortage,
+            "steps": self.run.steps,
+            "step_ms": None if self.run.step_ns is None else self.run.step_ns / 1e6,
+            "is_modelled": True,
+            "is_calibrated": preset.is_calibrated,
+            "status": self.run.status,
+            "error": self.run.error,
+            "batch": self.batch,
+            "next_batch": self.next_batch,
+            "why_not": self.why,
+        }
+
+
+class Question(NamedTuple):
+    """What is asked about a program.
+
+    run: runs it with a batch size, None for its own, and returns its status.  steps, values: see Meter.
+    """
+
+    run: Callable[[int | None], int]
+    steps: int = STEPS
+    values: bool = False
+
+    def on(self, card: str, is_quiet: bool, batch: int | None = None) -> Fit:
+        """Whether the program fits a card, and how much memory it needs."""
+        found = self._measure(card, 0, is_quiet, batch)
+        if not found.shortage:
+            return Fit(card, None if found.error else True, found, batch=batch)
+        ample = self._measure(card, UNLIMITED, True, batch)
+        return Fit(card, False, ample, found.shortage)
+
+    def largest_batch(self, card: str, is_quiet: bool, first: int, tell: Callable[[int, bool], None]) -> Fit:
+        """The largest batch that fits a card, found by doubling and bisection from `first` on.
+
+        tell: called with each batch that was tried, and whether it fits.
+        """
+        best: Fit | None = None
+        low, high, batch, why = 0, None, first, ""
+        while low < MAX_BATCH and (high is None or high - low > 1):
+            run = self._measure(card, 0, is_quiet or low > 0 or high is not None, batch)
+            why_not = run.shortage or run.error
+            if not why_not and (run.peak is None or (best is not None and best.run.steps > run.steps)):
+                why_not = f"the program made {run.steps} steps" if run.peak is not None else "the program used no GPU"
+            tell(batch, not why_not)
+            if not why_not:
+                low, best = batch, Fit(card, True, run, batch=batch)
+            else:
+                high, why = batch, why_not
+                if high == 1 and not run.shortage:
+                    return Fit(card, None, run)
+            batch = 2 * low if high is None else (low + high) // 2
+        if best is None:
+            return self.on(card, True, 1)._replace(next_batch=high, why=why, batch=None)
+        return best._replace(next_batch=high, why=why)
+
+    def _measure(self, card: str, memory: int, is_quiet: bool, batch: int | None) -> Run:
+        return measure(lambda: self.run(batch), Meter(card, memory, self.steps, self.values), is_quiet)

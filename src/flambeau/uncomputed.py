@@ -1,0 +1,184 @@
+"""Values that are not computed, on virtual GPUs with `values=no`: what the host reads in their place.
+
+- A copy to the host gives 1, 1.0 or True, and warns once per line of the program.
+- A check inside an operator, which reads a bool, passes.
+- An operator that needs any other value, for example for the shape of its result, raises NotSupportedError.
+
+So that a large model can be made on the CPU and moved, `leave_out_host_values` leaves out values there, too.  Storages
+of more than LARGE bytes have no values, and no memory that was written, after random numbers were drawn into them, or
+after a copy from a GPU.  A function of these does not run: its large results have no values either, and the others are
+1.  NumPy and Python read 1.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+from . import callers, host
+from .config import VALUES_HINT
+from .core import thread
+from .core.hooks import subscribe, unsubscribe
+from .core.host_calls import HostDraw
+from .core.storage import Storage
+from .core.tensor import TensorBase, array_of
+from .dtypes import bool_
+from .errors import NotSupportedError
+from .kernel import Access
+
+LARGE = 1 << 20  # bytes
+MAX_READS = 50_000  # of a line, of values that are not computed
+WARNING = "a value is read here that was not computed: it is taken as 1"
+
+
+def computes() -> bool:
+    """Whether the values of the machine's tensors are computed."""
+    if _left_out is not None:
+        return False
+    machine = thread.machine()
+    return not machine.is_started or machine.driver.capabilities.computes
+
+
+def stand_in(target: TensorBase, source: TensorBase) -> None:
+    """Fill a host tensor, to which `source` is copied, with what is read in place of its values.
+
+    Raises: NotSupportedError if an operator needs the values.
+    """
+    operator = callers.public_operator()
+    if operator is not None and source.dtype is not bool_:
+        raise NotSupportedError(
+            f"it depends on values that are not computed, of {source.describe()}; called at {callers.call_site()}",
+            hint=VALUES_HINT,
+            operator=str(operator.called),
+        )
+    if operator is None:
+        note_read()
+    if _left_out is not None and target._storage.nbytes > LARGE:
+        _left_out.add(target._storage)
+    else:
+        array_of(target)[...] = 1
+
+
+def is_set(flag: Any) -> bool:
+    """Return whether a flag, a tensor of one number, is not 0.  One that is not computed is 0, without a warning.
+
+    Host: waits.
+    """
+    if computes():
+        return bool(flag.item())
+    _thread.reads_flag = True
+    try:
+        flag.item()
+    finally:
+        _thread.reads_flag = False
+    return False
+
+
+_thread = threading.local()  # reads_flag: whether a value that is read is not used
+
+
+def note_read() -> None:
+    """Warn of a value that is read.  Raises NotSupportedError if its line reads so many that it seems to await one."""
+    if getattr(_thread, "reads_flag", False):
+        return
+    site = callers.call_site()
+    _reads[site] = count = _reads.get(site, 0) + 1
+    if count > MAX_READS:
+        raise NotSupportedError(
+            f"{callers.shown_site(site)} has read values that are not computed {MAX_READS} times: "
+            "it may be a loop that awaits one",
+            hint=VALUES_HINT,
+        )
+    callers.warn(WARNING)
+
+
+_reads: dict[str, int] = {}  # how many, by line of the program
+
+
+class LeftOut:
+    """Large storages of the host that have no values."""
+
+    def __init__(self) -> None:
+        from sortedcontainers import SortedDict  # importing flambeau does without it
+
+        self._storages: SortedDict[int, weakref.ref[Storage]] = SortedDict()  # by address
+
+    def add(self, storage: Storage) -> None:
+        address = storage.address()
+        storages = self._storages
+
+        def forget(reference: weakref.ref[Storage]) -> None:
+            if storages.get(address) is reference:
+                del storages[address]
+
+        storages[address] = weakref.ref(storage, forget)
+
+    def around(self, address: int) -> Storage | None:
+        """The storage without values that an address lies in."""
+        for low in self._storages.irange(maximum=address, reverse=True):
+            reference = self._storages.get(low)  # its storage may have gone meanwhile
+            storage = None if reference is None else reference()
+            return storage if storage is not None and address < low + storage.nbytes else None
+        return None
+
+    def instead_of_call(self, step: Any, accesses: Sequence[Any], operands: Sequence[Any]) -> bool:
+        """Keep a function from running on the host if it would fill large memory at random, or read what is left out.
+
+        Its large results have no values then; the others are 1.
+        """
+        touched = list(_flat(accesses))
+        written = [access for access in touched if access.mode != "r"]
+        draws = isinstance(step, HostDraw) and any(access.nbytes > LARGE for access in written)
+        if not draws and not (self._storages and any(self.around(access.address) is not None for access in touched)):
+            return False
+        storages = {each._storage.address(): each._storage for each in _tensors(operands) if each.device_index < 0}
+        for access in written:
+            held = next((each for low, each in storages.items() if low <= access.address < low + each.nbytes), None)
+            if held is not None and held.nbytes > LARGE:
+                self.add(held)
+            elif access.nbytes:
+                if prod(access.shape) == 1:  # for Python, most likely
+                    note_read()
+                host.array_at(access.address, access.dtype, access.shape, access.strides)[...] = 1
+        return True
+
+    def read(self, access: Access) -> None:
+        """Make a storage 1 before Python or NumPy reads it."""
+        storage = self.around(access.address)
+        if storage is not None:
+            note_read()
+            del self._storages[storage.address()]
+            count = storage.nbytes // access.dtype.itemsize
+            host.array_at(storage.address(), access.dtype, (count,), None)[...] = 1
+
+
+_left_out: LeftOut | None = None
+
+
+def leave_out_host_values(is_wanted: bool) -> None:
+    """Leave out the values of large random tensors on the CPU from now on, or no longer."""
+    global _left_out
+    if _left_out is not None:
+        unsubscribe(on_host_call=_left_out.instead_of_call, on_host_read=_left_out.read)
+    _left_out = LeftOut() if is_wanted else None
+    if _left_out is not None:
+        subscribe(on_host_call=_left_out.instead_of_call, on_host_read=_left_out.read)
+
+
+def _flat(values: Sequence[Any]) -> Iterator[Access]:
+    for value in values:
+        if isinstance(value, list):
+            yield from _flat(value)
+        elif isinstance(value, Access):
+            yield value
+
+
+def _tensors(values: Sequence[Any]) -> Iterator[TensorBase]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _tensors(value)
+        elif isinstance(value, TensorBase):
+            yield value

@@ -1,0 +1,346 @@
+"""Whether a program fits a card: the peak by kind, the step's modelled time, and the command."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+import flambeau as torch
+from flambeau import nn, optim
+from flambeau.cli.commands import commands
+from flambeau.cli.fit import batch_in, with_batch
+from flambeau.nn import functional as F
+from flambeau.testing import machine
+from flambeau.tools.fit import KINDS, DeviceLog, Enough, Fit, Meter, Peak, Question, Run
+from tests.forks import Wanted
+
+pytestmark = pytest.mark.filterwarnings("ignore:a value is read here")
+ROOT = Path(__file__).parents[2]
+
+
+def seen(program, *, card="h200", steps=3, values=False, devices=1):
+    """What a meter sees of a program in this process, and the allocator's peak."""
+    meter = Meter(card, 0, steps, values)
+    meter.begin()
+    try:
+        with machine(devices=devices):
+            try:
+                program()
+            except Enough:
+                pass
+            peak = torch.cuda.max_memory_reserved()
+    finally:
+        meter.end()
+    return meter.run(0, ""), peak
+
+
+def train(net, optimizer, loss_of, count=10):
+    for _ in range(count):
+        loss_of(net).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def perceptron():
+    net = nn.Sequential(nn.Linear(512, 512, bias=False), nn.ReLU(), nn.Linear(512, 512, bias=False)).cuda()
+    frozen = nn.Linear(512, 512, bias=False).cuda().requires_grad_(False)
+    x = torch.randn(64, 512, device="cuda")
+    train(net, optim.Adam(net.parameters()), lambda net: frozen(net(x)).square().mean())
+
+
+def convolutions():
+    torch.manual_seed(0)
+    layers = nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()
+    net = nn.Sequential(*layers, nn.Dropout(), nn.Linear(32 * 64, 10)).cuda()
+    optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    x, labels = torch.randn(32, 3, 16, 16, device="cuda"), torch.arange(32, device="cuda") % 10
+    scaler = torch.amp.GradScaler("cuda", init_scale=1.0)
+    for _ in range(10):
+        with torch.autocast("cuda", torch.float16):
+            loss = F.cross_entropy(net(x), labels)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert loss.item() > 0
+        optimizer.zero_grad()
+
+
+def two_optimizers():
+    one, two = nn.Linear(256, 256).cuda(), nn.Linear(256, 256).cuda()
+    first, second = optim.Adam(one.parameters()), optim.AdamW(two.parameters())
+    for step in range(50):
+        (two(one(torch.randn(8, 256, device="cuda")))).sum().backward()
+        first.step()
+        if step % 5 == 4:
+            second.step()
+
+
+@pytest.mark.parametrize("program", [perceptron, convolutions, two_optimizers])
+def test_the_peak_and_the_time_are_those_with_values(program):
+    (without, reserved), (computed, really) = seen(program), seen(program, values=True)
+    assert without == computed
+    assert without.peak.reserved == reserved == really
+    assert sum(without.peak.kinds.values()) == reserved and without.steps >= 3 and without.step_ns > 0
+
+
+def test_the_kinds_of_memory():
+    found, _ = seen(perceptron)
+    kinds, mib = found.peak.kinds, 1 << 20
+    assert tuple(kinds) == KINDS
+    assert (kinds["parameters"], kinds["gradients"], kinds["optimizer_state"]) == (3 * mib, 2 * mib, 4 * mib)
+    assert 128 << 10 <= kinds["activations"] <= mib
+    assert kinds["workspace"] == 0
+    assert kinds["fragmentation"] == found.peak.reserved - found.peak.allocated > 0
+
+
+def test_every_optimizer_makes_its_steps():
+    found, _ = seen(two_optimizers, steps=2)
+    assert found.steps == 10 and found.peak.kinds["optimizer_state"] == 4 * 257 * 1024
+
+
+def test_an_optimizer_that_never_steps_does_not_keep_the_program_running():
+    def program():
+        net = nn.Linear(8, 8).cuda()
+        idle = optim.SGD(net.parameters(), lr=1.0)
+        train(net, optim.SGD(net.parameters(), lr=0.1), lambda net: net(torch.ones(8, device="cuda")).sum(), 1000)
+        assert idle is None  # not reached
+
+    assert seen(program, steps=2)[0].steps == 20
+
+
+def test_inference_runs_to_its_end_and_has_parameters():
+    def program():
+        net = nn.Linear(1024, 1024, bias=False).cuda()
+        with torch.no_grad():
+            for _ in range(5):
+                net(torch.ones(8, 1024, device="cuda"))
+
+    found, _ = seen(program)
+    assert (found.steps, found.step_ns, found.peak.kinds["parameters"]) == (0, None, 4 << 20)
+
+
+def test_each_device_has_its_peak():
+    def program():
+        torch.ones(10 << 20, device="cuda:0")
+        torch.ones(11 << 20, device="cuda:1")
+
+    found, _ = seen(program, devices=2)
+    assert [peak.device for peak in found.peaks] == [0, 1] and found.peak.device == 1
+    assert Run.from_json(found.to_json()) == found
+
+
+def test_a_slower_card_takes_longer():
+    times = [seen(perceptron, card=card)[0].step_ns for card in ("h200", "t4")]
+    assert 0 < times[0] < times[1]
+
+
+def test_a_log_is_folded_without_loss(monkeypatch):
+    def filled():
+        log = DeviceLog()
+        for number in range(40):
+            log.reserved = 1000 if number < 30 else 900
+            log.add(number, 10 + number)
+            if number % 3:
+                log.remove(number, 10 + number)
+        return log.best, log.live_at_peak()
+
+    expected = filled()
+    monkeypatch.setattr("flambeau.tools.fit.FOLDED_AT", 7)
+    assert filled() == expected
+    assert sorted(expected[1]) == [*range(0, 28, 3), 29]
+
+
+def fake_question(monkeypatch, limit):
+    """A question about a program that needs a tenth of a GiB for each sample, and fails from `limit` on."""
+    tried = []
+
+    def measured(self, card, memory, is_quiet, batch):
+        tried.append(batch)
+        if batch >= limit:
+            return Run(1, "ValueError: too many", "", 0, None, [])
+        need = (batch << 30) // 10
+        short = "train.py:3" if not memory and need > Fit(card, True, None).capacity else ""
+        return Run(0, "", short, 3, 5, [Peak(0, need, need, {})])
+
+    monkeypatch.setattr(Question, "_measure", measured)
+    return Question(lambda batch: 0), tried
+
+
+@pytest.mark.parametrize(("limit", "first", "largest"), [(1 << 30, 1, 240), (1 << 30, 1000, 240), (77, 8, 76)])
+def test_the_largest_batch_is_found_by_bisection(monkeypatch, limit, first, largest):
+    question, tried = fake_question(monkeypatch, limit)
+    said = []
+    found = question.largest_batch("rtx4090", False, first, lambda batch, fits: said.append((batch, fits)))
+    assert (found.fits, found.batch, found.next_batch) == (True, largest, largest + 1)
+    assert found.why == ("ValueError: too many" if limit == 77 else "train.py:3")
+    assert len(tried) == len(set(tried)) == len(said) <= 20
+
+
+def test_no_batch_fits(monkeypatch):
+    question, _ = fake_question(monkeypatch, 1)
+    found = question.largest_batch("t4", False, 4, lambda batch, fits: None)
+    assert (found.fits, found.batch, found.run.error) == (None, None, "ValueError: too many")
+
+
+def test_the_batch_among_the_arguments():
+    assert with_batch(("-b", "4", "x"), "-b", 9) == ("-b", "9", "x")
+    assert with_batch(("--size=4",), "--size", 9) == ("--size=9",)
+    assert with_batch(("x",), "--size", 9) == ("x", "--size", "9")
+    assert [batch_in(each, "-b") for each in [("-b", "4"), ("-b=5",), (), ("-b",), ("-b", "few")]] == [4, 5, 1, 1, 1]
+
+
+# the command
+
+
+@pytest.fixture
+def fit(programs, tmp_path):
+    """Runs `flambeau fit` in a folder with program.py."""
+
+    def run(text, *args, options=()):
+        (tmp_path / "program.py").write_text(text)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAMBEAU")}
+        settings = {**kept, "PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_PURE": "1"}
+        command = ["-m", "flambeau", "fit", *options, "program.py", *args]
+        return programs.run(Wanted(command, str(tmp_path), settings))
+
+    return run
+
+
+PROGRAM = """
+import atexit, sys
+import flambeau as torch
+from flambeau import nn, optim
+atexit.register(sys.stdout.write, "atexit\\n")
+width = int(sys.argv[sys.argv.index("--width") + 1]) if "--width" in sys.argv else 1024
+net = nn.Linear(width, width, bias=False, device="cuda")
+optimizer = optim.Adam(net.parameters())
+try:
+    for step in range(100):
+        loss = net(torch.ones(4, width, device="cuda")).sum()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        sys.stdout.write(f"step {step}\\n")
+finally:
+    sys.stdout.write("finally\\n")
+"""
+
+
+def test_the_report_says_that_it_fits(fit):
+    done = fit(PROGRAM, options=["--card", "rtx4090"])
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[:4] == ["step 0", "step 1", "finally", "atexit"]
+    text = done.stdout
+    assert "program.py: 3 optimizer steps, values not computed" in text
+    assert re.search(r"rtx4090: fits: \d+\.00 MiB of 24\.00 GiB", text)
+    assert re.search(r"optimizer state +8\.00 MiB +\d+\.\d%", text) and re.search(r"gradients +4\.00 MiB", text)
+    assert re.search(r"step time [\d.]+ ms \(modelled, not calibrated\)", text)
+
+
+def test_the_report_says_where_it_does_not_fit(fit):
+    done = fit(PROGRAM, "--width", "32768", options=["--card", "t4", "--card", "h200", "--json"])
+    found = json.loads(done.stdout)
+    assert done.returncode == 1 and "finally" in done.stderr
+    small, large = found["cards"]
+    assert (small["card"], small["fits"], large["card"], large["fits"]) == ("t4", False, "h200", True)
+    assert re.fullmatch(r"program\.py:\d+, where 4\.00 GiB more were needed", small["shortage"])
+    assert small["peak"] == large["peak"] > small["capacity"] == 16 << 30
+    assert small["kinds"] == large["kinds"] and large["kinds"]["parameters"] == 4 << 30
+    assert (small["is_calibrated"], large["is_calibrated"], large["steps"]) == (False, True, 3)
+    assert small["step_ms"] > large["step_ms"] > 0
+
+
+def test_the_largest_batch(fit):
+    text = (
+        "import sys, flambeau as torch\n"
+        "x = torch.ones(int(sys.argv[2]), 1 << 30, device='cuda', dtype=torch.uint8)\n"
+    )
+    done = fit(text, "-b", "12", options=["--card", "t4", "--batch-option", "-b"])
+    assert done.returncode == 0
+    assert "t4: fits with -b 16 at most: 16.00 GiB of 16.00 GiB" in done.stdout
+    assert "-b 17 does not: program.py:2, where 17.00 GiB more were needed" in done.stdout
+    assert "flambeau fit: t4: -b 24 does not fit" in done.stderr
+    assert "only 0 bytes are left" in done.stdout
+
+
+def test_a_program_that_fails_passes_its_status_on(fit):
+    done = fit("import sys, flambeau as torch\ntorch.ones(3, device='cuda')\nsys.exit(7)\n", options=["--card", "t4"])
+    assert done.returncode == 7 and "t4: unknown: " in done.stdout
+
+
+def test_a_shape_that_depends_on_values_names_its_line_and_the_option(fit):
+    text = "import flambeau as torch\nx = torch.ones(3, device='cuda')\nprint(x.nonzero().shape)\n"
+    done = fit(text, options=["--card", "t4"])
+    assert done.returncode == 1
+    assert "nonzero: it depends on values" in done.stderr and "program.py:3" in done.stderr
+    assert "--values" in done.stderr
+    done = fit(text, options=["--card", "t4", "--values"])
+    assert done.returncode == 0 and "[3, 1]" in done.stdout and "values computed" in done.stdout
+
+
+def test_a_program_that_a_signal_kills(fit):
+    done = fit("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n", options=["--card", "t4"])
+    assert done.returncode == 137 and "t4: unknown: the program was killed by SIGKILL" in done.stdout
+
+
+def test_a_program_without_a_gpu(fit):
+    done = fit("print(6 * 7)\n", options=["--card", "t4"])
+    assert done.returncode == 0 and done.stdout.startswith("42\n") and "t4: the program used no GPU" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [((), "--card rtx4090"), (("--card", "voodoo2"), "--card voodoo2"), (("--card", "t4", "--steps", "0"), "--steps")],
+)
+def test_wrong_options(options, said):
+    with pytest.raises(click.UsageError) as failure:
+        commands.main(["fit", *options, "program.py"], standalone_mode=False)
+    assert said in failure.value.format_message()
+
+
+def test_a_missing_program(programs, tmp_path):
+    settings = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_PURE": "1"}
+    done = programs.run(Wanted(["-m", "flambeau", "fit", "--card", "t4", "nowhere.py"], str(tmp_path), settings))
+    assert done.returncode == 1 and "flambeau fit: there is no file 'nowhere.py'" in done.stderr
+
+
+def large(programs, *args):
+    settings = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_PURE": "1"}
+    command = ["-m", "flambeau", "fit", "--json", "--card", "h200", "examples/transformer_70b.py", *args]
+    done = programs.run(Wanted(command, str(ROOT), settings))
+    (card,) = json.loads(done.stdout)["cards"]
+    assert done.returncode == int(not card["fits"]), done.stderr
+    return card
+
+
+def test_a_large_transformer_needs_no_memory_of_this_machine(programs):
+    card = large(programs, "--layers", "2")
+    parameters = 2 * (2 * (2 * 8192**2 + 2 * 8192 * 1024 + 3 * 8192 * 28672 + 2 * 8192) + 2 * 32000 * 8192 + 8192)
+    assert card["fits"] and card["kinds"]["parameters"] == parameters == card["kinds"]["gradients"]
+
+
+@pytest.mark.full
+def test_70_billion_parameters_on_any_machine(programs):
+    made, moved = large(programs), large(programs, "--on-cpu-first")
+    assert made == moved and not made["fits"] and "transformer_70b.py" in made["shortage"]
+    assert made["kinds"]["parameters"] > 2 * 68_900_000_000 and made["peak"] > 4 * made["kinds"]["parameters"]
+
+
+PROGRAMS = ("bert", "cifar_resnet", "clip", "dcgan", "diffusion", "mnist_cnn", "nano_gpt", "siamese", "unet", "vae", "vit")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_for_pytorch_have_the_peak_that_they_have_with_values(programs, name):
+    settings = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_PURE": "1"}
+    found = []
+    for values in ([], ["--values"]):
+        command = ["fit", "--as-torch", "--json", "--card", "a100-40", *values, f"tests/programs/{name}.py"]
+        done = programs.run(Wanted(["-m", "flambeau", *command, "--device", "cuda"], str(ROOT), settings))
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout)["cards"])
+    assert found[0] == found[1] and found[0][0]["steps"] >= 3
