@@ -2,6 +2,7 @@
 
 import random
 import sys
+import threading
 import warnings
 from functools import partial
 
@@ -232,6 +233,14 @@ def noted(net, x):
     return x
 
 
+def written_by_a_thread(net, x):
+    y = torch.ones(6, device=x.device)
+    worker = threading.Thread(target=lambda: y.mul_(2))
+    worker.start()
+    worker.join()
+    return x + y
+
+
 shapes, count = [], 0
 ENDINGS = {
     "a value decides": lambda net, x: x * 2 if x.sum() > 0 else x * 3,
@@ -260,6 +269,9 @@ ENDINGS = {
     "a list that is a global": looked_at,
     "a count that is a global": counted,
     "a dictionary of the module": noted,
+    "a named device": lambda net, x: x.cuda(x.device) + torch.ones(6, device="cuda:0").to(x.device),
+    "a moved tensor": lambda net, x: x + (x.detach().to("cuda:0") * 2).to(x.device),
+    "a thread": written_by_a_thread,
     "a module on several devices": lambda net, x: nn.parallel.data_parallel(nn.Identity(), x, [x.device]) * 2,
 }
 

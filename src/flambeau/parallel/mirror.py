@@ -180,9 +180,17 @@ class Mirror(MirrorBase):
         self.stream.alone, self.streams = {}, {}
 
     def before_write(self, tensor: TensorBase) -> None:
-        """End before a parameter or an input is written in place: replicas in threads start with its value."""
-        if id(tensor._storage) in self.kept:
-            devices.unmirror("a parameter or an input was written in place")
+        """End before a parameter or an input is written in place: replicas in threads start with its value.
+
+        A thread that the module started writes on the first device only.
+        """
+        twins = tensor._storage.twins
+        if twins is None or twins.group is not self.group or self.reason:
+            return
+        if thread.current_stream(self.stream.device_index) is not self.stream:
+            self.end("another thread wrote in place")
+        elif id(tensor._storage) in self.kept:
+            self.end("a parameter or an input was written in place")
 
     def check(self, output: Any) -> None:
         """End if the replicas of the other devices would have done something else."""
