@@ -241,6 +241,22 @@ def written_by_a_thread(net, x):
     return x + y
 
 
+def doubled(out, x, n):
+    np.multiply(x, np.float32(2), out=out)
+
+
+double = torch.cuda.kernel(
+    'extern "C" __global__ void f(float* out, const float* x, int n) { if (threadIdx.x < n) out[threadIdx.x] *= 2; }',
+    "f", {"out": "w[n]", "x": "r[n]"}, reference=doubled,
+)  # fmt: skip
+
+
+def with_a_kernel(net, x):
+    out = torch.empty_like(x)
+    double(grid=(1, 1, 1), block=(32, 1, 1), args=[out, x.detach(), x.numel()])
+    return x + out
+
+
 shapes, count = [], 0
 ENDINGS = {
     "a value decides": lambda net, x: x * 2 if x.sum() > 0 else x * 3,
@@ -271,6 +287,7 @@ ENDINGS = {
     "a dictionary of the module": noted,
     "a named device": lambda net, x: x.cuda(x.device) + torch.ones(6, device="cuda:0").to(x.device),
     "a moved tensor": lambda net, x: x + (x.detach().to("cuda:0") * 2).to(x.device),
+    "a kernel": with_a_kernel,
     "a thread": written_by_a_thread,
     "a module on several devices": lambda net, x: nn.parallel.data_parallel(nn.Identity(), x, [x.device]) * 2,
 }
