@@ -14,6 +14,7 @@ import signal
 import sys
 import types
 from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -409,13 +410,35 @@ CODE_HELP = "SCRIPT is the program itself, as for `python -c`."
 AS_TORCH_HELP = "Let `import torch` and its submodules find flambeau."
 
 
-def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: bool) -> Program:
+def takes_program(command: str, metavar: str = "SCRIPT") -> Callable[[Callable[..., Job]], Callable[..., Job]]:
+    """Add the options and arguments that choose a program, which the command gets as `chosen` and `as_torch`."""
+    added = (
+        click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP),
+        click.option("-m", "--module", is_flag=True, help=MODULE_HELP),
+        click.option("-c", "--code", is_flag=True, help=CODE_HELP),
+        click.argument("script", metavar=metavar),
+        click.argument("args", nargs=-1, type=click.UNPROCESSED),
+    )
+
+    def decorate(function: Callable[..., Job]) -> Callable[..., Job]:
+        @wraps(function)
+        def call(script: str, args: tuple[str, ...], module: bool, code: bool, **options: Any) -> Job:
+            return function(chosen=_chosen(command, script, args, module, code), **options)
+
+        for each in reversed(added):
+            each(call)
+        return call
+
+    return decorate
+
+
+def _chosen(command: str, script: str, arguments: tuple[str, ...], module: bool, code: bool) -> Program:
     """The program that a command line names; `-` is the text on stdin."""
     if code:
-        return Program("-c", arguments, False, script)
+        return Program("-c", arguments, False, script, command)
     if script == "-" and not module:
-        return Program("-", arguments, False, sys.stdin.read())
-    return Program(script, arguments, module)
+        return Program("-", arguments, False, sys.stdin.read(), command)
+    return Program(script, arguments, module, None, command)
 
 
 @commands.command("run", context_settings=PLAIN_SCRIPT)
@@ -438,21 +461,14 @@ def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: 
     "lost_link:0:1, slow_link:0:1:10 (ten times slower), kill_worker:0:3 (data worker 0 at its third batch), "
     "kill_rank:1:5 (rank 1 at its fifth launch).  May be given several times.",
 )
-@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
-@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
-@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
-@click.argument("script")
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@takes_program("run")
 def run_command(
+    chosen: Program,
+    as_torch: bool,
     gpus: str | None,
     schedule: str | None,
     nproc: int | None,
     fault: str,
-    as_torch: bool,
-    module: bool,
-    code: bool,
-    script: str,
-    args: tuple[str, ...],
     **cluster: Any,
 ) -> Job:
     """Run a Python program on GPUs, real or virtual.
@@ -472,7 +488,7 @@ def run_command(
         if (gpus or os.environ.get("FLAMBEAU_GPUS") or "virtual").startswith("nvidia"):
             raise click.UsageError("--fault needs virtual GPUs: --gpus virtual:2")
         os.environ["FLAMBEAU_FAULTS"] = fault
-    chosen, wanted = chosen_program(script, args, module, code), with_schedule(gpus, schedule)
+    wanted = with_schedule(gpus, schedule)
     modelled = modelled_cluster(nproc, **cluster)
     if nproc is not None:
         return lambda: sys.exit(launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch, modelled))
@@ -486,7 +502,6 @@ def run_command(
     metavar="GPUS",
     help="virtual:N[,memory=2GiB][,schedule=seeded:7].  Without it: what FLAMBEAU_GPUS says, else virtual:2.",
 )
-@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option(
     "--races",
     type=click.Choice(["real", "poison", "error"]),
@@ -509,23 +524,17 @@ def run_command(
 )
 @click.option("--schedule", callback=checked_schedule, metavar="NAME", help=SCHEDULE_HELP)
 @click.option("--suppress", metavar="FILE", help="Leave out the races of the lines in FILE: `a.py:3 b.py:7`.")
-@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
-@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
-@click.argument("script")
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@takes_program("check")
 def check_command(
-    gpus: str | None,
+    chosen: Program,
     as_torch: bool,
+    gpus: str | None,
     races: str,
     style: str,
     prove: bool,
     limit: Limit,
     schedule: str | None,
     suppress: str | None,
-    module: bool,
-    code: bool,
-    script: str,
-    args: tuple[str, ...],
 ) -> Job:
     """Run a program on virtual GPUs and report every race between its streams.
 
@@ -542,7 +551,6 @@ def check_command(
       flambeau check --gpus virtual:4 --json train.py > races.json
       flambeau check --as-torch -m package.train
     """
-    chosen = chosen_program(script, args, module, code)._replace(command="check")
     wanted = with_schedule(gpus, schedule)
     return lambda: check(chosen, wanted, as_torch, races, style, suppress, limit if prove else None)
 
@@ -554,7 +562,6 @@ def check_command(
     metavar="GPUS",
     help="For a program: as for `flambeau run`.",
 )
-@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option(
     "--replay",
     "settings",
@@ -565,21 +572,15 @@ def check_command(
 @click.option("--capacity", metavar="SIZE", help="Replay on a device of this size: 24GiB.")
 @click.option("--html", metavar="FILE", help="Write a page with the memory over time, for a browser; it works offline.")
 @click.option("--save", metavar="FILE", help="For a program: write its snapshot to FILE.")
-@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
-@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
-@click.argument("script", metavar="SNAPSHOT|SCRIPT")
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@takes_program("memory", metavar="SNAPSHOT|SCRIPT")
 def memory_command(
-    gpus: str | None,
+    chosen: Program,
     as_torch: bool,
+    gpus: str | None,
     settings: tuple[str, ...],
     capacity: str | None,
     html: str | None,
     save: str | None,
-    module: bool,
-    code: bool,
-    script: str,
-    args: tuple[str, ...],
 ) -> Job:
     """Explain the memory of a snapshot, or of a program.
 
@@ -594,9 +595,8 @@ def memory_command(
       flambeau memory --gpus virtual:1,memory=8GiB --html memory.html train.py --epochs 1
     """
     memory.check_options(list(settings), capacity)
-    if not (module or code or script == "-") and memory.is_snapshot(script):
-        return lambda: memory.explain_file(script, list(settings), capacity, html)
-    chosen = chosen_program(script, args, module, code)._replace(command="memory")
+    if not chosen.is_module and chosen.code is None and memory.is_snapshot(chosen.name):
+        return lambda: memory.explain_file(chosen.name, list(settings), capacity, html)
 
     def run() -> int:
         return _status_of(chosen, gpus, as_torch)
@@ -625,22 +625,15 @@ def memory_command(
     help="nvidia, or virtual:N[,memory=2GiB].  Without it: as `flambeau run`.",
 )
 @ranks
-@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
-@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
-@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
-@click.argument("script")
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@takes_program("trace")
 def trace_command(
+    chosen: Program,
+    as_torch: bool,
     output: str,
     chrome: str | None,
     limit: int,
     gpus: str | None,
     nproc: int | None,
-    as_torch: bool,
-    module: bool,
-    code: bool,
-    script: str,
-    args: tuple[str, ...],
     **cluster: Any,
 ) -> Job:
     """Run a program and show what its GPUs did, in one page that needs no network.
@@ -657,7 +650,6 @@ def trace_command(
     """
     from . import trace
 
-    chosen = chosen_program(script, args, module, code)._replace(command="trace")
     modelled = modelled_cluster(nproc, **cluster)
     if nproc is not None:
         each = ["trace", "--limit", str(limit)]
@@ -689,24 +681,17 @@ def trace_command(
     "--batch-option", metavar="OPTION", help="The program's option for its batch size: find the largest that fits."
 )
 @click.option("--values", is_flag=True, help="Compute the values of tensors: slower, and needs their memory here.")
-@click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's output goes to stderr.")
-@click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
-@click.option("-c", "--code", is_flag=True, help=CODE_HELP)
-@click.argument("script")
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@takes_program("fit")
 def fit_command(
+    chosen: Program,
+    as_torch: bool,
     cards: tuple[str, ...],
     count: int,
     steps: int,
     batch_option: str | None,
     values: bool,
-    as_torch: bool,
     as_json: bool,
-    module: bool,
-    code: bool,
-    script: str,
-    args: tuple[str, ...],
 ) -> Job:
     """Say whether a training program fits a card, without the card.
 
@@ -722,7 +707,6 @@ def fit_command(
     """
     from . import fit
 
-    chosen = chosen_program(script, args, module, code)._replace(command="fit")
     asked = fit.Asked(fit.checked_cards(cards), steps, values, batch_option, as_json)
 
     def run(arguments: tuple[str, ...]) -> int:
@@ -730,7 +714,7 @@ def fit_command(
 
     def job() -> None:
         _check(chosen)
-        fit.fit(run, chosen.name, args, asked)
+        fit.fit(run, chosen.name, chosen.arguments, asked)
 
     return job
 

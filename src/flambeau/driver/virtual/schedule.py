@@ -72,7 +72,10 @@ class Delay(Schedule):
 
 
 class Replay(Schedule):
-    """Repeats given choices, then picks the first.  taken: the choices made;  ready_counts: among how many streams."""
+    """Repeats given choices, then picks the first.  taken: the choices made;  ready_counts: among how many streams.
+
+    A choice that does not fit raises ArgumentError once and ends the repetition: work can still run to its end.
+    """
 
     def __init__(self, choices: Sequence[int] = ()) -> None:
         self.choices = tuple(choices)
@@ -83,6 +86,7 @@ class Replay(Schedule):
         step = len(self.taken)
         choice = self.choices[step] if step < len(self.choices) else 0
         if not 0 <= choice < len(ready):
+            self.choices = self.choices[:step]
             raise ArgumentError(
                 f"choice {choice} at step {step}, but {len(ready)} streams are ready",
                 hint=REPLAY_HINT,
