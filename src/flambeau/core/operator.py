@@ -251,7 +251,7 @@ class Operator(OperatorBase):
         return Need(FACT, self.index_of[parameter], FACTS[fact], -1)
 
     def signature_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
-        """Return how a call passes its arguments.
+        """Return which arguments a call passes by position and which by keyword.
 
         Raises: ArgumentTypeError if the call cannot be bound.
         Example:

@@ -213,7 +213,7 @@ class ConcatDataset(Dataset[Sample_co]):
     """Datasets one after the other, by index.
 
     Raises: ArgumentError without datasets, for an IterableDataset and for a negative index out of range,
-            IndexRangeError for another one.
+            IndexRangeError for any other one.
     Example:
         >>> torch.utils.data.ConcatDataset([[1, 2], [3]])[2]
         3

@@ -142,7 +142,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     out_features: further dimensions of the scores, [n, num_classes, *out_features].  bias: whether the layer has one.
     Other arguments: see CrossEntropyLoss; ignore_index=None is -100.  options: has no effect.
     Shapes: input [n, in_features]; target [n, *out_features] of classes, or of probabilities as the scores.
-    Raises: ShapeError for another number of weights, ModeError for a label_smoothing outside [0, 1].
+    Raises: ShapeError for a wrong number of weights, ModeError for a label_smoothing outside [0, 1].
     Example:
         >>> loss = torch.nn.LinearCrossEntropyLoss(3, 5)
         >>> loss(torch.zeros(2, 3), torch.tensor([0, 4])).detach()
@@ -413,7 +413,7 @@ class MultiMarginLoss(_WeightedLoss):
 
     p: 1 or 2.  weight: a factor for each target class.
     Shapes: input [n, c] or [c]; target [n] or (); result a scalar, or as the target with reduction="none".
-    Raises: ArgumentError for another p or weight.
+    Raises: ArgumentError for any other p or weight.
     Example:
         >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
         tensor(0.3250)

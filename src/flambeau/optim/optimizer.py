@@ -665,7 +665,7 @@ def swap_in_optimizer_params_and_state(
 
     swapin_parameters: tensors in the order of the optimizer's parameters.  swapin_optim_state: as of `state_dict`; its
     tensors are used, not copied.
-    Raises: ArgumentError for another number of parameters or groups.
+    Raises: ArgumentError for a wrong number of parameters or groups.
     Example:
         >>> weight, other = torch.nn.Parameter(torch.tensor([4.0])), torch.tensor([1.0])
         >>> optimizer = torch.optim.SGD([weight], lr=0.5)

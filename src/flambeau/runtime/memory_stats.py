@@ -302,7 +302,7 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Free memory from `caching_allocator_alloc`.  Raises AcceleratorError for another address.
+    """Free memory from `caching_allocator_alloc`.  Raises AcceleratorError for any other address.
 
     Example:
         >>> address = torch.cuda.caching_allocator_alloc(1024)

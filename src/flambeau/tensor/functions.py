@@ -515,7 +515,7 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
 
     niter: iterations of the subspace (N. Halko et al., 2009, algorithm 5.1).  M: None is zeros.
     Shapes: A and M [*, m, n] give [*, m, q], [*, q] and [*, n, q].
-    Host:   waits, if A is on a GPU.
+    Host:   waits if A is on a GPU.
     Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0; ShapeError; DtypeError.
     Example:
         >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)
@@ -542,7 +542,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
 
     q: how many, min(6, m, n) by default.  center: whether the mean of the rows is subtracted.
     Shapes: [*, m, n] gives [*, m, q], [*, q] and [*, n, q].
-    Host:   waits, if A is on a GPU.
+    Host:   waits if A is on a GPU.
     Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0; ShapeError; DtypeError.
     Example:
         >>> U, S, V = torch.pca_lowrank(torch.tensor([[1.0, 0.0], [-1.0, 0.0], [3.0, 1.0]]), q=1)

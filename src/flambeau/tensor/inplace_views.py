@@ -1,4 +1,4 @@
-"""Methods that change a tensor's own shape, strides or memory: `t_`, `squeeze_`, `resize_`, `set_` and their kin.
+"""Methods that change a tensor's own shape, strides or memory: `t_`, `squeeze_`, `resize_`, `set_` and others.
 
 Other tensors over the same storage stay as they are.  A tensor in a graph gets the node that the view out of place
 would get.

@@ -31,7 +31,7 @@ _NAMES = {
 
 
 class TensorType(type):
-    """The class of FloatTensor and its kin: a call makes a tensor of its dtype, on the CPU or a CUDA device."""
+    """Metaclass of the legacy tensor types, such as FloatTensor: a call makes a tensor of its dtype."""
 
     dtype: dtype
     is_cuda: bool

@@ -1,4 +1,4 @@
-"""Methods of tensors that are not operators: `to` and its kin, conversions by name, indexing, `new_*`, exchange."""
+"""Methods of tensors that are not operators: `to`, conversions by name, indexing, `new_*`, exchange."""
 
 from __future__ import annotations
 

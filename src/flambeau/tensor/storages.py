@@ -527,7 +527,7 @@ def _given(values: Any, wanted: dtype) -> Any:
 
 
 class _TypedClass(type):
-    """The class of FloatStorage and its kin, whose instances are TypedStorages of their dtype."""
+    """The class of FloatStorage and the other typed storages, whose instances are TypedStorages of their dtype."""
 
     dtype: dtypes.dtype | None
 

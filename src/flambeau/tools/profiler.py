@@ -240,7 +240,7 @@ class EventList(list[FunctionEvent]):
     def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
         """A table of names, calls and times.  sort_by: "count", "cpu_time_total", "device_time_total" or an average.
 
-        Raises: ArgumentError for another `sort_by`.
+        Raises: ArgumentError for any other `sort_by`.
         """
         checks.integer("table", "row_limit", row_limit)
         shown = sorted(self, key=_by(sort_by), reverse=True) if sort_by else list(self)
@@ -539,7 +539,7 @@ class SteppedProfile:
         """Write `outermost;...;innermost microseconds` per stack of the program, as flame graphs read them.
 
         metric: "self_cuda_time_total" alone: the time of the devices.
-        Raises: ModeError without events; ArgumentError without with_stack=True, or for another metric.
+        Raises: ModeError without events; ArgumentError without with_stack=True, or for an unknown metric.
         """
         if metric not in ("self_cuda_time_total", "self_device_time_total"):
             raise ArgumentError(

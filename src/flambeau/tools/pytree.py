@@ -133,7 +133,7 @@ def _take_apart(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | N
 
 
 def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
-    """Put leaves together to a tree of a structure.  Raises ArgumentError for another number of leaves."""
+    """Put leaves together to a tree of a structure.  Raises ArgumentError for a wrong number of leaves."""
     given = list(leaves)
     if len(given) != treespec.num_leaves:
         raise ArgumentError(

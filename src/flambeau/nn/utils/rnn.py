@@ -251,7 +251,7 @@ def pad_sequence(
 
     padding_side: "right", behind each sequence, or "left".
     Shapes: [t_i, *] each; the result is [t, n, *], or [n, t, *] with batch_first.
-    Raises: ArgumentTypeError, ArgumentError for another padding_side, ShapeError if the other dimensions differ.
+    Raises: ArgumentTypeError, ArgumentError for any other padding_side, ShapeError if the other dimensions differ.
     Example:
         >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
         tensor([[1, 2],
