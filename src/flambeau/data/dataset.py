@@ -267,7 +267,7 @@ class ConcatDataset(Dataset[Sample_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after the other.
+    """Iterable datasets, chained one after the other.
 
     Raises: ArgumentTypeError at an entry that is no IterableDataset.
     Example:

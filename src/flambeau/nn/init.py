@@ -184,7 +184,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     """Fill a matrix with normal values, then zero that share of each column (J. Martens, 2010).
 
     The rows that are zeroed are drawn from the default generator of the CPU.
-    Raises: ArgumentError if the tensor is no matrix.
+    Raises: ArgumentError if the tensor is not a matrix.
     Example:
         >>> (torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum(0)
         tensor([2, 2, 2])

@@ -532,7 +532,7 @@ class Module(Hooked):
         """Replace the module at a dotted path.
 
         strict: raise if there is no module at that path; otherwise it is added.
-        Raises: ArgumentError for an empty path or a value that is no module; AttributeError for a path that does not
+        Raises: ArgumentError for an empty path or a value that is not a module; AttributeError for a path that does not
                 exist.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.ReLU())

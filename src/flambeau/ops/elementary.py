@@ -179,7 +179,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("erfc(input)", cost=20.0)
 def erfc(input: Operand) -> Any:
-    """Complementary error function: 1 - erf(x), accurate where that is near 0.
+    """Complementary error function: 1 - erf(x), accurate where the result is near 0.
 
     Shapes: same as the input.
     Host: returns at once.

@@ -156,7 +156,7 @@ def linalg_matrix_norm(
 
     ord: "fro" for the root of the sum of squares, "nuc" for the sum of the singular values, 2 and -2 for the largest
     and smallest one, 1 and -1 for the largest and smallest sum of a column's absolute values, inf and -inf of a row's.
-    dim: the dimensions of the matrices.  dtype: the type to compute in, of at least the input's size.
+    dim: the dimensions of the matrices.  dtype: the type to compute in; not narrower than the input's.
     Shapes: [*, m, n] gives [*], or [*, 1, 1] if keepdim.
     Host:   returns at once; for singular values waits, if the operand is on a GPU.
     Raises: ShapeError for less than two dimensions, ModeError for any other ord, DtypeError.

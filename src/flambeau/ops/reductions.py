@@ -1094,7 +1094,7 @@ def median(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
 
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: IndexRangeError for a dimension without elements, or a bad one; DtypeError for bool.
+    Raises: IndexRangeError for a dimension of size 0 or out of range; DtypeError for bool.
     Example:
         >>> x = torch.tensor([[1, 9, 2], [7, 3, 5]])
         >>> torch.median(x)
@@ -1111,7 +1111,7 @@ def nanmedian(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
 
     Shapes: as `median`.
     Host:   returns at once.
-    Raises: IndexRangeError for a dimension without elements, or a bad one; DtypeError for bool.
+    Raises: IndexRangeError for a dimension of size 0 or out of range; DtypeError for bool.
     Example:
         >>> torch.nanmedian(torch.tensor([3.0, float("nan"), 1.0]))
         tensor(1.)

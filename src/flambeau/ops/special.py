@@ -202,7 +202,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @_incomplete("igammac_of")
 def igammac(input: Operand, other: Operand) -> Any:
-    """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where that is near 0.
+    """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where the result is near 0.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

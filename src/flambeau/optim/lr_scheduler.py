@@ -179,7 +179,7 @@ class LRScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the attributes from a state_dict.  The optimizer's rates are part of the optimizer's own state.
 
-        Raises: ArgumentTypeError for an object that is no dict.
+        Raises: ArgumentTypeError for an object that is not a dict.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)

@@ -104,7 +104,7 @@ def cpu(self: Any, memory_format: Any = None) -> Any:
 def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, bool]:
     """Parse the arguments of `to`: return (device, dtype, non_blocking, copy), None for those not passed.
 
-    Raises: ArgumentTypeError for an unknown keyword, a wrong dtype, or positional arguments that are no form of `to`.
+    Raises: ArgumentTypeError for an unknown keyword, a wrong dtype, or positional arguments that match no form of `to`.
     """
     device = wanted = None
     non_blocking = copy = False

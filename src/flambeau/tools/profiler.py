@@ -212,7 +212,7 @@ class EventList(list[FunctionEvent]):
     """A list of events, or of sums of events."""
 
     def key_averages(self, group_by_stack_n: int = 0, group_by_input_shape: bool = False) -> EventList:
-        """Sum events of one name and kind of device; step numbers are ignored.
+        """Sum events of one name and device type; step numbers are ignored.
 
         group_by_stack_n: number of stack entries that must be equal too.
         group_by_input_shape: whether the shapes must be.

@@ -1,6 +1,6 @@
 """Trees of lists, tuples, dicts and registered classes: their leaves, and the structure that holds them.
 
-The order of a dict's leaves is that of its keys as inserted.  Anything that is no container is a leaf, None too.
+The order of a dict's leaves is that of its keys as inserted.  Anything that is not a container is a leaf, None too.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def invert_permutation(permutation: Any) -> Any:
 
 
 def _places(lengths: Any, total: int, device: Any) -> Any:
-    """The positions, in [total * batch], of the elements that are no padding, one time after another."""
+    """The positions, in [total * batch], of the elements that are not padding, one time after another."""
     is_there = lengths[None, :] > np.arange(total)[:, None]
     return factories.from_numpy(np.flatnonzero(is_there)).to(device)
 
