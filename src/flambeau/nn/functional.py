@@ -461,7 +461,7 @@ def batch_norm(
     place (the variance with count - 1 in its divisor); otherwise use the running ones.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError for one value per channel in training, ShapeError, DtypeError.
+    Raises: ArgumentError in training if a channel has one value only, ShapeError, DtypeError.
     Example:
         >>> mean, variance = torch.zeros(1), torch.ones(1)
         >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), mean, variance, training=True)
@@ -487,7 +487,7 @@ def instance_norm(
     `momentum`, in place; otherwise use the running ones.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError for one value per channel, ShapeError, DtypeError.
+    Raises: ArgumentError if a channel has one value only, ShapeError, DtypeError.
     Example:
         >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0], [4.0, 4.0]]]))
         tensor([[[-1.0000,  1.0000],
@@ -504,7 +504,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
     Shapes: input [n, c, *], with c a multiple of num_groups; weight and bias [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError for one value per group, ShapeError, DtypeError.
+    Raises: ArgumentError if a group has one value only, ShapeError, DtypeError.
     Example:
         >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 0.0, 8.0]]), 2)
         tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -689,7 +689,7 @@ def ctc_loss(
     zero_infinity: losses and gradients of targets that are too long for their inputs are 0.
     Shapes: log_probs [t, n, c] and targets [n, s], or all of them in one dimension; or [t, c] and [s] without a batch.
             The result is (), or [n] with reduction "none".
-    Host:   waits for lengths on a GPU.
+    Host:   waits if the lengths are on a GPU.
     Raises: ArgumentError, ShapeError, DtypeError for arguments that do not fit; IndexRangeError for a label out of
             range on the CPU.
     Example:

@@ -156,7 +156,7 @@ class BatchNorm1d(_BatchNorm):
     affine: whether there are weight and bias.  track_running_stats: keep a running mean and variance, which are used in
     evaluation mode.
     Shapes: input [n, c] or [n, c, l]; the result has the input's shape.
-    Raises: ArgumentError for a wrong number of dimensions, or one value per channel in training.
+    Raises: ArgumentError for a wrong number of dimensions or, in training, if a channel has one value only.
     Example:
         >>> torch.nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]])).detach()
         tensor([[-1.0000],

@@ -211,7 +211,7 @@ def ctc_loss(
 ) -> Any:  # fmt: skip
     """As `nn.functional.ctc_loss`; reduction: 0 is "none", 1 "mean", 2 "sum".
 
-    Host: waits for lengths on a GPU.
+    Host: waits if the lengths are on a GPU.
     Example:
         >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
         >>> torch.ctc_loss(logs, torch.tensor([[1]]), [2], [1])
@@ -229,7 +229,7 @@ def embedding_bag(
 
     mode: 0 is "sum", 1 "mean", 2 "max", which alone has chosen indices.
     Shapes: indices [n], offsets [b]; the results are [b, d], [n], [b], and [b, d] or [0].
-    Host:   waits for the longest bag with mode 2, and for the first offset on the CPU.
+    Host:   with mode 2, waits for the size of the longest bag; on the CPU, for the first offset.
     Example:
         >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
         >>> torch.embedding_bag(table, torch.tensor([1, 2, 2]), torch.tensor([0, 2]))[:3]

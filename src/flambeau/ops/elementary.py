@@ -877,7 +877,7 @@ class MantissaAndExponent(NamedTuple):
 def frexp(input: Operand) -> Any:
     """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32.
 
-    Shapes: both as the input's.
+    Shapes: both results have the input's shape.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:

@@ -989,8 +989,9 @@ def _bad_rotations() -> Iterator[ErrorSample]:
 def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, transpose: bool = False) -> Any:
     """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them.
 
-    left: otherwise other @ Q.  transpose: of Q.
-    Shapes: input [*, m, k], tau [*, up to min(m, k)], other [*, m, n], or [*, n, m] on the right; the result as other.
+    left: if False, other @ Q.  transpose: use Q^T in place of Q.
+    Shapes: input [*, m, k], tau [*, up to min(m, k)], other [*, m, n], or [*, n, m] if left is False;
+            the result like other.
     Host:   waits if the operands are on a GPU.
     Raises: ShapeError unless the shapes fit; DtypeError.
     Example:
@@ -1775,7 +1776,7 @@ def _lu_systems() -> Iterator[Sample]:
 def linalg_lu_solve(LU: Operand, pivots: Operand, B: Operand, *, left: bool = True, adjoint: bool = False) -> Any:
     """Solution X of A @ X = B, given the results of `linalg.lu_factor` of A.
 
-    left: otherwise of X @ A = B.  adjoint: with A^T in place of A.
+    left: if False, solve X @ A = B.  adjoint: use A^T in place of A.
     Shapes: [*, k, k], [*, k] and [*, k, n] give [*, k, n].
     Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.

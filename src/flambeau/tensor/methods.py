@@ -245,7 +245,7 @@ def _of_function(function: Callable[..., Any]) -> Any:
 
 
 def new(self: Any, *args: Any, device: Any = None) -> Any:
-    """A tensor of this one's type and device: unset values for sizes, or a copy of data.
+    """A tensor of this one's type and device: uninitialized for sizes, or a copy of data.
 
     Host: waits for data on a GPU, else returns at once.
     Example:

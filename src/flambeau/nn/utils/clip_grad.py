@@ -152,7 +152,7 @@ def clip_grad_norm(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Any:  # fmt: skip
-    """The former name of `clip_grad_norm_`.  Warns.
+    """Deprecated name of `clip_grad_norm_`: warns.
 
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))

@@ -16,7 +16,7 @@ from ...tensor import factories, like_factories
 
 
 class MaskError(FlambeauError, AssertionError):
-    """Scores or a mask of another shape than the parameter's."""
+    """The scores or the mask have a different shape than the parameter."""
 
 
 class BasePruningMethod(ABC):
@@ -74,7 +74,7 @@ class BasePruningMethod(ABC):
 
         args, kwargs: the arguments of the class.  importance_scores: a tensor that compute_mask gets instead of the
         values.
-        Raises: MaskError, an AssertionError, for scores of another shape than the parameter's.
+        Raises: MaskError, an AssertionError, if the scores and the parameter have different shapes.
         Example:
             >>> layer = torch.nn.Linear(3, 1)
             >>> scores = torch.tensor([[5.0, 1.0, 7.0]])
@@ -108,7 +108,7 @@ class BasePruningMethod(ABC):
         """Return a tensor times the mask that the method computes for it.
 
         default_mask: the present mask, by default all ones.  importance_scores: decide instead of the values.
-        Raises: MaskError, an AssertionError, for scores of another shape than the tensor's.
+        Raises: MaskError, an AssertionError, if the scores and the tensor have different shapes.
         Example:
             >>> torch.nn.utils.prune.L1Unstructured(amount=1).prune(torch.tensor([-3.0, 1.0, 2.0]))
             tensor([-3.,  0.,  2.])
