@@ -269,7 +269,7 @@ class ConcatDataset(Dataset[Sample_co]):
 class ChainDataset(IterableDataset[Any]):
     """Iterable datasets, chained one after the other.
 
-    Raises: ArgumentTypeError at an entry that is no IterableDataset.
+    Raises: ArgumentTypeError for an entry that is not an IterableDataset.
     Example:
         >>> class Numbers(torch.utils.data.IterableDataset):
         ...     def __iter__(self):

@@ -461,7 +461,7 @@ class GroupNorm(Layer):
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias.
 
     num_groups: a divisor of num_channels.  eps: added to the variance.  affine: whether there are weight and bias.
-    Shapes: input [n, num_channels, *]; the result as the input; weight and bias [num_channels].
+    Shapes: input [n, num_channels, *]; the result has the input's shape; weight and bias [num_channels].
     Raises: ArgumentError if num_groups does not divide num_channels; in forward ShapeError.
     Example:
         >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 0.0, 8.0]])).detach()
@@ -520,7 +520,7 @@ class RMSNorm(Layer):
     """Divide the last dimensions by their root mean square, then multiply by weight.
 
     normalized_shape: the sizes of those dimensions.  eps: added to the mean square; None is the machine epsilon.
-    Shapes: input [*, *normalized_shape]; the result as the input; weight normalized_shape.
+    Shapes: input [*, *normalized_shape]; the result has the input's shape; weight normalized_shape.
     Raises: ArgumentTypeError, ArgumentError for an invalid normalized_shape; in forward, ShapeError if the last
             dimensions of the input differ from it.
     Example:

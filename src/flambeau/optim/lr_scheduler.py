@@ -30,7 +30,7 @@ class LRScheduler:
     Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which does not use the previous rate.
     last_epoch: the step to resume from; -1 starts from step 0.
     The attribute base_lrs holds each group's initial rate.
-    Raises: ArgumentTypeError for an object that is no Optimizer.
+    Raises: ArgumentTypeError for an object that is not an Optimizer.
     Example:
         >>> class Harmonic(torch.optim.lr_scheduler.LRScheduler):
         ...     def get_lr(self):

@@ -240,7 +240,7 @@ def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
 
 
 def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.kl_div`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -252,7 +252,7 @@ def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = Fa
 
 
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.hinge_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -264,7 +264,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.margin_ranking_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -276,7 +276,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.cosine_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -297,7 +297,7 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 1,
 ) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -309,7 +309,7 @@ def triplet_margin_loss(
 
 
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
