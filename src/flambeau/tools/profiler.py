@@ -114,13 +114,13 @@ class Profile:
 
 
 def profile() -> Profile:
-    """Collect what every stream does inside a `with` block: see `Profile`.
+    """Context manager that records the work of every stream; it gives a `Profile`.
 
-    On virtual GPUs the times are the model's, and collecting takes none of it.  On NVIDIA GPUs two timing events are
-    recorded around each launch, copy and fill: some microseconds of the host's time for each call, about one of the
-    GPU's between neighbours on a stream, and memory for the events until the block ends.  Where a stream had nothing
-    else to do, its span begins when the host began the call, so a short kernel's span is mostly the call; on a stream
-    that is kept busy, spans are exact to about a microsecond.
+    On virtual GPUs the times are modelled, and recording adds nothing to them.  On NVIDIA GPUs two timing events are
+    recorded around each launch, copy and fill.  They cost a few microseconds of host time per call, about one
+    microsecond of GPU time between two pieces of work on a stream, and memory until the block ends.  On an idle stream
+    a span begins when the host begins the call, so the span of a short kernel measures mostly the call.  On a stream
+    that always has queued work, spans are exact to about a microsecond.
     Host:   waits at the end of the block for every device that was used; on NVIDIA GPUs also when one is first used.
     Raises: NoDeviceError if there is no GPU; ModeError if another profile is open.
     Example:
