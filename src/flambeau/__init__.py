@@ -1,6 +1,12 @@
-"""flambeau: CUDA semantics, devices, streams and memory, on NVIDIA GPUs and on virtual ones.
+"""flambeau: PyTorch's CUDA semantics, with devices, streams and memory, on NVIDIA GPUs and on virtual GPUs.
 
-`import flambeau as torch` runs ordinary device code.
+`import flambeau as torch` runs PyTorch programs.  Docstrings have these headings, where they apply:
+
+- Shapes: the shapes of arguments and results.  `*` stands for any number of dimensions.
+- Host: whether the call returns at once, or the host waits until the GPU has finished some work.
+- Order: which work on streams comes before and after the call's own.
+- Memory: how much memory the call needs.
+- Raises: errors, and when they occur.  They are classes of `flambeau.errors`.
 """
 
 import importlib as _importlib

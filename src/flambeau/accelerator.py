@@ -1,4 +1,4 @@
-"""torch.accelerator: devices and memory, independent of the kind of device."""
+"""torch.accelerator: devices and memory, independent of the device type."""
 
 from .runtime.accelerator import AnyGraph as Graph
 from .runtime.accelerator import DeviceIndex as device_index

@@ -51,7 +51,7 @@ def strides_in(
 ) -> st.Shape:
     """Return the strides of a new tensor of `shape`.  strides: those that preserve_format follows, or None.
 
-    Raises: ShapeError for another number of dimensions, ValueRangeError if there is nothing to preserve.
+    Raises: ShapeError for a wrong number of dimensions, ValueRangeError if there is nothing to preserve.
     """
     if wanted is preserve_format:
         if strides is None:

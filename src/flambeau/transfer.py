@@ -45,7 +45,7 @@ def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase
 
 
 def _like(tensor: TensorBase, device: int, pinned: bool) -> TensorBase:
-    """Make a tensor with unset values and the layout of a compact tensor."""
+    """Make an uninitialized tensor with the layout of a compact tensor."""
     flat = empty_tensor(tensor._layout.shape, tensor._layout.dtype, device, pinned, "to")
     layout = tensor._layout
     if layout.dense:

@@ -4,7 +4,8 @@
   call to `Mode.cast`.  The operators that this call consists of run in the types that they get.
 - A call in place, and one with out=, are not cast.
 - Only floating tensors of the device are cast, and none of float64.  A cast is recorded as `to` is.
-- Casts of leaves that require gradients to the lower type are cached, until the thread leaves its outermost context.
+- Casts of leaves that require gradients to the lower-precision type are cached, until the thread leaves its outermost
+  context.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from ..runtime.control import is_available, is_bf16_supported
 
 Arguments = list[Any]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-DEFAULTS = {  # the lower type of each kind of device; flambeau has tensors on the first two
+DEFAULTS = {  # the lower-precision type of each device type; flambeau has tensors on the first two
     "cpu": bfloat16, "cuda": float16, "hpu": bfloat16, "ipu": float16, "maia": bfloat16, "mps": float16,
     "mtia": float16, "privateuseone": float16, "xla": bfloat16, "xpu": float16,
 }  # fmt: skip
 LOWER_TYPES = (bfloat16, float16)
-WITHOUT = ("fpga", "hip", "ideep", "lazy", "meta", "mkldnn", "opencl", "opengl", "ve", "vulkan")  # kinds of devices
+WITHOUT = ("fpga", "hip", "ideep", "lazy", "meta", "mkldnn", "opencl", "opengl", "ve", "vulkan")  # device types
 
 
 # how a call's operands are cast
 
 
 def _lower(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
-    """Cast every operand to the lower type."""
+    """Cast every operand to the lower-precision type."""
     return mode.converted(bound, kind, mode.types[kind])
 
 
@@ -59,7 +60,7 @@ def _wide_result(mode: Mode, kind: str, operator: Operator, bound: Arguments) ->
 
 
 def _widest(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
-    """Cast every operand to float32 if one of them is float32, else to the lower type."""
+    """Cast every operand to float32 if one of them is float32, else to the lower-precision type."""
     lower = mode.types[kind]
     found = {tensor._layout.dtype for tensor in _tensors(bound) if _is_cast(tensor, kind)}
     others = found - {float32, lower}
@@ -119,7 +120,7 @@ def _table(entries: Iterable[tuple[Policy, str]]) -> dict[str, Policy]:
     return {name: policy for policy, names in entries for name in names.split()}
 
 
-# By kind of device, then by the name of an operator, or of a function that calls `operands`.
+# By device type, then by the name of an operator, or of a function that calls `operands`.
 POLICIES: dict[str, dict[str, Policy]] = {
     "cuda": _table([
         (_lower, PRODUCTS + "addmv addr general_convolution gru gru_cell lstm lstm_cell mv rnn rnn_cell"),
@@ -154,7 +155,7 @@ POLICIES: dict[str, dict[str, Policy]] = {
 
 
 def _is_cast(value: Any, kind: str) -> bool:
-    """Return whether a value is a tensor that autocast on a kind of device may cast."""
+    """Return whether a value is a tensor that autocast on a device type may cast."""
     if not isinstance(value, TensorBase) or (value.device_index < 0) != (kind == "cpu"):
         return False
     layout = value._layout
@@ -182,7 +183,8 @@ class _Cached(NamedTuple):
 class Mode:
     """Autocast of one thread.
 
-    enabled: the policies of the kinds of devices that it is enabled for, by kind.  types: the lower type of each kind.
+    enabled: the policies of the device types that it is enabled for, by device type.
+    types: the lower-precision type of each.
     nesting: the number of contexts that the thread is in.  caches: whether casts are cached.
     """
 
@@ -241,7 +243,7 @@ class Mode:
         return found
 
     def enable(self, kind: str, enabled: bool) -> None:
-        """Enable or disable autocast on a kind of device."""
+        """Enable or disable autocast on a device type."""
         others = {each: policies for each, policies in self.enabled.items() if each != kind}
         self.enabled = others | {kind: POLICIES.get(kind, {})} if enabled else others
         thread.here().autocast = self if self.enabled else None
@@ -268,7 +270,7 @@ _local = _Local()
 
 
 def is_any_enabled() -> bool:
-    """Return whether autocast is enabled for any kind of device."""
+    """Return whether autocast is enabled for any device type."""
     return bool(_local.mode.enabled)
 
 
@@ -284,7 +286,7 @@ def operands(name: str, tensors: list[Any]) -> list[Any]:
 
 
 def _kind(name: str, device_type: Any) -> str:
-    """Return the kind of device that an argument names.  Raises: ArgumentTypeError, DeviceNameError."""
+    """Return the device type that an argument names.  Raises: ArgumentTypeError, DeviceNameError."""
     if not isinstance(device_type, str):
         raise ArgumentTypeError(
             f"device_type must be a str, got {shown(device_type)}", hint='use "cuda" or "cpu"', operator=name
@@ -301,7 +303,7 @@ def _kind(name: str, device_type: Any) -> str:
 
 
 def _castable(name: str, device_type: Any) -> str:
-    """As `_kind`.  Raises DeviceNameError for a kind without autocast."""
+    """As `_kind`.  Raises DeviceNameError for a device type without autocast."""
     kind = _kind(name, device_type)
     if kind not in DEFAULTS:
         raise DeviceNameError(
@@ -318,7 +320,7 @@ def _check_bool(name: str, value: object) -> None:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Return whether `autocast` knows a kind of device.
+    """Return whether `autocast` knows a device type.
 
     Example:
         >>> torch.amp.is_autocast_available("cuda"), torch.amp.is_autocast_available("meta")
@@ -328,7 +330,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Return whether autocast is enabled in this thread, for a kind of device.
+    """Return whether autocast is enabled in this thread, for a device type.
 
     Example:
         >>> with torch.autocast("cpu"):
@@ -355,7 +357,7 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
-    """Return the lower type of autocast in this thread, for a kind of device.
+    """Return the lower-precision type of autocast in this thread, for a device type.
 
     Example:
         >>> torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda")
@@ -365,7 +367,7 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Set the lower type of autocast in this thread, for a kind of device.
+    """Set the lower-precision type of autocast in this thread, for a device type.
 
     Example:
         >>> torch.set_autocast_dtype("cpu", torch.float16)
@@ -439,7 +441,7 @@ def autocast_decrement_nesting() -> int:
     return _local.mode.nesting
 
 
-# the former names, of one kind of device each
+# the former names, of one device type each
 
 _FORMER = """Former name of `torch.{now}`; it warns.
 

@@ -400,7 +400,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
 
     mode: "all" calls fn(grads) when the pass has computed the last of them, None for those that it does not compute;
     "any" calls fn(grad) with the first one.
-    Raises: ArgumentError for another mode, AutogradError for a tensor that requires no gradient.
+    Raises: ArgumentError for any other mode, AutogradError for a tensor that requires no gradient.
     Example:
         >>> x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
         >>> handle = torch.autograd.graph.register_multi_grad_hook([x, y], print)

@@ -159,7 +159,7 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
     argnums: the index of the argument to differentiate by, or a tuple of them, which gives a tuple.
     has_aux: whether func returns (output, aux); the result is then (gradient, aux).
-    Raises: AutogradError in the call, if the output is no tensor of one element.
+    Raises: AutogradError in the call, if the output is not a tensor of one element.
     Example:
         >>> torch.func.grad(lambda x: x**2)(torch.tensor(3.0))
         tensor(6.)
@@ -180,7 +180,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     """Return a function that computes the gradient and the value of `func`, which returns one element.
 
     argnums, has_aux: as for `grad`.  The result is (gradient, output), or (gradient, (output, aux)) with has_aux.
-    Raises: AutogradError in the call, if the output is no tensor of one element.
+    Raises: AutogradError in the call, if the output is not a tensor of one element.
     Example:
         >>> torch.func.grad_and_value(lambda x: x**2)(torch.tensor(3.0))
         (tensor(6.), tensor(9.))
@@ -385,7 +385,7 @@ def vmap(
     out_dims: where the dimension is in each result; None returns the result of the first call.
     randomness: whether random numbers are an error, "different" in each call or the "same".
     chunk_size: has no effect.
-    Raises: ArgumentError for dimensions that do not fit the arguments, and results that are no tensors; ModeError;
+    Raises: ArgumentError for dimensions that do not fit the arguments, and results that are not tensors; ModeError;
             AutogradError if `func` draws random numbers and randomness is "error".
     Example:
         >>> rows = torch.arange(6.0).reshape(2, 3)

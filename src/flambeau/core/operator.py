@@ -251,8 +251,10 @@ class Operator(OperatorBase):
         return Need(FACT, self.index_of[parameter], FACTS[fact], -1)
 
     def signature_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
-        """Return how a call passes its arguments.
+        """Return which arguments a call passes by position and which by keyword.
 
+        The result has `count`, the number of positional arguments, `names`, the keywords, and `places`, the index of
+        each keyword's parameter.
         Raises: ArgumentTypeError if the call cannot be bound.
         Example:
             >>> signature = torch.add.signature_of((torch.ones(1), 2), {"alpha": 3})

@@ -22,7 +22,7 @@ from ..tensor.tensor import Tensor
 
 NUMPY_NUMBERS = (np.bool_, np.number, np.object_)  # the scalar types that become tensors
 NO_NUMBERS = "SUOV"  # kinds of NumPy types that no tensor holds
-np_str_obj_array_pattern = re.compile(r"[SaUO]")  # types of arrays that are no numbers; programs import it
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # types of arrays that are not numbers; programs import it
 NO_COLLATION = "batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 default_collate_err_msg_format = f"default_collate: {NO_COLLATION}"  # programs raise errors with it
 KINDS_HINT = "pass collate_fn= to the DataLoader"
@@ -272,7 +272,7 @@ def rebuilt_mapping(like: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
 
 
 def rebuilt_sequence(like: Sequence[Any], entries: list[Any]) -> Any:
-    """As rebuilt_mapping, for a sequence that is no tuple; a list if its type cannot be constructed."""
+    """As rebuilt_mapping, for a sequence that is not a tuple; a list if its type cannot be constructed."""
     try:
         if isinstance(like, MutableSequence):
             same = copy.copy(like)

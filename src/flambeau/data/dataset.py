@@ -213,7 +213,7 @@ class ConcatDataset(Dataset[Sample_co]):
     """Datasets one after the other, by index.
 
     Raises: ArgumentError without datasets, for an IterableDataset and for a negative index out of range,
-            IndexRangeError for another one.
+            IndexRangeError for any other one.
     Example:
         >>> torch.utils.data.ConcatDataset([[1, 2], [3]])[2]
         3
@@ -267,9 +267,9 @@ class ConcatDataset(Dataset[Sample_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after the other.
+    """Iterable datasets, chained one after the other.
 
-    Raises: ArgumentTypeError at an entry that is no IterableDataset.
+    Raises: ArgumentTypeError for an entry that is not an IterableDataset.
     Example:
         >>> class Numbers(torch.utils.data.IterableDataset):
         ...     def __iter__(self):

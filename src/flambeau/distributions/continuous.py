@@ -948,7 +948,7 @@ class VonMises(Distribution):
 
         D. Best, N. Fisher, "Efficient Simulation of the von Mises Distribution", 1979: by rejection, on the host.
         Shapes: (*sample_shape, *batch_shape).
-        Host:   waits, if on a GPU.
+        Host:   waits if the parameters are on a GPU.
         Example:
             >>> torch.distributions.VonMises(torch.zeros(3), 4.0).sample((2,)).shape
             torch.Size([2, 3])

@@ -512,7 +512,7 @@ class Multinomial(_OfCategorical):
     """The multinomial distribution: how often each of n classes is drawn in total_count draws.
 
     total_count: an int.  probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
-    Raises: ArgumentError for a total_count that is no int.
+    Raises: ArgumentError for a total_count that is not an int.
     Example:
         >>> torch.distributions.Multinomial(8, torch.tensor([1.0, 3.0])).mean
         tensor([2., 6.])

@@ -17,7 +17,7 @@ class MixtureSameFamily(Distribution):
 
     mixture_distribution: a Categorical, which draws the component; its batch shape is that of the mixture.
     component_distribution: the components, along its last batch dimension.
-    Raises: ArgumentError for distributions whose shapes do not fit, or that are no Categorical and no Distribution.
+    Raises: ArgumentError for distributions whose shapes do not fit, or that are not a Categorical and a Distribution.
     Example:
         >>> components = torch.distributions.Normal(torch.tensor([0.0, 10.0]), 1.0)
         >>> weights = torch.distributions.Categorical(torch.tensor([0.25, 0.75]))

@@ -37,13 +37,15 @@ __all__ = [
 
 
 class Transform:
-    """Base class of transforms: functions of tensors with the logarithm of their derivative and, mostly, an inverse.
+    """Base class of transforms: differentiable functions of tensors, with the log determinant of their Jacobian.
 
-    A transform is called with a tensor, and so is its inverse, `inv`.  Subclasses define `_call`, `_inverse` and
-    `log_abs_det_jacobian`, and the attributes domain and codomain (constraints), bijective (whether every value has one
-    inverse) and, of transforms of elements, sign: 1 or -1 where they increase or decrease.
-    cache_size: 1 keeps the last pair of values, so that the inverse of the last result is its argument; 0 keeps none.
-    Raises: ArgumentError for another cache_size.
+    Call a transform with a tensor to apply it; call its attribute `inv` to apply the inverse, if there is one.
+    Subclasses define the methods `_call`, `_inverse` and `log_abs_det_jacobian`, and the attributes `domain` and
+    `codomain` (constraints) and `bijective` (whether the inverse is unique).  A monotonic elementwise transform also
+    has `sign`: 1 if it increases, -1 if it decreases.
+    cache_size: 1 keeps the last argument with its result, so that the inverse of this result need not be computed;
+    0 keeps nothing.
+    Raises: ArgumentError for any other cache_size.
     Example:
         >>> exp = torch.distributions.ExpTransform()
         >>> exp(torch.tensor(0.0)), exp.inv(torch.tensor(1.0))

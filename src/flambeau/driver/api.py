@@ -230,7 +230,7 @@ class Driver(Protocol):
         """Return the pool's unused memory to the device.  # wait"""
 
     def memory_device(self, address: int) -> int | None:
-        """Return the device that holds the memory at an address, of any library; None if it is no device memory."""
+        """Return the device that holds the memory at an address, of any library; None if it is not device memory."""
 
     def host_alloc(self, nbytes: int) -> Address:
         """Allocate pinned host memory; return its address in this process."""

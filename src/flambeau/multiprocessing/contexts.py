@@ -211,7 +211,7 @@ _CONTEXTS: dict[str, Any] = {"spawn": SpawnContext(), "forkserver": ForkServerCo
 def get_context(method: str | None = None) -> Any:
     """Return the context of a start method, "spawn", "forkserver" or "fork"; None is the default one.
 
-    Raises: ArgumentError for another name.
+    Raises: ArgumentError for any other name.
     Example:
         >>> context = torch.multiprocessing.get_context("spawn")
         >>> context.get_start_method()

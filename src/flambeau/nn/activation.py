@@ -525,7 +525,7 @@ class Softmin(Layer):
 class Softmax2d(Layer):
     """Softmax over the channels of images, [n, c, h, w] or [c, h, w].
 
-    Raises: ShapeError for another number of dimensions.
+    Raises: ShapeError for a wrong number of dimensions.
     Example:
         >>> torch.nn.Softmax2d()(torch.tensor([[[0.0]], [[0.0]]])).flatten()
         tensor([0.5000, 0.5000])

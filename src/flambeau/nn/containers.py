@@ -65,7 +65,7 @@ class _Ordered(Module):
     def append(self, module: Module) -> Self:
         """Add a module at the end; return this container.
 
-        Raises: ArgumentTypeError for a value that is no module.
+        Raises: ArgumentTypeError for a value that is not a module.
         Example:
             >>> layers = torch.nn.ModuleList([torch.nn.Flatten()])
             >>> layers.append(torch.nn.ReLU())[1]
@@ -78,7 +78,7 @@ class _Ordered(Module):
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end; return this container.
 
-        Raises: ArgumentTypeError for a value that is no module; nothing is added then.
+        Raises: ArgumentTypeError for a value that is not a module; nothing is added then.
         Example:
             >>> layers = torch.nn.ModuleList([torch.nn.Flatten()])
             >>> len(layers.extend([torch.nn.ReLU(), torch.nn.Tanh()]))
@@ -94,7 +94,7 @@ class _Ordered(Module):
     def insert(self, index: int, module: Module) -> Self:
         """Insert a module before the one at `index`, which may be negative, or the length; return this container.
 
-        Raises: IndexRangeError for an index out of range, ArgumentTypeError for a value that is no module.
+        Raises: IndexRangeError for an index out of range, ArgumentTypeError for a value that is not a module.
         Example:
             >>> torch.nn.ModuleList([torch.nn.Flatten()]).insert(0, torch.nn.ReLU())
             ModuleList(
@@ -152,7 +152,7 @@ class Sequential(_Ordered):
     def extend(self, sequential: Iterable[Module]) -> Self:
         """Add the modules of another Sequential, or of a list, at the end; return this Sequential.
 
-        Raises: ArgumentTypeError for a value that is no module; nothing is added then.
+        Raises: ArgumentTypeError for a value that is not a module; nothing is added then.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Flatten())
             >>> net.extend([torch.nn.ReLU(), torch.nn.Tanh()])
@@ -366,7 +366,7 @@ class ParameterList(Module):
     def append(self, value: Any) -> Self:
         """Add a parameter at the end; a tensor becomes a parameter.  Return this list.
 
-        Raises: ArgumentTypeError for a value that is no tensor.
+        Raises: ArgumentTypeError for a value that is not a tensor.
         Example:
             >>> params = torch.nn.ParameterList([torch.ones(2)])
             >>> params.append(torch.zeros(3))[1]
@@ -380,7 +380,7 @@ class ParameterList(Module):
     def extend(self, values: Iterable[Any]) -> Self:
         """Add parameters at the end; tensors become parameters.  Return this list.
 
-        Raises: ArgumentTypeError for a value that is no tensor; nothing is added then.
+        Raises: ArgumentTypeError for a value that is not a tensor; nothing is added then.
         Example:
             >>> params = torch.nn.ParameterList([torch.ones(2)])
             >>> len(params.extend([torch.zeros(3), torch.zeros(4)]))

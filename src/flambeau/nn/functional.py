@@ -334,8 +334,8 @@ def _drop(name: str, called: str, input: Any, p: float, training: bool, inplace:
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
 
-    Shapes: [n, c, l] or [c, l]; the result as the input.
-    Raises: ArgumentError if p is not in [0, 1], ShapeError for another number of dimensions.
+    Shapes: [n, c, l] or [c, l]; the result has the input's shape.
+    Raises: ArgumentError if p is not in [0, 1], ShapeError for a wrong number of dimensions.
     Example:
         >>> x = torch.nn.functional.dropout1d(torch.ones(50, 4, 3), p=0.5)
         >>> sorted(set(x.sum(2).flatten().tolist()))
@@ -356,8 +356,8 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
 
-    Shapes: [n, c, h, w]; the result as the input.  Other numbers of dimensions give a warning: the channels are
-            dimension 1 of these too.
+    Shapes: [n, c, h, w]; the result has the input's shape.  Other numbers of dimensions give a warning; dimension 1 is
+            then still the channels.
     Raises: ArgumentError if p is not in [0, 1].
     Example:
         >>> x = torch.nn.functional.dropout2d(torch.ones(50, 4, 2, 2), p=0.5)
@@ -373,7 +373,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """In training, each channel is 0 with probability p, else multiplied by 1 / (1 - p).
 
-    Shapes: [n, c, d, h, w] or [c, d, h, w]; the result as the input.
+    Shapes: [n, c, d, h, w] or [c, d, h, w]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1].
     Example:
         >>> x = torch.nn.functional.dropout3d(torch.ones(50, 4, 1, 2, 2), p=0.5)
@@ -403,7 +403,7 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: b
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """`alpha_dropout` of whole channels.
 
-    Shapes: [n, c, *]; the result as the input.
+    Shapes: [n, c, *]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions.
     Example:
         >>> x = torch.nn.functional.feature_alpha_dropout(torch.ones(50, 4, 3), p=0.5, training=True)
@@ -459,9 +459,9 @@ def batch_norm(
 
     training: use the mean and variance of the batch, and move the running ones to them by the share `momentum`, in
     place (the variance with count - 1 in its divisor); otherwise use the running ones.
-    Shapes: input [n, c, *]; all others [c]; the result as the input.
+    Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError for one value per channel in training, ShapeError, DtypeError.
+    Raises: ArgumentError in training if a channel has one value only, ShapeError, DtypeError.
     Example:
         >>> mean, variance = torch.zeros(1), torch.ones(1)
         >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), mean, variance, training=True)
@@ -485,9 +485,9 @@ def instance_norm(
 
     use_input_stats: use the mean and variance of the instance, and move the running ones to their averages by the share
     `momentum`, in place; otherwise use the running ones.
-    Shapes: input [n, c, *]; all others [c]; the result as the input.
+    Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError for one value per channel, ShapeError, DtypeError.
+    Raises: ArgumentError if a channel has one value only, ShapeError, DtypeError.
     Example:
         >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0], [4.0, 4.0]]]))
         tensor([[[-1.0000,  1.0000],
@@ -502,9 +502,9 @@ def instance_norm(
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias.
 
-    Shapes: input [n, c, *], with c a multiple of num_groups; weight and bias [c]; the result as the input.
+    Shapes: input [n, c, *], with c a multiple of num_groups; weight and bias [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError for one value per group, ShapeError, DtypeError.
+    Raises: ArgumentError if a group has one value only, ShapeError, DtypeError.
     Example:
         >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 0.0, 8.0]]), 2)
         tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -519,7 +519,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
     """Divide vectors along `dim` by their p-norm, or by eps where that is larger.
 
-    Shapes: the result as the input.
+    Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError for a bad dimension, DtypeError for integers.
     Example:
@@ -689,7 +689,7 @@ def ctc_loss(
     zero_infinity: losses and gradients of targets that are too long for their inputs are 0.
     Shapes: log_probs [t, n, c] and targets [n, s], or all of them in one dimension; or [t, c] and [s] without a batch.
             The result is (), or [n] with reduction "none".
-    Host:   waits for lengths on a GPU.
+    Host:   waits if the lengths are on a GPU.
     Raises: ArgumentError, ShapeError, DtypeError for arguments that do not fit; IndexRangeError for a label out of
             range on the CPU.
     Example:

@@ -31,7 +31,7 @@ def functional_call(
     args: the argument of the call, or a tuple of them.  tie_weights: whether names of one parameter change together.
     strict: whether every parameter and buffer must be given, and nothing else.
     Host:   as the module.
-    Raises: ArgumentTypeError for a value that is no tensor, ArgumentError for a name given twice; NamingError.
+    Raises: ArgumentTypeError for a value that is not a tensor, ArgumentError for a name given twice; NamingError.
     Example:
         >>> layer = torch.nn.Linear(2, 1)
         >>> values = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([10.0])}

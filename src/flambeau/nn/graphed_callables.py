@@ -40,7 +40,7 @@ def make_graphed_callables(
     value of the capture, and its own forward otherwise.
     allow_unused_input: inputs and parameters that results do not depend on get no gradient, instead of an error.
     Host:   waits for the device several times; the callables themselves return at once.
-    Raises: ArgumentTypeError for samples that are no tensors, ArgumentError for modules that cannot be captured,
+    Raises: ArgumentTypeError for samples that are not tensors, ArgumentError for modules that cannot be captured,
             ModeError inside autocast that caches casts, AcceleratorError as `cuda.graph` does.
     Example:
         >>> layer = torch.nn.Linear(4, 2).cuda()

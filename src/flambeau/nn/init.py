@@ -65,7 +65,7 @@ def trunc_normal_(
 ) -> Any:
     """Fill with values of the normal distribution that lie in [a, b]: others are drawn again.
 
-    Host: waits for a GPU.
+    Host: if the tensor is on a GPU, waits to check which values lie outside.
     Example:
         >>> w = torch.nn.init.trunc_normal_(torch.empty(100), std=0.02, a=-0.04, b=0.04)
         >>> bool((w.abs() <= 0.04).all())
@@ -152,7 +152,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
 
     groups: the number of groups of output channels, each of which is an identity.
     Shapes: [out, in, *kernel] with one to three dimensions of the kernel.
-    Raises: ArgumentError for another number of dimensions, or groups that do not divide `out`.
+    Raises: ArgumentError for a wrong number of dimensions, or groups that do not divide `out`.
     Example:
         >>> torch.nn.init.dirac_(torch.empty(1, 2, 3))
         tensor([[[0., 1., 0.],
@@ -184,7 +184,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     """Fill a matrix with normal values, then zero that share of each column (J. Martens, 2010).
 
     The rows that are zeroed are drawn from the default generator of the CPU.
-    Raises: ArgumentError if the tensor is no matrix.
+    Raises: ArgumentError if the tensor is not a matrix.
     Example:
         >>> (torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum(0)
         tensor([2, 2, 2])
@@ -207,10 +207,10 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 
 
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
-    """Fill with a matrix whose rows or columns, the fewer of them, are orthonormal, times gain (A. Saxe et al., 2013).
+    """Fill with gain times a matrix with orthonormal rows or, if it has more rows than columns, columns.
 
-    Dimensions after the first are one dimension.
-    Host:   waits for a GPU.
+    Dimensions after the first are flattened into one (A. Saxe et al., 2013).
+    Host:   waits if the tensor is on a GPU.
     Raises: ArgumentError below two dimensions.
     Example:
         >>> w = torch.nn.init.orthogonal_(torch.empty(2, 3))

@@ -36,7 +36,8 @@ class Linear(Layer):
 
     Shapes: input [*, in_features]; result [*, out_features]; weight [out_features, in_features]; bias [out_features].
     Weight and bias start uniformly distributed in [-1/sqrt(in_features), 1/sqrt(in_features)].
-    Raises: ArgumentError, ArgumentTypeError for sizes that are negative or no ints; ShapeError for another input.
+    Raises: ArgumentError, ArgumentTypeError for sizes that are negative or not ints; ShapeError for an input of the
+            wrong shape.
     Example:
         >>> layer = torch.nn.Linear(3, 2)
         >>> layer(torch.ones(4, 3)).shape
@@ -166,7 +167,7 @@ class Unflatten(Layer):
     """Split one dimension into several.
 
     unflattened_size: a tuple of ints; one of them may be -1.
-    Raises: ArgumentTypeError for another unflattened_size, in forward ShapeError for sizes that do not fit.
+    Raises: ArgumentTypeError for any other unflattened_size, in forward ShapeError for sizes that do not fit.
     Example:
         >>> torch.nn.Unflatten(1, (3, 4))(torch.ones(2, 12)).shape
         torch.Size([2, 3, 4])
@@ -209,7 +210,8 @@ class LayerNorm(Layer):
 
     normalized_shape: the sizes of those dimensions;  eps: added to the variance.
     Shapes: input [*, *normalized_shape]; result the same; weight and bias normalized_shape.
-    Raises: ArgumentTypeError, ArgumentError for another normalized_shape; in forward ShapeError if the input's differs.
+    Raises: ArgumentTypeError, ArgumentError for an invalid normalized_shape; in forward, ShapeError if the last
+            dimensions of the input differ from it.
     Example:
         >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]])).detach()
         tensor([[-1.0000,  1.0000]])
@@ -299,7 +301,7 @@ class Dropout1d(_Dropout):
     """In training mode, set whole channels to 0 with probability p and multiply the others by 1 / (1 - p).
 
     inplace: overwrite the input.
-    Shapes: [n, c, l] or [c, l]; the result as the input.
+    Shapes: [n, c, l] or [c, l]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1].
     Example:
         >>> torch.nn.Dropout1d()(torch.ones(2, 3, 4)).shape
@@ -314,7 +316,7 @@ class Dropout2d(_Dropout):
     """In training mode, set whole channels to 0 with probability p and multiply the others by 1 / (1 - p).
 
     inplace: overwrite the input.
-    Shapes: [n, c, h, w]; the result as the input.
+    Shapes: [n, c, h, w]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1].
     Example:
         >>> torch.nn.Dropout2d()(torch.ones(2, 3, 4, 4)).shape
@@ -329,7 +331,7 @@ class Dropout3d(_Dropout):
     """In training mode, set whole channels to 0 with probability p and multiply the others by 1 / (1 - p).
 
     inplace: overwrite the input.
-    Shapes: [n, c, d, h, w] or [c, d, h, w]; the result as the input.
+    Shapes: [n, c, d, h, w] or [c, d, h, w]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1].
     Example:
         >>> torch.nn.Dropout3d()(torch.ones(2, 3, 4, 4, 4)).shape

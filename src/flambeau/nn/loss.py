@@ -44,7 +44,7 @@ class _WeightedLoss(_Loss):
 class MSELoss(_Loss):
     """Mean squared difference of input and target.
 
-    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Example:
         >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
         tensor(2.)
@@ -57,7 +57,7 @@ class MSELoss(_Loss):
 class L1Loss(_Loss):
     """Mean absolute difference of input and target.
 
-    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Example:
         >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
         tensor(1.)
@@ -142,7 +142,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     out_features: further dimensions of the scores, [n, num_classes, *out_features].  bias: whether the layer has one.
     Other arguments: see CrossEntropyLoss; ignore_index=None is -100.  options: has no effect.
     Shapes: input [n, in_features]; target [n, *out_features] of classes, or of probabilities as the scores.
-    Raises: ShapeError for another number of weights, ModeError for a label_smoothing outside [0, 1].
+    Raises: ShapeError for a wrong number of weights, ModeError for a label_smoothing outside [0, 1].
     Example:
         >>> loss = torch.nn.LinearCrossEntropyLoss(3, 5)
         >>> loss(torch.zeros(2, 3), torch.tensor([0, 4])).detach()
@@ -201,7 +201,7 @@ class BCEWithLogitsLoss(_WeightedLoss):
     """Binary cross entropy from scores before the sigmoid.
 
     weight: a factor per element;  pos_weight: a factor of the positive term, per class.
-    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Example:
         >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 0.0]))
         tensor(0.6931)
@@ -225,7 +225,7 @@ class BCELoss(_WeightedLoss):
     """Binary cross entropy of probabilities.
 
     weight: a factor per element.
-    Shapes: input and target [*], alike, in [0, 1]; result a scalar, or [*] with reduction="none".
+    Shapes: input and target [*], of the same shape, in [0, 1]; result a scalar, or [*] with reduction="none".
     Example:
         >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]))
         tensor(0.6931)
@@ -247,7 +247,7 @@ class NLLLoss2d(NLLLoss):
 class SmoothL1Loss(_Loss):
     """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
 
-    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Example:
         >>> torch.nn.SmoothL1Loss()(torch.tensor([0.5, 2.0]), torch.tensor([0.0, 0.0]))
         tensor(0.8125)
@@ -266,7 +266,7 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2).
 
-    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Example:
         >>> torch.nn.HuberLoss()(torch.tensor([0.5, 4.0]), torch.tensor([0.0, 0.0]))
         tensor(1.8125)
@@ -284,7 +284,7 @@ class KLDivLoss(_Loss):
     """target * (log(target) - input), where input has logarithms of probabilities.
 
     reduction: also "batchmean", the sum over the size of dimension 0.  log_target: the target has logarithms too.
-    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Example:
         >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 0.0]])
         >>> torch.nn.KLDivLoss(reduction="batchmean")(input, target)
@@ -306,7 +306,7 @@ class PoissonNLLLoss(_Loss):
 
     log_input: whether the input is the logarithm of the rate; else the loss is input - target * log(input + eps).
     full: add Stirling's approximation of log(target!).
-    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Example:
         >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
         tensor(0.8591)
@@ -350,7 +350,7 @@ class GaussianNLLLoss(_Loss):
 class HingeEmbeddingLoss(_Loss):
     """input where the target is 1, and max(0, margin - input) where it is -1.
 
-    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Example:
         >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0]))
         tensor(0.6500)
@@ -369,7 +369,7 @@ class HingeEmbeddingLoss(_Loss):
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)), with targets of 1 and -1.
 
-    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Example:
         >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
         tensor(0.6931)
@@ -413,7 +413,7 @@ class MultiMarginLoss(_WeightedLoss):
 
     p: 1 or 2.  weight: a factor for each target class.
     Shapes: input [n, c] or [c]; target [n] or (); result a scalar, or as the target with reduction="none".
-    Raises: ArgumentError for another p or weight.
+    Raises: ArgumentError for any other p or weight.
     Example:
         >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
         tensor(0.3250)
@@ -468,7 +468,7 @@ class CosineEmbeddingLoss(_PairLoss):
 class MarginRankingLoss(_PairLoss):
     """max(0, margin - target * (input1 - input2)).
 
-    Shapes: all [*], alike; result a scalar, or [*] with reduction="none".
+    Shapes: all [*], of the same shape; result a scalar, or [*] with reduction="none".
     Example:
         >>> first, second = torch.tensor([1.0, 1.0]), torch.tensor([0.0, 3.0])
         >>> torch.nn.MarginRankingLoss()(first, second, torch.ones(2))

@@ -532,7 +532,7 @@ class Module(Hooked):
         """Replace the module at a dotted path.
 
         strict: raise if there is no module at that path; otherwise it is added.
-        Raises: ArgumentError for an empty path or a value that is no module; AttributeError for a path that does not
+        Raises: ArgumentError for an empty path or a value that is not a module; AttributeError for a path that does not
                 exist.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.ReLU())
@@ -1012,7 +1012,7 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """The keywords device, dtype and memory_format of a module's constructor, for the factories of its tensors.
 
     A keyword factory_kwargs has further ones.
-    Raises: ArgumentTypeError for another keyword, or one that is given twice.
+    Raises: ArgumentTypeError for any other keyword, or one that is given twice.
     Example:
         >>> torch.nn.factory_kwargs({"device": "cpu", "factory_kwargs": {"dtype": torch.float64}})
         {'dtype': torch.float64, 'device': 'cpu'}

@@ -155,8 +155,8 @@ class BatchNorm1d(_BatchNorm):
     eps: added to the variance.  momentum: the share of each batch in the running statistics; None averages all batches.
     affine: whether there are weight and bias.  track_running_stats: keep a running mean and variance, which are used in
     evaluation mode.
-    Shapes: input [n, c] or [n, c, l]; the result as the input.
-    Raises: ArgumentError for another number of dimensions, or one value per channel in training.
+    Shapes: input [n, c] or [n, c, l]; the result has the input's shape.
+    Raises: ArgumentError for a wrong number of dimensions or, in training, if a channel has one value only.
     Example:
         >>> torch.nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]])).detach()
         tensor([[-1.0000],
@@ -169,7 +169,7 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Normalize each channel over the batch and two more dimensions; otherwise as BatchNorm1d.
 
-    Shapes: input [n, c, h, w]; the result as the input.
+    Shapes: input [n, c, h, w]; the result has the input's shape.
     Example:
         >>> torch.nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
         torch.Size([2, 3, 4, 4])
@@ -181,7 +181,7 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Normalize each channel over the batch and three more dimensions; otherwise as BatchNorm1d.
 
-    Shapes: input [n, c, d, h, w]; the result as the input.
+    Shapes: input [n, c, d, h, w]; the result has the input's shape.
     Example:
         >>> torch.nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
         torch.Size([2, 3, 4, 4, 4])
@@ -195,7 +195,7 @@ class SyncBatchNorm(_BatchNorm):
 
     Batches may differ in size, and be empty in some processes.  Without a group it is a batch norm of the process.
     process_group: the default group unless given.
-    Shapes: input [n, c, *]; the result as the input.
+    Shapes: input [n, c, *]; the result has the input's shape.
     Host:   returns at once on GPUs.
     Example:
         >>> torch.nn.SyncBatchNorm(3)(torch.ones(2, 3, 4)).shape
@@ -298,9 +298,9 @@ class _InstanceNorm(_ChannelNorm):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalize each channel of each instance; otherwise as BatchNorm1d.
+    """Normalize each channel of each sample separately.  The arguments are those of BatchNorm1d.
 
-    Shapes: input [n, c, l] or [c, l]; the result as the input.
+    Shapes: input [n, c, l] or [c, l]; the result has the input's shape.
     Example:
         >>> torch.nn.InstanceNorm1d(1)(torch.tensor([[[1.0, 3.0]]]))
         tensor([[[-1.0000,  1.0000]]])
@@ -310,9 +310,9 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalize each channel of each instance; otherwise as BatchNorm1d.
+    """Normalize each channel of each sample separately.  The arguments are those of BatchNorm1d.
 
-    Shapes: input [n, c, h, w] or [c, h, w]; the result as the input.
+    Shapes: input [n, c, h, w] or [c, h, w]; the result has the input's shape.
     Example:
         >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
         torch.Size([2, 3, 4, 4])
@@ -322,9 +322,9 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalize each channel of each instance; otherwise as BatchNorm1d.
+    """Normalize each channel of each sample separately.  The arguments are those of BatchNorm1d.
 
-    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result as the input.
+    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result has the input's shape.
     Example:
         >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
         torch.Size([2, 3, 4, 4, 4])
@@ -461,7 +461,7 @@ class GroupNorm(Layer):
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias.
 
     num_groups: a divisor of num_channels.  eps: added to the variance.  affine: whether there are weight and bias.
-    Shapes: input [n, num_channels, *]; the result as the input; weight and bias [num_channels].
+    Shapes: input [n, num_channels, *]; the result has the input's shape; weight and bias [num_channels].
     Raises: ArgumentError if num_groups does not divide num_channels; in forward ShapeError.
     Example:
         >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 0.0, 8.0]])).detach()
@@ -520,8 +520,9 @@ class RMSNorm(Layer):
     """Divide the last dimensions by their root mean square, then multiply by weight.
 
     normalized_shape: the sizes of those dimensions.  eps: added to the mean square; None is the machine epsilon.
-    Shapes: input [*, *normalized_shape]; the result as the input; weight normalized_shape.
-    Raises: ArgumentTypeError, ArgumentError for another normalized_shape; in forward ShapeError if the input's differs.
+    Shapes: input [*, *normalized_shape]; the result has the input's shape; weight normalized_shape.
+    Raises: ArgumentTypeError, ArgumentError for an invalid normalized_shape; in forward, ShapeError if the last
+            dimensions of the input differ from it.
     Example:
         >>> torch.nn.RMSNorm(2)(torch.tensor([[1.0, -7.0]])).detach()
         tensor([[ 0.2000, -1.4000]])
@@ -564,7 +565,7 @@ class RMSNorm(Layer):
 class LocalResponseNorm(Layer):
     """Divide by (k + alpha * mean of the squares of `size` neighbouring channels) ** beta.
 
-    Shapes: input [n, c, *]; the result as the input.
+    Shapes: input [n, c, *]; the result has the input's shape.
     Example:
         >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
         torch.Size([1, 4, 3])
@@ -587,7 +588,7 @@ class LocalResponseNorm(Layer):
 class CrossMapLRN2d(LocalResponseNorm):
     """The former name of LocalResponseNorm, for images.
 
-    Shapes: input [n, c, h, w]; the result as the input.
+    Shapes: input [n, c, h, w]; the result has the input's shape.
     Example:
         >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
         torch.Size([1, 4, 3, 3])

@@ -1,4 +1,4 @@
-"""Functions of the package itself that are made of layers: `torch.lstm`, `torch.ctc_loss` and their kin.
+"""Functions of the package itself that are made of layers: `torch.lstm`, `torch.ctc_loss` and related functions.
 
 Their arguments are those of the functions that PyTorch's layers call: lists of weights, and numbers for modes.
 """
@@ -64,7 +64,7 @@ def lstm(
 
     Also lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional), for packed data.
     Shapes: as `nn.LSTM`.
-    Host:   returns at once; waits for batch_sizes on a GPU.
+    Host:   returns at once; with packed data, waits if batch_sizes is on a GPU.
     Raises: ArgumentError if the number of weights does not fit.
     Example:
         >>> layer = torch.nn.LSTM(3, 5)
@@ -84,7 +84,7 @@ def gru(
 ) -> Any:  # fmt: skip
     """Run GRU layers with the given weights: (results, last states).  Arguments: see `lstm`.
 
-    Host: returns at once; waits for batch_sizes on a GPU.
+    Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Example:
         >>> layer = torch.nn.GRU(3, 5)
         >>> state = torch.zeros(1, 2, 5)
@@ -103,7 +103,7 @@ def rnn_tanh(
 ) -> Any:  # fmt: skip
     """Run recurrent layers with tanh and the given weights: (results, last states).  Arguments: see `lstm`.
 
-    Host: returns at once; waits for batch_sizes on a GPU.
+    Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Example:
         >>> layer = torch.nn.RNN(3, 5)
         >>> state = torch.zeros(1, 2, 5)
@@ -122,7 +122,7 @@ def rnn_relu(
 ) -> Any:  # fmt: skip
     """Run recurrent layers with relu and the given weights: (results, last states).  Arguments: see `lstm`.
 
-    Host: returns at once; waits for batch_sizes on a GPU.
+    Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Example:
         >>> layer = torch.nn.RNN(3, 5, nonlinearity="relu")
         >>> state = torch.zeros(1, 2, 5)
@@ -211,7 +211,7 @@ def ctc_loss(
 ) -> Any:  # fmt: skip
     """As `nn.functional.ctc_loss`; reduction: 0 is "none", 1 "mean", 2 "sum".
 
-    Host: waits for lengths on a GPU.
+    Host: waits if the lengths are on a GPU.
     Example:
         >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
         >>> torch.ctc_loss(logs, torch.tensor([[1]]), [2], [1])
@@ -229,7 +229,7 @@ def embedding_bag(
 
     mode: 0 is "sum", 1 "mean", 2 "max", which alone has chosen indices.
     Shapes: indices [n], offsets [b]; the results are [b, d], [n], [b], and [b, d] or [0].
-    Host:   waits for the longest bag with mode 2, and for the first offset on the CPU.
+    Host:   with mode 2, waits for the size of the longest bag; on the CPU, for the first offset.
     Example:
         >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
         >>> torch.embedding_bag(table, torch.tensor([1, 2, 2]), torch.tensor([0, 2]))[:3]

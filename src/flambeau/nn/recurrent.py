@@ -535,7 +535,7 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """One step of an RNN: activation(W_ih x + b_ih + W_hh h + b_hh).
 
-    Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], 0 if None; the result as hx.
+    Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], 0 if None; the result like hx.
     Raises: ArgumentError, ShapeError for inputs that do not fit.
     Example:
         >>> torch.nn.RNNCell(3, 5)(torch.ones(2, 3)).shape
@@ -580,7 +580,7 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of a GRU.
 
-    Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], 0 if None; the result as hx.
+    Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], 0 if None; the result like hx.
     Raises: ArgumentError, ShapeError for inputs that do not fit.
     Example:
         >>> torch.nn.GRUCell(3, 5)(torch.ones(2, 3)).shape

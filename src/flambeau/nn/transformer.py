@@ -221,8 +221,8 @@ class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention and a feedforward network, each with dropout, a residual connection and layer norm.
 
     activation: "relu", "gelu" or a function.  norm_first: normalize before attention and network, not after.
-    Shapes: src [length, batch, d_model], or [batch, length, d_model] with batch_first; the result as src.
-    Raises: ArgumentError for another activation, or heads that do not divide d_model.
+    Shapes: src [length, batch, d_model], or [batch, length, d_model] with batch_first; the result like src.
+    Raises: ArgumentError for any other activation, or heads that do not divide d_model.
     Example:
         >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
         >>> layer(torch.ones(5, 3, 8)).shape
@@ -242,8 +242,8 @@ class TransformerEncoderLayer(_TransformerLayer):
 class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to a memory and a feedforward network; otherwise as TransformerEncoderLayer.
 
-    Shapes: tgt and memory [length, batch, d_model], or [batch, length, d_model] with batch_first; the result as tgt.
-    Raises: ArgumentError for another activation, or heads that do not divide d_model.
+    Shapes: tgt and memory [length, batch, d_model], or [batch, length, d_model] with batch_first; the result like tgt.
+    Raises: ArgumentError for any other activation, or heads that do not divide d_model.
     Example:
         >>> layer = torch.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
         >>> layer(torch.ones(5, 3, 8), torch.ones(7, 3, 8)).shape

@@ -51,7 +51,7 @@ def _(grad: Any, upstream: Any, result: Any, needs: Any) -> Any:
 def tanh(input: Operand) -> Any:
     """Hyperbolic tangent.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.tanh(torch.tensor([0.0, 1.0, 100.0]))
@@ -85,7 +85,7 @@ def sigmoid_of(x: Any) -> Any:
 def sigmoid(input: Operand) -> Any:
     """Logistic sigmoid, 1 / (1 + exp(-x)).
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.sigmoid(torch.tensor([0.0, 100.0]))
@@ -122,7 +122,7 @@ _zeros: dict[Any, Any] = {}  # by NumPy type, a zero-dimensional array: NumPy wo
 def relu(input: Operand) -> Any:
     """Rectified linear unit, max(x, 0); NaN is unchanged.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.relu(torch.tensor([-1.0, 0.0, 2.0]))
@@ -165,7 +165,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 def silu(input: Operand) -> Any:
     """x * sigmoid(x).
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -252,9 +252,9 @@ def _gelu(input: Operand, approximate: str = "none") -> Any:
 
     approximate: "none", or "tanh" for a cheaper approximation.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
-    Raises: ArgumentError for another approximation; DtypeError for integers.
+    Raises: ArgumentError for any other approximation; DtypeError for integers.
     Example:
         >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.1587,  0.0000,  0.8413])
@@ -287,7 +287,7 @@ def activation(cuda: str, cost: float = 4.0, **options: Any) -> Any:
 def tanhshrink(input: Operand) -> Any:
     """x - tanh(x).
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Example:
         >>> torch.nn.functional.tanhshrink(torch.tensor([0.0, 1.0]))
@@ -300,7 +300,7 @@ def tanhshrink(input: Operand) -> Any:
 def softsign(input: Operand) -> Any:
     """x / (1 + |x|).
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Example:
         >>> torch.nn.functional.softsign(torch.tensor([-3.0, 0.0, 1.0]))
@@ -339,7 +339,7 @@ def _softpluses() -> Iterator[Sample]:
 def softplus(input: Operand, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -374,7 +374,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 def logsigmoid(input: Operand) -> Any:
     """Logarithm of 1 / (1 + exp(-x)).
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -410,7 +410,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 def mish(input: Operand) -> Any:
     """x * tanh(log(1 + exp(x))).
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -508,7 +508,7 @@ def _no_leak() -> Iterator[ErrorSample]:
 def leaky_relu(input: Operand, negative_slope: Value = 0.01) -> Any:
     """x where it is positive, else x * negative_slope.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -547,7 +547,7 @@ def prelu(input: Operand, weight: Operand) -> Any:
 
     Shapes: weight [channels], [1] or []; the result has the input's shape.
     Host:   returns at once.
-    Raises: DtypeError if the types differ, ShapeError for another number of weights.
+    Raises: DtypeError if the types differ, ShapeError for a wrong number of weights.
     Example:
         >>> torch.prelu(torch.tensor([[-1.0, -1.0]]), torch.tensor([0.1, 0.5]))
         tensor([[-0.1000, -0.5000]])
@@ -593,7 +593,7 @@ def rrelu(
 ) -> Any:
     """x where it is positive, else x times a slope: in training random in [lower, upper), else the mean of both.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError if lower exceeds upper.
     Example:
@@ -649,7 +649,7 @@ def elu(input: Operand, alpha: float = 1.0, scale: float = 1.0, input_scale: flo
     """x where it is positive, else alpha * (exp(x) - 1).
 
     scale: a factor of the result;  input_scale: a factor of x where it is negative.
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -680,7 +680,7 @@ def _no_celus() -> Iterator[ErrorSample]:
 def celu(call: Call, input: Operand, alpha: float = 1.0) -> Any:
     """x where it is positive, else alpha * (exp(x / alpha) - 1).
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers; ValueRangeError if alpha is 0.
     Example:
@@ -705,7 +705,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 def selu(call: Call, input: Operand) -> Any:
     """1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), which keeps a mean of 0 and a variance of 1.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -771,7 +771,7 @@ class Hardtanh(Pointwise):
 def _hardtanh(input: Operand, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """x limited to [min_val, max_val].  NaN is unchanged.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentError if min_val is above max_val, DtypeError for bool.
     Example:
@@ -796,7 +796,7 @@ def _(grad: Any, input: Any, min_val: Any, max_val: Any) -> Any:
 def relu6(call: Call, input: Operand) -> Any:
     """x limited to [0, 6].
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for bool.
     Example:
@@ -815,7 +815,7 @@ def _(grad: Any, input: Any) -> Any:
 def hardsigmoid(input: Operand) -> Any:
     """(x + 3) / 6 limited to [0, 1].
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -849,7 +849,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 def hardswish(input: Operand) -> Any:
     """x * (x + 3) / 6 between -3 and 3, 0 below and x above.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -889,7 +889,7 @@ def _shrinks() -> Iterator[Sample]:
 def hardshrink(input: Operand, lambd: float = 0.5) -> Any:
     """0 from -lambd to lambd, else x.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -923,7 +923,7 @@ def _wrong_shrinks() -> Iterator[ErrorSample]:
 def _softshrink(input: Operand, lambd: float = 0.5) -> Any:
     """x - lambd above lambd, x + lambd below -lambd, else 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for integers, ValueRangeError for a negative lambd.
     Example:
@@ -977,7 +977,7 @@ def _bool_threshold() -> Iterator[ErrorSample]:
 def threshold(input: Operand, threshold: float, value: float) -> Any:
     """x where it exceeds the threshold, else `value`; NaN is unchanged.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for bool.
     Example:

@@ -227,7 +227,7 @@ def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
     rounding_mode: "floor" rounds down and "trunc" toward 0, in the common type of the operands, without a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ModeError for another rounding_mode; DtypeError for bool with one.
+    Raises: ModeError for any other rounding_mode; DtypeError for bool with one.
     Example:
         >>> x = torch.tensor([7, -7])
         >>> torch.div(x, 2)
@@ -336,7 +336,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 def reciprocal(input: Operand) -> Any:
     """Reciprocal of each element, 1 / x; integers give float32.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.reciprocal(torch.tensor([4, 8]))
@@ -357,7 +357,7 @@ def _(grad: Any, out: Any) -> Any:
 def neg(input: Operand) -> Any:
     """Negative of each element, -x.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.neg(torch.tensor([1, -2, 0]))
@@ -375,7 +375,7 @@ def _(grad: Any) -> Any:
 def abs(input: Operand) -> Any:
     """Absolute value.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.abs(torch.tensor([-1.5, 0.0, 2.0]))
@@ -393,7 +393,7 @@ def _(grad: Any, input: Any) -> Any:
 def sign(input: Operand) -> Any:
     """Sign of each value: -1, 0 or 1; 0 for NaN.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.sign(torch.tensor([-3.0, 0.0, 0.5]))
@@ -420,7 +420,7 @@ def _counted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 def square(input: Operand) -> Any:
     """Square of each element, x * x; bool gives int64.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.square(torch.tensor([-3, 2]))
@@ -438,7 +438,7 @@ def _(grad: Any, input: Any) -> Any:
 def sqrt(input: Operand) -> Any:
     """Square root; integers give float32.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.sqrt(torch.tensor([4.0, 2.0, -1.0]))
@@ -456,7 +456,7 @@ def _(grad: Any, out: Any) -> Any:
 def rsqrt(input: Operand) -> Any:
     """Reciprocal of the square root, 1 / sqrt(x); integers give float32.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.rsqrt(torch.tensor([4.0, 0.25]))

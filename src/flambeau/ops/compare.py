@@ -146,7 +146,7 @@ def _test(cuda: str) -> Any:
 def isnan(input: Operand) -> Any:
     """Test each element for NaN.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.isnan(torch.tensor([1.0, float("nan"), float("inf")]))
@@ -159,7 +159,7 @@ def isnan(input: Operand) -> Any:
 def isinf(input: Operand) -> Any:
     """Test each element for infinity.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.isinf(torch.tensor([1.0, float("nan"), -float("inf")]))
@@ -172,7 +172,7 @@ def isinf(input: Operand) -> Any:
 def isfinite(input: Operand) -> Any:
     """Test each element for being finite: neither infinite nor NaN.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.isfinite(torch.tensor([1.0, float("nan"), float("inf")]))
@@ -185,7 +185,7 @@ def isfinite(input: Operand) -> Any:
 def isposinf(input: Operand) -> Any:
     """Test each element for positive infinity.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.isposinf(torch.tensor([1.0, float("inf"), -float("inf")]))
@@ -198,7 +198,7 @@ def isposinf(input: Operand) -> Any:
 def isneginf(input: Operand) -> Any:
     """Test each element for negative infinity.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.isneginf(torch.tensor([1.0, float("inf"), -float("inf")]))
@@ -211,7 +211,7 @@ def isneginf(input: Operand) -> Any:
 def isreal(input: Operand) -> Any:
     """Test each element for being real, which all are.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.isreal(torch.tensor([1.0, 2.0]))
@@ -224,7 +224,7 @@ def isreal(input: Operand) -> Any:
 def signbit(input: Operand) -> Any:
     """Test each element for a set sign bit; -0.0 has one.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.signbit(torch.tensor([1.0, -2.0, -0.0]))
@@ -283,7 +283,7 @@ def logical_xor(input: Value, other: Value) -> Any:
 def logical_not(input: Operand) -> Any:
     """Logical not: True where the value is 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.logical_not(torch.tensor([0, 1, 2]))
@@ -361,7 +361,7 @@ def bitwise_xor(input: Value, other: Value) -> Any:
 def bitwise_not(input: Operand) -> Any:
     """Bitwise not; for bool, logical not.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.bitwise_not(torch.tensor([0, 5]))

@@ -275,7 +275,7 @@ def per_dimension(name: str, what: str, value: Any, count: int, least: int) -> S
 
 
 def _is_batched(name: str, input: Any, spatial: int) -> bool:
-    """Whether the input has a batch dimension.  Raises ShapeError for another number of dimensions."""
+    """Whether the input has a batch dimension.  Raises ShapeError for a wrong number of dimensions."""
     if len(input.shape) not in (spatial + 1, spatial + 2):
         raise ShapeError(
             f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but got input of size: "

@@ -147,7 +147,7 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
     Shapes: [*, n, d] and [*, m, d], whose first dimensions broadcast, give [*, n, m].
     Host:   returns at once.
     Memory: n * m * d numbers without a matrix product.
-    Raises: ShapeError, DtypeError, ArgumentError for another compute_mode, ValueRangeError for p below 0.
+    Raises: ShapeError, DtypeError, ArgumentError for any other compute_mode, ValueRangeError for p below 0.
     Example:
         >>> torch.cdist(torch.tensor([[0.0, 0.0], [3.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
         tensor([[5.],
@@ -204,7 +204,7 @@ def pdist(input: Operand, p: float = 2) -> Any:
 
     Shapes: [n, d] gives [n * (n - 1) / 2].
     Host:   returns at once.
-    Raises: ShapeError for another number of dimensions, ValueRangeError for p below 0.
+    Raises: ShapeError for a wrong number of dimensions, ValueRangeError for p below 0.
     Example:
         >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]))
         tensor([5., 3., 4.])
@@ -242,7 +242,7 @@ def _bad_vectors() -> Iterator[ErrorSample]:
 def normalize(input: Operand, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
     """Divide vectors along `dim` by their p-norm, or by eps where that is larger.
 
-    Shapes: the result as the input.
+    Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError for a bad dimension, DtypeError for integers.
     Example:

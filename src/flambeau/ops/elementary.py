@@ -35,7 +35,7 @@ def floating_function(cuda: str, samples: Any = singles, cost: float = 10.0, **o
 def exp(input: Operand) -> Any:
     """Exponential of each element: e to the power x.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.exp(torch.tensor([0.0, 1.0]))
@@ -53,7 +53,7 @@ def _(grad: Any, out: Any) -> Any:
 def exp2(input: Operand) -> Any:
     """2 to the power x.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.exp2(torch.tensor([0.0, 3.0]))
@@ -71,7 +71,7 @@ def _(grad: Any, out: Any) -> Any:
 def expm1(input: Operand) -> Any:
     """exp(x) - 1, accurate near 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> x = torch.tensor([1e-9])
@@ -90,7 +90,7 @@ def _(grad: Any, out: Any) -> Any:
 def log(input: Operand) -> Any:
     """Natural logarithm.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.log(torch.tensor([1.0, 2.718281828, 0.0]))
@@ -108,7 +108,7 @@ def _(grad: Any, input: Any) -> Any:
 def log2(input: Operand) -> Any:
     """Logarithm to base 2.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.log2(torch.tensor([8.0, 0.5]))
@@ -126,7 +126,7 @@ def _(grad: Any, input: Any) -> Any:
 def log10(input: Operand) -> Any:
     """Logarithm to base 10.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.log10(torch.tensor([100.0, 0.5]))
@@ -144,7 +144,7 @@ def _(grad: Any, input: Any) -> Any:
 def log1p(input: Operand) -> Any:
     """log(1 + x), accurate near 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> x = torch.tensor([1e-9])
@@ -163,7 +163,7 @@ def _(grad: Any, input: Any) -> Any:
 def erf(input: Operand) -> Any:
     """Error function.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.erf(torch.tensor([0.0, 1.0]))
@@ -179,9 +179,9 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("erfc(input)", cost=20.0)
 def erfc(input: Operand) -> Any:
-    """Complementary error function: 1 - erf(x), accurate where that is near 0.
+    """Complementary error function: 1 - erf(x), accurate where the result is near 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.erfc(torch.tensor([0.0, 1.0]))
@@ -204,7 +204,7 @@ def inner() -> Iterator[Sample]:
 def erfinv(input: Operand) -> Any:
     """Inverse of the error function; NaN outside [-1, 1].
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.erfinv(torch.tensor([0.0, 0.5, 1.0]))
@@ -291,7 +291,7 @@ def numeric_function(cuda: str) -> Any:
 def floor(input: Operand) -> Any:
     """Round down to an integer; integers are unchanged.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.floor(torch.tensor([-1.5, 0.2, 2.0]))
@@ -304,7 +304,7 @@ def floor(input: Operand) -> Any:
 def ceil(input: Operand) -> Any:
     """Round up to an integer; integers are unchanged.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.ceil(torch.tensor([-1.5, 0.2, 2.0]))
@@ -317,7 +317,7 @@ def ceil(input: Operand) -> Any:
 def trunc(input: Operand) -> Any:
     """Round toward 0 to an integer; integers are unchanged.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.trunc(torch.tensor([-1.5, 0.2, 2.0]))
@@ -332,7 +332,7 @@ def trunc(input: Operand) -> Any:
 def frac(input: Operand) -> Any:
     """x - trunc(x), the part after the point, with the sign of x.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -394,7 +394,7 @@ def round(input: Operand, *, decimals: int = 0) -> Any:
     """Round to the nearest integer, halves to the even one; integers are unchanged.
 
     decimals: the number of digits after the point that are kept; -n rounds to multiples of 10^n.
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError for bool, and for integers with decimals.
     Example:
@@ -429,7 +429,7 @@ def _above_one() -> Iterator[Sample]:
 def sin(input: Operand) -> Any:
     """Sine.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.sin(torch.tensor([0.0, 3.14159265 / 6]))
@@ -447,7 +447,7 @@ def _(grad: Any, input: Any) -> Any:
 def cos(input: Operand) -> Any:
     """Cosine.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.cos(torch.tensor([0.0, 3.14159265 / 3]))
@@ -465,7 +465,7 @@ def _(grad: Any, input: Any) -> Any:
 def tan(input: Operand) -> Any:
     """Tangent.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.tan(torch.tensor([0.0, 3.14159265 / 4]))
@@ -483,7 +483,7 @@ def _(grad: Any, out: Any) -> Any:
 def asin(input: Operand) -> Any:
     """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1].
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.asin(torch.tensor([0.0, 1.0, 2.0]))
@@ -501,7 +501,7 @@ def _(grad: Any, input: Any) -> Any:
 def acos(input: Operand) -> Any:
     """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1].
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.acos(torch.tensor([0.0, 1.0, 2.0]))
@@ -519,7 +519,7 @@ def _(grad: Any, input: Any) -> Any:
 def atan(input: Operand) -> Any:
     """Inverse of the tangent, in [-pi/2, pi/2].
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.atan(torch.tensor([0.0, 1.0]))
@@ -540,7 +540,7 @@ def _(grad: Any, input: Any) -> Any:
 def sinh(input: Operand) -> Any:
     """Hyperbolic sine.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.sinh(torch.tensor([0.0, 1.0]))
@@ -558,7 +558,7 @@ def _(grad: Any, input: Any) -> Any:
 def cosh(input: Operand) -> Any:
     """Hyperbolic cosine.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.cosh(torch.tensor([0.0, 1.0]))
@@ -576,7 +576,7 @@ def _(grad: Any, input: Any) -> Any:
 def asinh(input: Operand) -> Any:
     """Inverse of the hyperbolic sine.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.asinh(torch.tensor([0.0, 1.0]))
@@ -594,7 +594,7 @@ def _(grad: Any, input: Any) -> Any:
 def acosh(input: Operand) -> Any:
     """Inverse of the hyperbolic cosine; NaN below 1.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.acosh(torch.tensor([1.0, 2.0]))
@@ -612,7 +612,7 @@ def _(grad: Any, input: Any) -> Any:
 def atanh(input: Operand) -> Any:
     """Inverse of the hyperbolic tangent; NaN outside [-1, 1].
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.atanh(torch.tensor([0.0, 0.5, 1.0]))
@@ -692,7 +692,7 @@ def _(grad: Any, out: Any, input: Any, other: Any, needs: Any) -> Any:
 def rad2deg(input: Operand) -> Any:
     """An angle in radians converted to degrees; integers give float32.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.rad2deg(torch.tensor([0.0, 3.14159265]))
@@ -710,7 +710,7 @@ def _(grad: Any) -> Any:
 def deg2rad(input: Operand) -> Any:
     """An angle in degrees converted to radians; integers give float32.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.deg2rad(torch.tensor([0, 180]))
@@ -728,7 +728,7 @@ def _(grad: Any) -> Any:
 def sinc(input: Operand) -> Any:
     """sin(pi x) / (pi x), and 1 at 0; integers give float32.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.sinc(torch.tensor([0.0, 0.5, 1.0]))
@@ -790,7 +790,7 @@ def _(grad: Any, out: Any, input: Any, needs: Any) -> Any:
 def angle(input: Operand) -> Any:
     """The angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.angle(torch.tensor([-1.0, 0.0, 1.0]))
@@ -877,7 +877,7 @@ class MantissaAndExponent(NamedTuple):
 def frexp(input: Operand) -> Any:
     """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32.
 
-    Shapes: both as the input's.
+    Shapes: both results have the input's shape.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -1062,7 +1062,7 @@ def _nan_to_num(
     """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged.
 
     nan: 0 if it is None.  posinf, neginf: the largest and the least number of the type if they are None.
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Example:
         >>> torch.nan_to_num(torch.tensor([float("nan"), 2.0, -float("inf")]), neginf=-1.0)

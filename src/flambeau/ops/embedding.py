@@ -348,7 +348,7 @@ def embedding_bag(
     offsets: where each bag begins in a 1D input; include_last_offset: the last one is where the last bag ends.
     per_sample_weights: a factor for each row, with mode "sum".  padding_idx: an index that is left out.
     Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
-    Host:   waits for the longest bag with mode "max" and offsets, and for the first offset on the CPU.
+    Host:   with mode "max" and offsets, waits for the size of the longest bag; on the CPU, for the first offset.
     Raises: ArgumentError, NotSupportedError for arguments that do not fit; IndexRangeError as `embedding`.
     """
     _check_bags(input, weight, offsets, mode, per_sample_weights)

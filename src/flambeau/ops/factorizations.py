@@ -248,7 +248,7 @@ def linalg_inv_ex(A: Operand, *, check_errors: bool = False) -> Any:
     """(inverse, info) of square matrices: info is 0, or the number of the first zero on the diagonal of a factor.
 
     Shapes: [*, k, k] gives the same, and [*] for info, int32.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError for a singular matrix, if check_errors.
     Example:
         >>> torch.linalg.inv_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).inverse
@@ -267,7 +267,7 @@ def linalg_inv(A: Operand) -> Any:
     """Inverse of square matrices.
 
     Shapes: [*, k, k] gives the same.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError for a singular matrix.
     Example:
         >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -366,7 +366,7 @@ def linalg_solve(A: Operand, B: Operand, *, left: bool = True) -> Any:
     """Solution X of A @ X = B, or of X @ A = B if `left` is False.
 
     Shapes: [*, k, k] with [*, k, n] gives [*, k, n]; with [k], or [*, k] of the same batch as A, gives that.
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: LinAlgError for a singular matrix, ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
         >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
@@ -386,7 +386,7 @@ class SolveResult(NamedTuple):
 def linalg_solve_ex(A: Operand, B: Operand, *, left: bool = True, check_errors: bool = False) -> Any:
     """(result, info): as `linalg.solve`; info is 0, or the number of the first zero on the diagonal of a factor of A.
 
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: LinAlgError for a singular matrix, if check_errors; ShapeError, DtypeError.
     Example:
         >>> torch.linalg.solve_ex(torch.eye(2), torch.tensor([2.0, 3.0])).info
@@ -456,7 +456,7 @@ def linalg_solve_triangular(
 
     unitriangular: take the diagonal as ones.  A zero on the diagonal gives infinities and NaN.
     Shapes: [*, k, k] with [*, k, n] gives [*, k, n].
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
         >>> A = torch.tensor([[2.0, 1.0], [0.0, 1.0]])
@@ -493,7 +493,7 @@ def triangular_solve(
     """(solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`.
 
     transpose: solve A^T @ X = b instead.
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
         >>> torch.triangular_solve(torch.tensor([[3.0], [1.0]]), torch.tensor([[2.0, 1.0], [0.0, 1.0]])).solution
@@ -558,7 +558,7 @@ def linalg_det(A: Operand) -> Any:
     """Determinant of square matrices.
 
     Shapes: [*, k, k] gives [*].
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Example:
         >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
         tensor(-2.)
@@ -596,7 +596,7 @@ def linalg_slogdet(A: Operand) -> Any:
     """(sign, logabsdet): the sign of the determinant of square matrices, and the logarithm of its absolute value.
 
     Shapes: [*, k, k] gives [*] twice.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Example:
         >>> torch.linalg.slogdet(torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
         SlogdetResult(sign=tensor(-1.), logabsdet=tensor(0.))
@@ -617,7 +617,7 @@ def logdet(input: Operand) -> Any:
     """Logarithm of the determinant of square matrices: NaN where it is negative, minus infinity where it is 0.
 
     Shapes: [*, k, k] gives [*].
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Example:
         >>> torch.logdet(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
         tensor(0.)
@@ -694,7 +694,7 @@ def linalg_cholesky(A: Operand, *, upper: bool = False) -> Any:
     """Lower triangular L with A = L @ L^T, or the upper one with A = U^T @ U.  Only that triangle of A is read.
 
     Shapes: [*, k, k] gives the same.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError unless A is positive definite.
     Example:
         >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
@@ -713,7 +713,7 @@ class CholeskyResult(NamedTuple):
 def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = False) -> Any:
     """(L, info): as `linalg.cholesky`; info is 0, or the order of the first leading minor that is not positive.
 
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError unless A is positive definite, if check_errors.
     Example:
         >>> torch.linalg.cholesky_ex(torch.tensor([[-4.0]])).info
@@ -726,7 +726,7 @@ def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = 
 def cholesky(input: Operand, upper: bool = False) -> Any:
     """The former name of `linalg.cholesky`.
 
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError unless the input is positive definite.
     Example:
         >>> torch.cholesky(torch.tensor([[4.0]]))
@@ -751,7 +751,7 @@ def cholesky_solve(B: Operand, L: Operand, upper: bool = False) -> Any:
     """Solution X of A @ X = B, given the Cholesky factor L of A.
 
     Shapes: [*, k, n] with [*, k, k] gives [*, k, n].
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
         >>> torch.cholesky_solve(torch.tensor([[8.0]]), torch.tensor([[2.0]]))
@@ -768,7 +768,7 @@ def cholesky_inverse(L: Operand, upper: bool = False) -> Any:
     """Inverse of A, given its Cholesky factor L.
 
     Shapes: [*, k, k] gives the same.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Example:
         >>> torch.cholesky_inverse(torch.tensor([[2.0]]))
         tensor([[0.2500]])
@@ -851,8 +851,8 @@ def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
     """(Q, R): orthonormal columns and an upper triangle, with A = Q @ R.
 
     mode: "reduced" for Q of [*, m, k]; "complete" for Q of [*, m, m]; "r" for R alone, with an empty Q.
-    Host:   waits, if the operand is on a GPU.
-    Raises: ValueRangeError for another mode, NotSupportedError in backward of "r", and of "complete" if m > n.
+    Host:   waits if the operand is on a GPU.
+    Raises: ValueRangeError for any other mode, NotSupportedError in backward of "r", and of "complete" if m > n.
     Example:
         >>> torch.linalg.qr(torch.tensor([[-3.0, 1.0], [-4.0, 2.0]])).R.abs()
         tensor([[5.0000, 2.2000],
@@ -874,7 +874,7 @@ def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
 def qr(input: Operand, some: bool = True) -> Any:
     """(Q, R): the former name of `linalg.qr`; `some` is "reduced".
 
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Example:
         >>> torch.qr(torch.eye(2)).R.abs()
         tensor([[1., 0.],
@@ -942,7 +942,7 @@ def linalg_householder_product(A: Operand, tau: Operand) -> Any:
 
     Reflection i is I - tau[i] * v @ v^T, where v is 0 above row i, 1 there, and column i of A below.
     Shapes: [*, m, n] with m >= n, and [*, k] with k <= n, give [*, m, n].
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError unless the shapes fit; DtypeError.
     Example:
         >>> q = torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
@@ -957,7 +957,7 @@ def linalg_householder_product(A: Operand, tau: Operand) -> Any:
 def orgqr(input: Operand, input2: Operand) -> Any:
     """Another name of `linalg.householder_product`.
 
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError unless the shapes fit; DtypeError.
     Example:
         >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
@@ -989,9 +989,10 @@ def _bad_rotations() -> Iterator[ErrorSample]:
 def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, transpose: bool = False) -> Any:
     """Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them.
 
-    left: otherwise other @ Q.  transpose: of Q.
-    Shapes: input [*, m, k], tau [*, up to min(m, k)], other [*, m, n], or [*, n, m] on the right; the result as other.
-    Host:   waits, if the operands are on a GPU.
+    left: if False, other @ Q.  transpose: use Q^T in place of Q.
+    Shapes: input [*, m, k], tau [*, up to min(m, k)], other [*, m, n], or [*, n, m] if left is False;
+            the result like other.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError unless the shapes fit; DtypeError.
     Example:
         >>> a = torch.tensor([[3.0], [4.0]])
@@ -1048,7 +1049,7 @@ def geqrf(input: Operand) -> Any:
     """(a, tau): a QR decomposition as reflections.  R is the upper triangle of a; `orgqr` makes Q.
 
     Shapes: [*, m, n] gives [*, m, n] and [*, k].
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: ShapeError below two dimensions; DtypeError; AutogradError for an operand that requires a gradient.
     Example:
         >>> torch.geqrf(torch.tensor([[3.0], [4.0]])).a[0]
@@ -1119,7 +1120,7 @@ def linalg_eigh(A: Operand, UPLO: str = "L") -> Any:
 
     UPLO: the triangle of A to read, lower or upper.  The gradient is finite only if the eigenvalues are distinct.
     Shapes: [*, k, k] gives [*, k] and [*, k, k].
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError if the algorithm does not converge.
     Example:
         >>> torch.linalg.eigh(torch.tensor([[3.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -1133,7 +1134,7 @@ def linalg_eigvalsh(A: Operand, UPLO: str = "L") -> Any:
     """Eigenvalues of symmetric matrices, the smallest first.
 
     Shapes: [*, k, k] gives [*, k].
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError if the algorithm does not converge.
     Example:
         >>> torch.linalg.eigvalsh(torch.tensor([[3.0, 0.0], [0.0, 1.0]]))
@@ -1248,7 +1249,7 @@ def linalg_svd(A: Operand, full_matrices: bool = True, *, driver: Any = None) ->
     driver: has no effect.  The gradient is finite only if the singular values are distinct and, for a matrix that is
     not square, not 0.
     Shapes: [*, m, n] gives [*, m, m], [*, k] and [*, n, n]; [*, m, k] and [*, k, n] unless full_matrices.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError if the algorithm does not converge.
     Example:
         >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, -4.0]])).S
@@ -1263,7 +1264,7 @@ def linalg_svdvals(A: Operand, *, driver: Any = None) -> Any:
     """Singular values of matrices, the largest first.  driver: has no effect.
 
     Shapes: [*, m, n] gives [*, k].
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError if the algorithm does not converge.
     Example:
         >>> torch.linalg.svdvals(torch.tensor([[3.0, 0.0], [0.0, -4.0]]))
@@ -1284,7 +1285,7 @@ def svd(input: Operand, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose.
 
     some: U and V have k columns.  compute_uv: otherwise U and V are zeros.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError if the algorithm does not converge.
     Example:
         >>> torch.svd(torch.tensor([[3.0, 0.0], [0.0, -4.0]])).S
@@ -1339,7 +1340,7 @@ def linalg_matrix_rank(
     tol: the former name of atol, without rtol.  rtol: by default the type's epsilon times the larger size, or 0 if
     atol is positive.
     Shapes: [*, m, n] gives [*], int64.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Example:
         >>> torch.linalg.matrix_rank(torch.ones(3, 2))
         tensor(1)
@@ -1383,7 +1384,7 @@ def linalg_pinv(A: Operand, rcond: Any = None, hermitian: bool = False, *, atol:
     rcond: the former name of rtol.  rtol: by default the type's epsilon times the larger size, or 0 if atol is
     positive.
     Shapes: [*, m, n] gives [*, n, m].
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError if the algorithm does not converge.
     Example:
         >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
@@ -1410,7 +1411,7 @@ def pinverse(input: Operand, rcond: float = 1e-15) -> Any:
     """Pseudoinverse: `linalg.pinv` with another default.
 
     Shapes: [*, m, n] gives [*, n, m].
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError if the algorithm does not converge.
     Example:
         >>> torch.pinverse(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -1439,8 +1440,8 @@ def linalg_cond(A: Operand, p: Any = None) -> Any:
     p: the matrix norm: None or 2 for the largest singular value, -2 for the smallest one, "fro", "nuc", or 1, -1, inf
     or -inf for sums of columns or rows.
     Shapes: [*, m, n] gives [*]; [*, k, k] unless p is None, 2 or -2.
-    Host:   waits, if the operand is on a GPU.
-    Raises: ShapeError for matrices that are not square, ValueRangeError for another p.
+    Host:   waits if the operand is on a GPU.
+    Raises: ShapeError for matrices that are not square, ValueRangeError for any other p.
     Example:
         >>> torch.linalg.cond(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
         tensor(2.)
@@ -1503,8 +1504,8 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     size.  driver: "gels" and "gelsy" give no singular values, "gels" no rank; "gelsd" and "gelss" give both.  All
     compute the same.
     Shapes: [*, m, n] with [*, m, r] gives [*, n, r]; with [*, m] of the same batch, [*, n].
-    Host:   waits, if the operands are on a GPU.
-    Raises: ShapeError if shapes do not fit, DtypeError if the types differ, ArgumentError for another driver.
+    Host:   waits if the operands are on a GPU.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ, ArgumentError for any other driver.
     Example:
         >>> A, B = torch.tensor([[1.0], [0.0]]), torch.tensor([[2.0], [3.0]])
         >>> torch.linalg.lstsq(A, B).solution
@@ -1656,7 +1657,7 @@ def host_permutation(call: Any, pivots: Operand, rows: int, dtype: Any) -> Any:
 def linalg_lu_factor_ex(A: Operand, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """(LU, pivots, info): as `linalg.lu_factor`; info is 0, or the number of the first zero on the diagonal of U.
 
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError for such a zero, if check_errors.
     Example:
         >>> torch.linalg.lu_factor_ex(torch.zeros(1, 1)).info
@@ -1675,7 +1676,7 @@ def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
 
     pivots: row i was exchanged with row pivots[i] - 1.  pivot: whether rows are exchanged.
     Shapes: [*, m, n] gives the same, and [*, k], int32.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError for a zero on the diagonal of U.
     Example:
         >>> torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 6.0]]))
@@ -1692,7 +1693,7 @@ def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
 def lu(A: Operand, pivot: bool = True, get_infos: bool = False) -> Any:
     """(LU, pivots), and the codes of failures if get_infos: the former names of `linalg.lu_factor` and `lu_factor_ex`.
 
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError for a zero on the diagonal of U, unless get_infos.
     Example:
         >>> torch.lu(torch.tensor([[2.0]]))[0]
@@ -1718,7 +1719,7 @@ def linalg_lu(A: Operand, *, pivot: bool = True) -> Any:
 
     pivot: whether rows are exchanged; otherwise P is empty.
     Shapes: [*, m, n] gives [*, m, m], [*, m, k] and [*, k, n].
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Example:
         >>> torch.linalg.lu(torch.tensor([[0.0, 2.0], [4.0, 6.0]])).P
         tensor([[0., 1.],
@@ -1750,7 +1751,7 @@ def _bad_packed() -> Iterator[ErrorSample]:
 def lu_unpack(LU_data: Operand, LU_pivots: Operand, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """(P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty.
 
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Example:
         >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 6.0]]))).U
         tensor([[4., 6.],
@@ -1775,9 +1776,9 @@ def _lu_systems() -> Iterator[Sample]:
 def linalg_lu_solve(LU: Operand, pivots: Operand, B: Operand, *, left: bool = True, adjoint: bool = False) -> Any:
     """Solution X of A @ X = B, given the results of `linalg.lu_factor` of A.
 
-    left: otherwise of X @ A = B.  adjoint: with A^T in place of A.
+    left: if False, solve X @ A = B.  adjoint: use A^T in place of A.
     Shapes: [*, k, k], [*, k] and [*, k, n] give [*, k, n].
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
         >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.tensor([[2.0]])), torch.tensor([[4.0]]))
@@ -1807,7 +1808,7 @@ def _lu_solved(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: boo
 def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand) -> Any:
     """The former order of arguments of `linalg.lu_solve`.
 
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
         >>> torch.lu_solve(torch.tensor([[4.0]]), *torch.linalg.lu_factor(torch.tensor([[2.0]])))
@@ -1842,7 +1843,7 @@ def linalg_matrix_exp(A: Operand) -> Any:
     """Exponential of square matrices.
 
     Shapes: [*, k, k] gives the same.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Example:
         >>> torch.linalg.matrix_exp(torch.zeros(2, 2))
         tensor([[1., 0.],
@@ -1956,7 +1957,7 @@ def _split_at(name: str, shape: Sequence[int], ind: int) -> tuple[int, int]:
 def linalg_tensorinv(A: Operand, ind: int = 2) -> Any:
     """Inverse of a tensor whose first `ind` dimensions are taken as the rows of a matrix.
 
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: ArgumentError unless ind is positive, ShapeError unless the matrix is square, LinAlgError.
     Example:
         >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4)).shape
@@ -1978,7 +1979,7 @@ def linalg_tensorinv(A: Operand, ind: int = 2) -> Any:
 def linalg_tensorsolve(A: Operand, B: Operand, dims: Any = None) -> Any:
     """Solution X of tensordot(A, X, X.ndim) = B.  dims: dimensions of A to move to the end first.
 
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, LinAlgError.
     Example:
         >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))

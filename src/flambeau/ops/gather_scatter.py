@@ -647,7 +647,7 @@ def argwhere(input: Operand) -> Any:
     """The indexes of all nonzero elements, in row-major order: the same as `nonzero`.
 
     Shapes: [count, input dimensions], int64.
-    Host:   waits for the count.
+    Host:   waits, because the size of the result depends on the values.
     Example:
         >>> torch.argwhere(torch.tensor([[0, 3], [4, 0]]))
         tensor([[0, 1],

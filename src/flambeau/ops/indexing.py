@@ -162,7 +162,7 @@ def nonzero(input: Operand, as_tuple: bool = False) -> Any:
     """The indexes of all nonzero elements, in row-major order.
 
     Shapes: [count, input dimensions], int64; with as_tuple, one vector per dimension.
-    Host:   waits for the count.
+    Host:   waits, because the size of the result depends on the values.
     Example:
         >>> x = torch.tensor([[0, 3], [4, 0]])
         >>> torch.nonzero(x)
@@ -674,7 +674,7 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
 
 
 def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """In-place version of `index_put`, also a method: overwrites `input` with the result, and returns it.
+    """In-place version of `index_put`, also a method: stores the result in `input`, and returns it.
 
     Host:   as `index`.
     Raises: IndexRangeError, ShapeError, DtypeError.
@@ -717,7 +717,7 @@ def masked_select(input: Operand, mask: Operand) -> Any:
     """Select the elements where the mask is true, in row-major order.
 
     Shapes: input and mask broadcast; the result is a vector.
-    Host:   waits for their number.
+    Host:   waits, because the size of the result depends on the values.
     Raises: DtypeError if the mask is not bool.
     Example:
         >>> x = torch.tensor([[1, 8], [9, 2]])

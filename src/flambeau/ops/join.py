@@ -366,8 +366,8 @@ def repeat_interleave(
     repeats: a count, or a vector of integers with a count for every index.  Without it, the input is the counts, and
     the result the repeated indexes.
     output_size: the size of the repeated dimension of the result, which is the sum of all counts.
-    Host:   waits for the counts of a vector unless output_size is given, else returns at once.
-    Raises: ValueRangeError for a negative count or another output_size, DtypeError, ShapeError, IndexRangeError.
+    Host:   waits for the sum of a vector of counts unless output_size is given; otherwise returns at once.
+    Raises: ValueRangeError for a negative count or a wrong output_size, DtypeError, ShapeError, IndexRangeError.
     Example:
         >>> x = torch.tensor([1, 2])
         >>> torch.repeat_interleave(x, 2)

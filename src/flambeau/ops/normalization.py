@@ -582,7 +582,7 @@ def _response_errors() -> Iterator[ErrorSample]:
 def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """input / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; missing neighbours are 0.
 
-    Shapes: input [n, c, *]; the result as the input.
+    Shapes: input [n, c, *]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError for fewer than 3 dimensions.
     Example:
@@ -1101,7 +1101,7 @@ def group_norm(
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias.
 
     cudnn_enabled: has no effect.
-    Shapes: input [n, c, *], with c a multiple of num_groups; weight and bias [c]; the result as the input.
+    Shapes: input [n, c, *], with c a multiple of num_groups; weight and bias [c]; the result has the input's shape.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError for integers.
     Example:

@@ -67,14 +67,14 @@ def _bad_vectors() -> Iterator[ErrorSample]:
     called="linalg.vector_norm", other_names={"input": "x"},
 )  # fmt: skip
 def linalg_vector_norm(x: Operand, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Norm of the elements as a vector: over all dimensions, or over those of dim.
+    """Vector norm of the elements, over all dimensions or over those in dim.
 
-    ord: a number; inf and -inf are the largest and the smallest absolute value, 0 counts what is not 0.  dtype: the
-    type to compute in, of at least the input's size.
+    ord: a number; inf and -inf are the largest and the smallest absolute value, 0 counts the nonzero
+    elements.  dtype: the type to compute in; it may not be narrower than the input's.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: ArgumentTypeError unless ord is a number; DtypeError for integers or a narrower dtype; ShapeError for the
-            largest or smallest of nothing.
+    Raises: ArgumentTypeError unless ord is a number; DtypeError for integers or a narrower dtype; ShapeError if there
+            are no elements to reduce and ord is negative or inf.
     Example:
         >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
         tensor([ 5., 10.])
@@ -156,10 +156,10 @@ def linalg_matrix_norm(
 
     ord: "fro" for the root of the sum of squares, "nuc" for the sum of the singular values, 2 and -2 for the largest
     and smallest one, 1 and -1 for the largest and smallest sum of a column's absolute values, inf and -inf of a row's.
-    dim: the dimensions of the matrices.  dtype: the type to compute in, of at least the input's size.
+    dim: the dimensions of the matrices.  dtype: the type to compute in; not narrower than the input's.
     Shapes: [*, m, n] gives [*], or [*, 1, 1] if keepdim.
     Host:   returns at once; for singular values waits, if the operand is on a GPU.
-    Raises: ShapeError for less than two dimensions, ModeError for another ord, DtypeError.
+    Raises: ShapeError for less than two dimensions, ModeError for any other ord, DtypeError.
     Example:
         >>> a = torch.tensor([[3.0, 0.0], [0.0, -4.0]])
         >>> torch.linalg.matrix_norm(a), torch.linalg.matrix_norm(a, "nuc"), torch.linalg.matrix_norm(a, 1)
@@ -195,7 +195,7 @@ def linalg_norm(A: Operand, ord: Any = None, dim: Any = None, keepdim: bool = Fa
     Without dim, an ord other than None takes a vector or a matrix.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once; for singular values waits, if the operand is on a GPU.
-    Raises: ShapeError for other dimensions, ModeError for another ord, DtypeError.
+    Raises: ShapeError for other dimensions, ModeError for any other ord, DtypeError.
     Example:
         >>> a = torch.tensor([[3.0, 0.0], [0.0, -4.0]])
         >>> torch.linalg.norm(a), torch.linalg.norm(a, 2), torch.linalg.norm(a, 1, dim=1)
@@ -236,7 +236,7 @@ def _no_dimension() -> Iterator[ErrorSample]:
 def nuclear_norm(input: Operand, dim: Any = LAST, keepdim: bool = False) -> Any:
     """Sum of the singular values of matrices: `linalg.matrix_norm` with ord "nuc".  dim: the matrices' dimensions.
 
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: ShapeError, DtypeError.
     Example:
         >>> torch.nuclear_norm(torch.tensor([[3.0, 0.0], [0.0, -4.0]]))

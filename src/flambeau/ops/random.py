@@ -684,7 +684,7 @@ def _wrong_poisson() -> Iterator[ErrorSample]:
 def poisson(input: Operand, generator: Any = None) -> Any:
     """A tensor like `input` with values from the Poisson distributions of these rates.
 
-    Host:   waits for the rates; the values of a GPU are made on the host, from its generator.
+    Host:   waits for the rates; the values for a GPU tensor are drawn on the host, from the GPU's generator.
     Raises: DtypeError for integers; ArgumentError for negative rates.
     Example:
         >>> torch.poisson(torch.tensor([0.0, 0.0]))
@@ -710,11 +710,11 @@ def _wrong_trials() -> Iterator[ErrorSample]:
     differentiable=False, setting=is_portable,
 )  # fmt: skip
 def binomial(count: Operand, prob: Operand, generator: Any = None) -> Any:
-    """Numbers of successes in `count` trials, each with success probability `prob`.
+    """A tensor of random numbers of successes in `count` trials, each with success probability `prob`.
 
     Shapes: count and prob broadcast together.
-    Host:   waits for the operands; the values of a GPU are made on the host, from its generator.
-    Raises: DtypeError for integers or several types.
+    Host:   waits for the operands; the values for a GPU tensor are drawn on the host, from the GPU's generator.
+    Raises: DtypeError if count or prob has an integer type.
     Example:
         >>> torch.binomial(torch.tensor([5.0, 5.0]), torch.tensor([0.0, 1.0]))
         tensor([0., 5.])
@@ -847,7 +847,7 @@ def _no_dropout() -> Iterator[ErrorSample]:
 def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentError if p is not in [0, 1]; DtypeError for integers in training.
     Example:
@@ -919,7 +919,7 @@ def _dropped(name: str, input: Any, p: float, training: bool, by_feature: bool, 
 def alpha_dropout(input: Operand, p: float = 0.5, training: bool = False) -> Any:
     """Dropout for SELU: set elements to its saturated value with probability p; mean and variance stay 0 and 1.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentError if p is not in [0, 1].
     Example:
@@ -933,7 +933,7 @@ def alpha_dropout(input: Operand, p: float = 0.5, training: bool = False) -> Any
 def feature_dropout(input: Operand, p: float = 0.5, training: bool = False) -> Any:
     """Set each channel of each instance to 0 with probability p, and scale the others by 1 / (1 - p).
 
-    Shapes: [n, c, *]; the result as the input.
+    Shapes: [n, c, *]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions.
     Example:
@@ -948,7 +948,7 @@ def feature_dropout(input: Operand, p: float = 0.5, training: bool = False) -> A
 def feature_alpha_dropout(input: Operand, p: float = 0.5, training: bool = False) -> Any:
     """`alpha_dropout` of whole channels.
 
-    Shapes: [n, c, *]; the result as the input.
+    Shapes: [n, c, *]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions.
     Example:

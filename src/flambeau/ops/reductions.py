@@ -853,7 +853,7 @@ def aminmax(input: Operand, *, dim: Any = None, keepdim: bool = False) -> Any:
 
     Shapes: those of `amin` and `amax`.
     Host:   returns at once.
-    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Raises: IndexRangeError for a dimension of size 0 or out of range.
     Example:
         >>> low, high = torch.aminmax(torch.tensor([3, 1, 2]))
         >>> low, high
@@ -929,7 +929,7 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     NaN counts as larger than any number.  Of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Raises: IndexRangeError for a dimension of size 0 or out of range.
     Example:
         >>> x = torch.tensor([[1, 9], [7, 3]])
         >>> torch.max(x)
@@ -953,7 +953,7 @@ def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     NaN counts as smaller than any number.  Of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Raises: IndexRangeError for a dimension of size 0 or out of range.
     Example:
         >>> x = torch.tensor([[1, 9], [7, 3]])
         >>> torch.min(x)
@@ -978,7 +978,7 @@ def argmax(call: Any, input: Operand, dim: int | None = None, keepdim: bool = Fa
 
     Shapes: as `max`.  The result is int64.
     Host:   returns at once.
-    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Raises: IndexRangeError for a dimension of size 0 or out of range.
     Example:
         >>> x = torch.tensor([[1, 9, 2], [7, 3, 5]])
         >>> torch.argmax(x)
@@ -997,7 +997,7 @@ def argmin(call: Any, input: Operand, dim: int | None = None, keepdim: bool = Fa
 
     Shapes: as `min`.  The result is int64.
     Host:   returns at once.
-    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Raises: IndexRangeError for a dimension of size 0 or out of range.
     Example:
         >>> x = torch.tensor([[1, 9, 2], [7, 3, 5]])
         >>> torch.argmin(x)
@@ -1094,7 +1094,7 @@ def median(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
 
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: IndexRangeError for a dimension without elements, or a bad one; DtypeError for bool.
+    Raises: IndexRangeError for a dimension of size 0 or out of range; DtypeError for bool.
     Example:
         >>> x = torch.tensor([[1, 9, 2], [7, 3, 5]])
         >>> torch.median(x)
@@ -1111,7 +1111,7 @@ def nanmedian(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
 
     Shapes: as `median`.
     Host:   returns at once.
-    Raises: IndexRangeError for a dimension without elements, or a bad one; DtypeError for bool.
+    Raises: IndexRangeError for a dimension of size 0 or out of range; DtypeError for bool.
     Example:
         >>> torch.nanmedian(torch.tensor([3.0, float("nan"), 1.0]))
         tensor(1.)
@@ -1172,11 +1172,13 @@ def _mode_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_mode_samples, errors=_mode_errors, dtypes=dtypes.ALL)
 def mode(input: Operand, dim: int = -1, keepdim: bool = False) -> Any:
-    """(values, indices) of the most frequent element along a dimension: the least of several, at its last place.
+    """(values, indices) of the most frequent element along a dimension.
+
+    Among equally frequent elements the smallest is chosen.  The index is that of its last occurrence.
 
     Shapes: the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Raises: IndexRangeError for a dimension of size 0 or out of range.
     Example:
         >>> torch.mode(torch.tensor([[1, 2, 2], [7, 7, 5]])).values
         tensor([2, 7])
@@ -1355,7 +1357,7 @@ def cov(
     fweights: how often each observation counts.  aweights: its weight.
     Shapes: [variables, observations] gives [variables, variables]; a vector is one variable and gives ().
     Host:   returns at once.
-    Raises: ShapeError for more than two dimensions or weights of another length, DtypeError for bool.
+    Raises: ShapeError for more than two dimensions or weights of the wrong length, DtypeError for bool.
     Example:
         >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
         tensor([[ 1., -1.],

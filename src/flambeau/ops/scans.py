@@ -639,7 +639,7 @@ def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: i
     edge_order: 1 or 2, the order of the estimates at both ends.
     Shapes: those of the input.
     Host:   returns at once.
-    Raises: IndexRangeError, ShapeError for too few elements, ValueRangeError for another edge_order.
+    Raises: IndexRangeError, ShapeError for too few elements, ValueRangeError for any other edge_order.
     Example:
         >>> torch.gradient(torch.tensor([1.0, 2.0, 4.0, 8.0]))
         (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)

@@ -138,13 +138,14 @@ def unique(
     input: Operand, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """The distinct elements in order, or with dim the distinct slices.  No NaN equals another.
+    """The distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other.
 
-    return_inverse: also the number of each element's distinct one.  return_counts: also how often each occurs.
+    return_inverse: also, for each element, its index in the result.  return_counts: also how often each occurs.
     sorted: has no effect, the result is always in order.
-    Shapes: a vector; with dim the input's with another size there.  The inverse has the input's shape or is a vector.
-    Host:   waits for their number.
-    Raises: IndexRangeError for a bad dimension, ShapeError if another one has no elements.
+    Shapes: a vector; with dim, the input's shape with a different size there.
+            The inverse has the input's shape or is a vector.
+    Host:   waits, because the size of the result depends on the values.
+    Raises: IndexRangeError for a bad dimension, ShapeError if any other dimension has size 0.
     Example:
         >>> torch.unique(torch.tensor([3, 1, 3, 2]), return_counts=True)
         (tensor([1, 2, 3]), tensor([1, 1, 2]))
@@ -190,9 +191,10 @@ def unique_consecutive(
 ) -> Any:
     """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices.
 
-    return_inverse: also the number of each element's run.  return_counts: also the length of each run.
+    return_inverse: also, for each element, the index of its run in the result.
+    return_counts: also the length of each run.
     Shapes: as `unique`.
-    Host:   waits for their number.
+    Host:   waits, because the size of the result depends on the values.
     Raises: as `unique`.
     Example:
         >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]), return_counts=True)

@@ -1,4 +1,4 @@
-"""Views of a part of a tensor: select, slice, narrow, split and its kin, unbind, diagonal, unfold and as_strided.
+"""Views of a part of a tensor: select, slice, narrow, split and its variants, unbind, diagonal, unfold, as_strided.
 
 Also views as copies, such as view_copy.
 
@@ -565,7 +565,7 @@ def tensor_split(input: Operand, indices_or_sections: Any, dim: int = 0) -> Any:
 
 
 def _split_along(name: str, input: Operand, cuts: Any, least: int, at: int) -> Any:
-    """Split as `hsplit` and its kin: sections must be equal."""
+    """Split as `hsplit`, `vsplit` and `dsplit`: sections must be equal."""
     if len(input.shape) < least:
         raise ShapeError(
             f"requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with "

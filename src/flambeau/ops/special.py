@@ -45,7 +45,7 @@ def _underived(name: str, parameter: str) -> AutogradError:
 def lgamma(input: Operand) -> Any:
     """Logarithm of the absolute value of the gamma function.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.lgamma(torch.tensor([0.5, 1.0, 5.0]))
@@ -63,7 +63,7 @@ def _(grad: Any, input: Any) -> Any:
 def digamma(input: Operand) -> Any:
     """Derivative of the logarithm of the gamma function.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.digamma(torch.tensor([0.5, 1.0, 5.0]))
@@ -101,7 +101,7 @@ class Polygamma(Pointwise):
 def _polygamma(input: Operand, n: int) -> Any:
     """The n-th derivative of digamma.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError for a negative n.
     Example:
@@ -136,7 +136,7 @@ def _no_dimensions() -> Iterator[ErrorSample]:
 def mvlgamma(input: Operand, p: int) -> Any:
     """Logarithm of the multivariate gamma function with dimension p.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError for p below 1.
     Example:
@@ -202,7 +202,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @_incomplete("igammac_of")
 def igammac(input: Operand, other: Operand) -> Any:
-    """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where that is near 0.
+    """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where the result is near 0.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -325,7 +325,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 def special_entr(input: Operand) -> Any:
     """-x log(x); 0 at 0 and negative infinity below.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.entr(torch.tensor([0.0, 0.5, 1.0]))
@@ -360,7 +360,7 @@ def _no_share() -> Iterator[ErrorSample]:
 def _logit(input: Operand, eps: float | None = None) -> Any:
     """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1].
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host:   returns at once.
     Example:
         >>> torch.logit(torch.tensor([0.25, 0.5, 1.0]))
@@ -392,7 +392,7 @@ def _(grad: Any, input: Any, eps: Any) -> Any:
 def special_erfcx(input: Operand) -> Any:
     """exp(x^2) erfc(x), which does not underflow.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.erfcx(torch.tensor([0.0, 1.0, 30.0]))
@@ -410,7 +410,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_ndtr(input: Operand) -> Any:
     """Cumulative distribution function of the normal distribution.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.ndtr(torch.tensor([-1.0, 0.0, 1.0]))
@@ -432,7 +432,7 @@ def _probabilities() -> Iterator[Sample]:
 def special_ndtri(input: Operand) -> Any:
     """Quantile of the normal distribution, the inverse of `ndtr`; NaN outside [0, 1].
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.ndtri(torch.tensor([0.025, 0.5, 0.975]))
@@ -448,9 +448,9 @@ def _(grad: Any, out: Any) -> Any:
 
 @special_function("log_ndtr", "log_normal_cumulative")
 def special_log_ndtr(input: Operand) -> Any:
-    """Logarithm of `ndtr`, accurate where that is near 0.
+    """Logarithm of `ndtr`; it stays accurate where `ndtr` is near 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.log_ndtr(torch.tensor([-30.0, 0.0, 5.0]))
@@ -471,7 +471,7 @@ def _(grad: Any, input: Any) -> Any:
 def i0(input: Operand) -> Any:
     """Modified Bessel function of the first kind of order 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.i0(torch.tensor([0.0, 1.0, 2.0]))
@@ -489,7 +489,7 @@ def _(grad: Any, input: Any) -> Any:
 def special_i0e(input: Operand) -> Any:
     """exp(-|x|) i0(x), which does not overflow.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.i0e(torch.tensor([0.0, 1.0, 1000.0]))
@@ -507,7 +507,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_i1(input: Operand) -> Any:
     """Modified Bessel function of the first kind of order 1.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.i1(torch.tensor([0.0, 1.0, 2.0]))
@@ -525,7 +525,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_i1e(input: Operand) -> Any:
     """exp(-|x|) i1(x), which does not overflow.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.i1e(torch.tensor([0.0, 1.0, 1000.0]))
@@ -543,7 +543,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_bessel_j0(input: Operand) -> Any:
     """Bessel function of the first kind of order 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.bessel_j0(torch.tensor([0.0, 1.0, 10.0]))
@@ -561,7 +561,7 @@ def _(grad: Any, input: Any) -> Any:
 def special_bessel_j1(input: Operand) -> Any:
     """Bessel function of the first kind of order 1.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.bessel_j1(torch.tensor([0.0, 1.0, 10.0]))
@@ -579,7 +579,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_bessel_y0(input: Operand) -> Any:
     """Bessel function of the second kind of order 0; NaN below 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.bessel_y0(torch.tensor([0.5, 1.0, 10.0]))
@@ -597,7 +597,7 @@ def _(grad: Any, input: Any) -> Any:
 def special_bessel_y1(input: Operand) -> Any:
     """Bessel function of the second kind of order 1; NaN below 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.bessel_y1(torch.tensor([0.5, 1.0, 10.0]))
@@ -615,7 +615,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_modified_bessel_i0(input: Operand) -> Any:
     """Modified Bessel function of the first kind of order 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.modified_bessel_i0(torch.tensor([0.0, 1.0, 2.0]))
@@ -633,7 +633,7 @@ def _(grad: Any, input: Any) -> Any:
 def special_modified_bessel_i1(input: Operand) -> Any:
     """Modified Bessel function of the first kind of order 1.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.modified_bessel_i1(torch.tensor([0.0, 1.0, 2.0]))
@@ -653,7 +653,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_modified_bessel_k0(input: Operand) -> Any:
     """Modified Bessel function of the second kind of order 0; NaN below 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.modified_bessel_k0(torch.tensor([0.5, 1.0, 2.0]))
@@ -673,7 +673,7 @@ def _(grad: Any, input: Any) -> Any:
 def special_modified_bessel_k1(input: Operand) -> Any:
     """Modified Bessel function of the second kind of order 1; NaN below 0.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.modified_bessel_k1(torch.tensor([0.5, 1.0, 2.0]))
@@ -691,7 +691,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_scaled_modified_bessel_k0(input: Operand) -> Any:
     """exp(x) modified_bessel_k0(x), which does not underflow.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.scaled_modified_bessel_k0(torch.tensor([0.5, 1.0, 1000.0]))
@@ -709,7 +709,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_scaled_modified_bessel_k1(input: Operand) -> Any:
     """exp(x) modified_bessel_k1(x), which does not underflow.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.scaled_modified_bessel_k1(torch.tensor([0.5, 1.0, 1000.0]))
@@ -731,7 +731,7 @@ def _spherical_j0(x: Any) -> Any:
 def special_spherical_bessel_j0(input: Operand) -> Any:
     """Spherical Bessel function of the first kind of order 0: sin(x) / x.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.spherical_bessel_j0(torch.tensor([0.0, 1.0, 10.0]))
@@ -749,7 +749,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_airy_ai(input: Operand) -> Any:
     """Airy function Ai.  It has no gradient.
 
-    Shapes: as the input's.
+    Shapes: same as the input.
     Host: returns at once.
     Example:
         >>> torch.special.airy_ai(torch.tensor([-2.0, 0.0, 2.0]))

@@ -89,7 +89,7 @@ def _not_square() -> Iterator[ErrorSample]:
 def linalg_ldl_factor_ex(A: Operand, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """(LD, pivots, info): as `linalg.ldl_factor`; info is 0, or the number of the first zero on the diagonal of D.
 
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError for such a zero, if check_errors; ShapeError, DtypeError.
     Example:
         >>> torch.linalg.ldl_factor_ex(torch.zeros(1, 1)).info
@@ -109,7 +109,7 @@ def linalg_ldl_factor(A: Operand, *, hermitian: bool = False) -> Any:
     The lower triangle of A is read.  L is 1 on its diagonal, and D has blocks of one or two rows.
     hermitian: has no effect on real matrices.
     Shapes: [*, k, k] gives the same, and [*, k], int32.
-    Host:   waits, if the operand is on a GPU.
+    Host:   waits if the operand is on a GPU.
     Raises: LinAlgError for a zero on the diagonal of D, ShapeError, DtypeError.
     Example:
         >>> torch.linalg.ldl_factor(torch.tensor([[4.0, 2.0], [2.0, 3.0]])).LD
@@ -139,7 +139,7 @@ def linalg_ldl_solve(LD: Operand, pivots: Operand, B: Operand, *, hermitian: boo
 
     hermitian: has no effect on real matrices.
     Shapes: [*, k, k], [*, k] and [*, k, n] give [*, k, n].
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
         >>> A = torch.tensor([[0.0, 2.0], [2.0, 0.0]])
@@ -188,7 +188,7 @@ def lobpcg(
     parameters of the orthogonalization have no effect.
     k: 1, or the columns of X.  n: the columns of X that begin the iteration.  largest: False for the smallest ones.
     Shapes: [*, m, m] gives [*, k] and [*, m, k]; m is at least 3 * k.
-    Host:   waits, if the operands are on a GPU.
+    Host:   waits if the operands are on a GPU.
     Raises: ShapeError, DtypeError, ValueRangeError, ArgumentError for a method or a tracker that does not exist.
     Example:
         >>> torch.lobpcg(torch.diag(torch.tensor([1.0, 5.0, 3.0])))[0]

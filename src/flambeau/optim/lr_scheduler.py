@@ -30,7 +30,7 @@ class LRScheduler:
     Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which does not use the previous rate.
     last_epoch: the step to resume from; -1 starts from step 0.
     The attribute base_lrs holds each group's initial rate.
-    Raises: ArgumentTypeError for an object that is no Optimizer.
+    Raises: ArgumentTypeError for an object that is not an Optimizer.
     Example:
         >>> class Harmonic(torch.optim.lr_scheduler.LRScheduler):
         ...     def get_lr(self):
@@ -179,7 +179,7 @@ class LRScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the attributes from a state_dict.  The optimizer's rates are part of the optimizer's own state.
 
-        Raises: ArgumentTypeError for an object that is no dict.
+        Raises: ArgumentTypeError for an object that is not a dict.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)
@@ -213,7 +213,7 @@ def _checked_state(state_dict: Any) -> dict[str, Any]:
 
 
 def per_group(name: str, what: str, value: Any, optimizer: Optimizer) -> list[Any]:
-    """One value per group, from one value or a list.  Raises ArgumentError for a list of another length."""
+    """One value per group, from one value or a list.  Raises ArgumentError for a list of the wrong length."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [_copied(value) for _ in range(groups)]
@@ -308,7 +308,7 @@ class LambdaLR(_Functions):
     """Set the rate to the initial rate times a function of the step.
 
     lr_lambda: the function, or a list with one per group.
-    Raises: ArgumentError for a list of another length.
+    Raises: ArgumentError for a list of the wrong length.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
@@ -329,7 +329,7 @@ class MultiplicativeLR(_Functions):
     """Multiply the rate by a function of the step, from step 1 on.
 
     lr_lambda: the function, or a list with one per group.
-    Raises: ArgumentError for a list of another length.
+    Raises: ArgumentError for a list of the wrong length.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda step: 0.5)
@@ -871,7 +871,7 @@ class ReduceLROnPlateau(LRScheduler):
     best
     one with threshold_mode="rel", as a difference with "abs".  cooldown: steps after a reduction that are not counted.
     min_lr: the least rate, or a list with one per group.  eps: smaller reductions of the rate are not made.
-    Raises: ArgumentError for a factor of 1 or more, an unknown mode, or a list of another length.
+    Raises: ArgumentError for a factor of 1 or more, an unknown mode, or a list of the wrong length.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
@@ -1032,7 +1032,7 @@ class CyclicLR(_Momentum):
     number
     of the "cycle", from 1, or that of the step ("iterations").
     cycle_momentum: move momentum the other way, from max_momentum to base_momentum and back.
-    Raises: ArgumentError for an unknown mode, a list of another length, or cycle_momentum with an optimizer whose
+    Raises: ArgumentError for an unknown mode, a list of the wrong length, or cycle_momentum with an optimizer whose
             groups have neither "momentum" nor "betas".
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)

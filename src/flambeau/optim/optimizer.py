@@ -661,11 +661,11 @@ class Optimizer:
 def swap_in_optimizer_params_and_state(
     optimizer: Optimizer, swapin_parameters: dict[str, Any], swapin_optim_state: dict[str, Any]
 ) -> Iterator[None]:
-    """A block in which an optimizer has other parameters and another state; its own ones return at the end.
+    """Context manager: replace the optimizer's parameters and state inside the block, and restore them at the end.
 
-    swapin_parameters: tensors in the order of the optimizer's parameters.  swapin_optim_state: as of `state_dict`; its
-    tensors are used, not copied.
-    Raises: ArgumentError for another number of parameters or groups.
+    swapin_parameters: tensors in the order of the optimizer's parameters.
+    swapin_optim_state: a state like that of `state_dict`; its tensors are used, not copied.
+    Raises: ArgumentError for a wrong number of parameters or groups.
     Example:
         >>> weight, other = torch.nn.Parameter(torch.tensor([4.0])), torch.tensor([1.0])
         >>> optimizer = torch.optim.SGD([weight], lr=0.5)

@@ -267,7 +267,7 @@ class Muon(Optimizer):
     adjust_lr_fn: "original" (or None) multiplies lr by sqrt(max(1, rows / columns)), "match_rms_adamw" by
         0.2 * sqrt(max(rows, columns)).
     Every parameter is updated on its own, by about 20 launches.
-    Raises: ArgumentError for parameters that are no matrices, and for an option that is out of range.
+    Raises: ArgumentError for parameters that are not matrices, and for an option that is out of range.
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2, 2))
         >>> optimizer = torch.optim.Muon([weight], lr=1.0)

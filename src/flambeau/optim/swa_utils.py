@@ -252,7 +252,7 @@ class SWALR(LRScheduler):
     """Change each group's rate to swa_lr in anneal_epochs steps, along a half cosine or a line, then keep it.
 
     swa_lr: one number, or a list with one per group.  anneal_strategy: "cos" or "linear".
-    Raises: ArgumentError for another strategy, or a list of another length.
+    Raises: ArgumentError for an unknown strategy, or a list of the wrong length.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
         >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=2.0, anneal_epochs=2, anneal_strategy="linear")

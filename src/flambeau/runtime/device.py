@@ -182,7 +182,7 @@ def resolve(value: Any) -> int:
 def cuda_index(value: Any = None) -> int:
     """The index of an existing CUDA device; None and un-indexed `cuda` are the current one.
 
-    Raises ArgumentError for another kind of device, DeviceIndexError if there is no such device.
+    Raises ArgumentError for any other device type, DeviceIndexError if there is no such device.
     """
     machine = thread.machine()
     machine.start()

@@ -201,7 +201,7 @@ class Generator:
     def set_state(self, new_state: Any) -> None:
         """Restore a state from `get_state`.
 
-        Raises: ArgumentError or ArgumentTypeError for another size or type; AcceleratorError in a capture.
+        Raises: ArgumentError or ArgumentTypeError for any other size or type; AcceleratorError in a capture.
         Example:
             >>> generator = torch.Generator().manual_seed(3)
             >>> saved = generator.get_state()

@@ -41,7 +41,7 @@ def record_memory_history(
 
     Host:   an event costs about 1 us with "line", and 0.15 us more for each frame of the stack with "python".
     Memory: about 90 bytes an event, and each distinct stack once.
-    Raises: ArgumentError for another value.
+    Raises: ArgumentError for any other value.
 
     Example:
         >>> torch.cuda.memory._record_memory_history(stacks="line")

@@ -169,7 +169,7 @@ def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
     """A context in which this thread allocates on a device from a pool.  Other threads do not.
 
     device: None for the current one.  Inside, `empty_cache` has no effect on the device.
-    Raises: ArgumentTypeError if `pool` is no MemPool.
+    Raises: ArgumentTypeError if `pool` is not a MemPool.
 
     Example:
         >>> pool = torch.cuda.MemPool()

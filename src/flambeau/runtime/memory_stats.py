@@ -246,7 +246,7 @@ def set_allocator_settings(env: str) -> None:
     """Change the settings of every device's allocator from now on; the text is that of PYTORCH_ALLOC_CONF.
 
     Settings that the text omits return to their defaults, except the limit of this process.  Live blocks stay.
-    Before the start of CUDA, which this does not cause, the settings wait for it.
+    This call does not start CUDA; settings made before take effect when it starts.
     Raises: ConfigError for an unknown key or a wrong value; nothing is changed then.
 
     Example:
@@ -302,7 +302,7 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Free memory from `caching_allocator_alloc`.  Raises AcceleratorError for another address.
+    """Free memory from `caching_allocator_alloc`.  Raises AcceleratorError for any other address.
 
     Example:
         >>> address = torch.cuda.caching_allocator_alloc(1024)

@@ -193,7 +193,7 @@ def set_strategy(new_strategy: str) -> None:
     """Set the sharing strategy of storages shared later: "file_descriptor" or "file_system".
 
     "file_descriptor" passes a descriptor of anonymous memory; "file_system" passes the name of a file.
-    Raises: ConfigError for another name.
+    Raises: ConfigError for any other name.
     Example:
         >>> torch.multiprocessing.set_sharing_strategy("file_system")
         >>> torch.multiprocessing.get_sharing_strategy()

@@ -28,7 +28,7 @@ setting = SyncDebug()
 def set_sync_debug_mode(debug_mode: int | str) -> None:
     """Set the reaction to an implicit host wait: "default" or 0 for none, "warn" or 1, "error" or 2.
 
-    Raises: ModeError for another text or number, ArgumentTypeError for another type.
+    Raises: ModeError for any other text or number, ArgumentTypeError for any other type.
     Example:
         >>> torch.cuda.set_sync_debug_mode("error")
         >>> torch.cuda.get_sync_debug_mode()

@@ -420,7 +420,7 @@ def compile_kernel(
     Tensors of its launches need not be contiguous.
     compute_capability: that of the current device, as "90".  nvcc_options: options of NVRTC.
     Host:   waits for the compiler.
-    Raises: NotSupportedError on virtual GPUs; ArgumentError for another capability; otherwise as `kernel`.
+    Raises: NotSupportedError on virtual GPUs; ArgumentError for an invalid capability; otherwise as `kernel`.
     """
     name = "cuda._compile_kernel"
     index = devices.cuda_index()

@@ -204,7 +204,7 @@ def _load_archive(reader: archive.Reader, restore: Restore, mapped: Any, encodin
 
 
 def _load_other(source: archive.Source, start: bytes, restore: Restore, mapped: bool) -> Any:
-    """The object in a file that is no archive, such as one of version 0.1."""
+    """The object in a file that is not an archive, such as one of version 0.1."""
     from . import former_format
 
     if not start:

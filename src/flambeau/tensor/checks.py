@@ -144,7 +144,7 @@ def tensors(name: str, what: str, values: Any) -> tuple[Any, ...]:
 
 
 def entry(name: str, what: str, mapping: Any, key: str) -> Any:
-    """Return a mapping's value for a key.  Raises ArgumentTypeError if it is no dict, NamingError without the key."""
+    """Return a dict's value for a key.  Raises ArgumentTypeError if it is not a dict, NamingError without the key."""
     if not hasattr(mapping, "keys"):
         raise ArgumentTypeError(
             f"{what} must be a dict, got {shown(mapping)}", hint=f"pass one with {key!r}", operator=name

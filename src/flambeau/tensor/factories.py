@@ -549,7 +549,7 @@ def empty(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """A tensor with unset values.
+    """An uninitialized tensor.
 
     Host: returns at once.
     Example:
@@ -579,7 +579,7 @@ def empty_strided(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A tensor with unset values and the given strides, in elements.
+    """An uninitialized tensor with the given strides, in elements.
 
     Host: returns at once.
     Example:

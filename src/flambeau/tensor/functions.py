@@ -240,7 +240,7 @@ def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
 
 
 def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.kl_div`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -252,7 +252,7 @@ def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = Fa
 
 
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.hinge_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -264,7 +264,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.margin_ranking_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -276,7 +276,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.cosine_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -297,7 +297,7 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 1,
 ) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -309,7 +309,7 @@ def triplet_margin_loss(
 
 
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """As `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
@@ -515,7 +515,7 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
 
     niter: iterations of the subspace (N. Halko et al., 2009, algorithm 5.1).  M: None is zeros.
     Shapes: A and M [*, m, n] give [*, m, q], [*, q] and [*, n, q].
-    Host:   waits, if A is on a GPU.
+    Host:   waits if A is on a GPU.
     Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0; ShapeError; DtypeError.
     Example:
         >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)
@@ -542,7 +542,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
 
     q: how many, min(6, m, n) by default.  center: whether the mean of the rows is subtracted.
     Shapes: [*, m, n] gives [*, m, q], [*, q] and [*, n, q].
-    Host:   waits, if A is on a GPU.
+    Host:   waits if A is on a GPU.
     Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0; ShapeError; DtypeError.
     Example:
         >>> U, S, V = torch.pca_lowrank(torch.tensor([[1.0, 0.0], [-1.0, 0.0], [3.0, 1.0]]), q=1)

@@ -58,7 +58,7 @@ def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
 def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
     """Replace every element of a CPU tensor by a Python function of it and of another tensor's element.
 
-    Raises: ArgumentTypeError on a GPU or for another type, AutogradError for a tensor that requires a gradient.
+    Raises: ArgumentTypeError on a GPU or for any other type, AutogradError for a tensor that requires a gradient.
     Example:
         >>> torch.tensor([1, 2]).map_(torch.tensor([3, 4]), lambda own, other: own * other)
         tensor([3, 8])

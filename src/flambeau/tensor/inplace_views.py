@@ -1,4 +1,4 @@
-"""Methods that change a tensor's own shape, strides or memory: `t_`, `squeeze_`, `resize_`, `set_` and their kin.
+"""Methods that change a tensor's own shape, strides or memory: `t_`, `squeeze_`, `resize_`, `set_` and others.
 
 Other tensors over the same storage stay as they are.  A tensor in a graph gets the node that the view out of place
 would get.
@@ -254,8 +254,9 @@ def _memory_of(source: Any) -> tuple[Storage, Any]:
 
 
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
-    """Set the main diagonal of this tensor, and return it; of more than two dimensions, which must be equal in size.
+    """Fill the main diagonal of this tensor, and return the tensor.
 
+    If there are more than two dimensions, they must have the same size.
     wrap: in a matrix with more rows than columns, the diagonal begins again after each block of columns + 1 rows.
     Raises: ShapeError for fewer than two or unequal dimensions, AutogradError for a leaf that requires a gradient.
     Example:

@@ -31,13 +31,13 @@ _NAMES = {
 
 
 class TensorType(type):
-    """The class of FloatTensor and its kin: a call makes a tensor of its dtype, on the CPU or a CUDA device."""
+    """Metaclass of the legacy tensor types, such as FloatTensor: a call makes a tensor of its dtype."""
 
     dtype: dtype
     is_cuda: bool
 
     def __call__(cls, *args: Any, device: Any = None) -> Any:
-        """T(2, 3) and T(torch.Size([2, 3])) have unset values; T([1, 2]) copies data.  Host: waits to copy to a GPU."""
+        """T(2, 3) and T(torch.Size([2, 3])) are uninitialized; T([1, 2]) copies data.  Host: waits to copy to a GPU."""
         return make(cls, args, device=device)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -54,7 +54,7 @@ def _type(element_type: dtype, is_cuda: bool) -> TensorType:
     module, name = "torch.cuda" if is_cuda else "torch", _NAMES[element_type]
     text = (
         f"PyTorch's older name for tensors of {element_type.name} on {'a CUDA device' if is_cuda else 'the CPU'}.\n\n"
-        f"A call makes a tensor: {name}(2, 3) has unset values, {name}([1, 2]) copies data.\n"
+        f"A call makes a tensor: {name}(2, 3) is uninitialized, {name}([1, 2]) copies data.\n"
         f"Example:\n    >>> {module}.{name}([0, 1]).dtype\n    {element_type}\n"
     )
     members = {"dtype": element_type, "is_cuda": is_cuda, "__module__": module, "__doc__": text}
@@ -122,7 +122,7 @@ def make_tensor(*args: Any, **options: Any) -> Any:
 
 
 def constructed(element_type: dtype, index: int, args: tuple[Any, ...], name: str) -> Any:
-    """Make a tensor as FloatTensor(*args) and `x.new(*args)` do: unset values, a copy of data, or a shared tensor."""
+    """Make a tensor as FloatTensor(*args) and `x.new(*args)` do: uninitialized, with copied data, or sharing memory."""
     if len(args) == 1 and isinstance(args[0], TensorBase):
         return _shared(args[0], element_type, index, name)
     if len(args) == 1 and not isinstance(args[0], (int, Size)):

@@ -1,4 +1,4 @@
-"""Methods of tensors that are not operators: `to` and its kin, conversions by name, indexing, `new_*`, exchange."""
+"""Methods of tensors that are not operators: `to`, conversions by name, indexing, `new_*`, exchange."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def cpu(self: Any, memory_format: Any = None) -> Any:
 def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, bool]:
     """Parse the arguments of `to`: return (device, dtype, non_blocking, copy), None for those not passed.
 
-    Raises: ArgumentTypeError for an unknown keyword, a wrong dtype, or positional arguments that are no form of `to`.
+    Raises: ArgumentTypeError for an unknown keyword, a wrong dtype, or positional arguments that match no form of `to`.
     """
     device = wanted = None
     non_blocking = copy = False
@@ -245,7 +245,7 @@ def _of_function(function: Callable[..., Any]) -> Any:
 
 
 def new(self: Any, *args: Any, device: Any = None) -> Any:
-    """A tensor of this one's type and device: unset values for sizes, or a copy of data.
+    """A tensor of this one's type and device: uninitialized for sizes, or a copy of data.
 
     Host: waits for data on a GPU, else returns at once.
     Example:

@@ -145,10 +145,10 @@ def _inplace_text(operator: Operator, call: str) -> str | None:
     summary = (operator.__doc__ or "").partition("\n")[0]
     target = "this tensor" if call.startswith("x.") else "`input`"
     return (
-        f"In-place version of `{operator.name}`: overwrites {target} with the result, and returns it.\n\n"
+        f"In-place version of `{operator.name}`: stores the result in {target}, in its dtype, and returns it.\n\n"
         f"{operator.name}: {summary}\n"
-        "Raises: AutogradError for a leaf that requires a gradient, ShapeError if the result has another shape,\n"
-        f"DtypeError if the type of {target} cannot hold it.{shown}"
+        "Raises: AutogradError for a leaf that requires a gradient, ShapeError if the result has a different shape,\n"
+        f"DtypeError if the result cannot be cast to that dtype.{shown}"
     )
 
 

@@ -93,7 +93,7 @@ def is_nonzero(input: Any) -> bool:
     """Return whether the value of a tensor of one element is not 0.
 
     Host:   waits if it is on a GPU.
-    Raises: ValueRangeError for another number of elements.
+    Raises: ValueRangeError for a wrong number of elements.
     Example:
         >>> torch.is_nonzero(torch.tensor([0.5])), torch.is_nonzero(torch.tensor(0))
         (True, False)

@@ -1,4 +1,4 @@
-"""Random factories, and the random state as tensors: torch.rand, torch.get_rng_state and their kin."""
+"""Random factories, and the random state as tensors: torch.rand, torch.get_rng_state and related functions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _generator_of(name: str, device: Any) -> Any:
 def set_rng_state(new_state: Any, device: Any = None) -> None:
     """Restore a state that get_rng_state returned.
 
-    Raises: ArgumentError for another size, ArgumentTypeError for another type.
+    Raises: ArgumentError for any other size, ArgumentTypeError for any other type.
     Example:
         >>> state = torch.get_rng_state()
         >>> first = torch.rand(2)

@@ -16,11 +16,11 @@ Side = list[list[str]]  # the axes of each dimension; those of a dimension of si
 
 
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
-    """The elements of a tensor under other dimensions: permuted, split and joined as a pattern says.
+    """Permute, split and merge the dimensions of a tensor, as a pattern such as "n (h w) c -> n c h w" describes.
 
-    pattern: names of axes before and after "->"; those in parentheses are one dimension, 1 is a dimension of size 1,
+    pattern: names of axes before and after "->"; axes in parentheses share one dimension, 1 is a dimension of size 1,
         and ... stands for any other dimensions.
-    axes_lengths: sizes of axes in parentheses; one of each pair of parentheses may be left out.
+    axes_lengths: sizes of axes in parentheses; the size of one axis in each pair of parentheses is inferred.
     Shapes: a view where strides allow it.  A list of tensors is stacked first.
     Raises: ArgumentError for a wrong pattern, ShapeError if it does not fit the shape.
     Example:

@@ -126,7 +126,7 @@ def empty_permuted(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A tensor with unset values, without gaps, whose dimensions lie in memory in the given order, slowest first.
+    """An uninitialized tensor, without gaps, whose dimensions lie in memory in the given order, slowest first.
 
     Host:   returns at once.
     Raises: ShapeError unless the order names each dimension once.

@@ -371,7 +371,7 @@ class _Memory:
         return self._as(dtypes.float64)
 
     def long(self) -> TypedStorage:
-        """Return the elements as int64, in a storage of that type; the same memory if they are.
+        """Return the elements as int64, in a storage of that type; it shares the memory if the type is int64 already.
 
         Example:
             >>> torch.FloatStorage([1.5, 2.5]).long().tolist()
@@ -432,7 +432,7 @@ class _Memory:
 
 
 class UntypedStorage(_Memory):
-    """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 unset bytes.
+    """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 uninitialized bytes.
 
     Two are equal if they are the same memory.
     Example:
@@ -527,7 +527,7 @@ def _given(values: Any, wanted: dtype) -> Any:
 
 
 class _TypedClass(type):
-    """The class of FloatStorage and its kin, whose instances are TypedStorages of their dtype."""
+    """The class of FloatStorage and the other typed storages, whose instances are TypedStorages of their dtype."""
 
     dtype: dtypes.dtype | None
 

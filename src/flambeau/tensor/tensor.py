@@ -563,7 +563,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         """Return a copy in pinned memory; the tensor itself if it is there.
 
         device: any CUDA device, or None; pinned memory serves all of them.
-        Raises: ArgumentError for a tensor on a GPU, or for another kind of device.
+        Raises: ArgumentError for a tensor on a GPU, or for any other device type.
         Example:
             >>> torch.ones(2).pin_memory().is_pinned()
             True

@@ -193,7 +193,7 @@ def set_default_dtype(d: dtype) -> None:
     """Set the default type, a floating point type.
 
     Factories without dtype= make it, Python floats become it, and integer tensors are promoted to it by a float.
-    Raises: ArgumentTypeError for another type.
+    Raises: ArgumentTypeError for any other type.
     Example:
         >>> torch.set_default_dtype(torch.float64)
         >>> torch.tensor(0.5).dtype, torch.zeros(1).dtype, (torch.tensor([1]) / 2).dtype

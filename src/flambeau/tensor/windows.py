@@ -56,7 +56,7 @@ def _made(name: str, values: Any, options: dict[str, Any]) -> Any:
     return tensor(values, **options)
 
 
-# torch.hann_window and its kin
+# torch.hann_window and the other window functions
 
 
 def _checked(name: str, window_length: Any, periodic: Any, wanted: Any) -> bool:
@@ -81,8 +81,8 @@ def hann_window(
 ) -> Any:
     """The window sin(pi n / N) ** 2.
 
-    periodic: whether N is window_length, else one less.
-    Host:   waits for a GPU.
+    periodic: if True, N is window_length; otherwise N is window_length - 1.
+    Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
     Example:
         >>> torch.hann_window(4)
@@ -108,8 +108,8 @@ def hamming_window(
 ) -> Any:
     """The window alpha - beta * cos(2 pi n / N).
 
-    periodic: whether N is window_length, else one less.
-    Host:   waits for a GPU.
+    periodic: if True, N is window_length; otherwise N is window_length - 1.
+    Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
     Example:
         >>> torch.hamming_window(4)
@@ -133,8 +133,8 @@ def blackman_window(
 ) -> Any:
     """The window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N).
 
-    periodic: whether N is window_length, else one less.
-    Host:   waits for a GPU.
+    periodic: if True, N is window_length; otherwise N is window_length - 1.
+    Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
     Example:
         >>> torch.blackman_window(4)[1:]
@@ -158,8 +158,8 @@ def bartlett_window(
 ) -> Any:
     """The triangle 1 - |2 n / N - 1|.
 
-    periodic: whether N is window_length, else one less.
-    Host:   waits for a GPU.
+    periodic: if True, N is window_length; otherwise N is window_length - 1.
+    Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
     Example:
         >>> torch.bartlett_window(4)
@@ -184,8 +184,8 @@ def kaiser_window(
 ) -> Any:
     """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0.
 
-    periodic: whether N is window_length, else one less.
-    Host:   waits for a GPU.
+    periodic: if True, N is window_length; otherwise N is window_length - 1.
+    Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
     Example:
         >>> torch.kaiser_window(4, beta=3.0)
@@ -230,7 +230,7 @@ def general_cosine(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The window a[0] - a[1] * cos(2 pi n / N) + a[2] * cos(4 pi n / N) - ... of M values.
 
-    sym: whether N is M - 1, else M.
+    sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Raises: ArgumentTypeError or ValueRangeError for wrong coefficients, sizes or types.
     Example:
         >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.5])
@@ -254,8 +254,8 @@ def general_hamming(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The window alpha - (1 - alpha) * cos(2 pi n / N) of M values.
 
-    sym: whether N is M - 1, else M.
-    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.general_hamming(3, alpha=0.5)
         tensor([0., 1., 0.])
@@ -270,8 +270,8 @@ def hann(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The window sin(pi n / N) ** 2 of M values.
 
-    sym: whether N is M - 1, else M.
-    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.hann(5)
         tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
@@ -286,8 +286,8 @@ def hamming(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The window 0.54 - 0.46 * cos(2 pi n / N) of M values.
 
-    sym: whether N is M - 1, else M.
-    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.hamming(3)
         tensor([0.0800, 1.0000, 0.0800])
@@ -302,8 +302,8 @@ def blackman(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N) of M values.
 
-    sym: whether N is M - 1, else M.
-    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.blackman(4, sym=False)[1:]
         tensor([0.3400, 1.0000, 0.3400])
@@ -318,8 +318,8 @@ def nuttall(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The window of Nuttall with minimal side lobes, of M values.
 
-    sym: whether the symmetric window has M values, else M + 1.
-    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    sym: if False, a periodic window: a symmetric one of M + 1 values without its last value.
+    Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.nuttall(3)[1]
         tensor(1.)
@@ -334,8 +334,8 @@ def bartlett(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The triangle 1 - |2 n / N - 1| of M values.
 
-    sym: whether N is M - 1, else M.
-    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.bartlett(5)
         tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
@@ -351,8 +351,8 @@ def kaiser(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta) of M values, for the Bessel function I0.
 
-    sym: whether N is M - 1, else M.
-    Raises: ValueRangeError for a negative beta or M, or another type than float32 and float64.
+    sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Raises: ValueRangeError for a negative beta or M, or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.kaiser(3, beta=3.0)
         tensor([0.2049, 1.0000, 0.2049])
@@ -370,8 +370,8 @@ def cosine(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The window sin(pi (n + 1/2) / N) of M values.
 
-    sym: whether N is M, else M + 1.
-    Raises: ValueRangeError for a negative M or another type than float32 and float64.
+    sym: if True (a symmetric window), N is M; otherwise (a periodic window), N is M + 1.
+    Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.cosine(3)
         tensor([0.5000, 1.0000, 0.5000])
@@ -388,9 +388,10 @@ def exponential(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The window exp(-|n - center| / tau) of M values.
 
-    center: None is the middle.  sym: whether the symmetric window has M values, else M + 1.
-    Raises: ValueRangeError for a center of a symmetric window, a tau that is not positive, a negative M, or another
-            type than float32 and float64.
+    center: None is the middle.
+    sym: if False, a periodic window: a symmetric one of M + 1 values without its last value.
+    Raises: ValueRangeError for a center of a symmetric window, a tau that is not positive, a negative M, or a type
+            other than float32 and float64.
     Example:
         >>> torch.signal.windows.exponential(3)
         tensor([0.3679, 1.0000, 0.3679])
@@ -412,8 +413,8 @@ def gaussian(
 ) -> Any:  # fmt: skip  # noqa: N803
     """The window exp(-(n - N / 2) ** 2 / (2 std ** 2)) of M values.
 
-    sym: whether N is M - 1, else M.
-    Raises: ValueRangeError for a std that is not positive, a negative M, or another type than float32 and float64.
+    sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
+    Raises: ValueRangeError for a std that is not positive, a negative M, or a type other than float32 and float64.
     Example:
         >>> torch.signal.windows.gaussian(3)
         tensor([0.6065, 1.0000, 0.6065])

@@ -360,7 +360,7 @@ class TracerWarning(Warning):
 
 
 class ScriptFunction:
-    """The class of compiled functions: there are none.
+    """Class for isinstance checks; it has no instances, because no function is compiled.
 
     Example:
         >>> isinstance(torch.jit.script(len), torch.jit.ScriptFunction)

@@ -114,13 +114,13 @@ class Profile:
 
 
 def profile() -> Profile:
-    """Collect what every stream does inside a `with` block: see `Profile`.
+    """Context manager that records the work of every stream; it gives a `Profile`.
 
-    On virtual GPUs the times are the model's, and collecting takes none of it.  On NVIDIA GPUs two timing events are
-    recorded around each launch, copy and fill: some microseconds of the host's time for each call, about one of the
-    GPU's between neighbours on a stream, and memory for the events until the block ends.  Where a stream had nothing
-    else to do, its span begins when the host began the call, so a short kernel's span is mostly the call; on a stream
-    that is kept busy, spans are exact to about a microsecond.
+    On virtual GPUs the times are modelled, and recording adds nothing to them.  On NVIDIA GPUs two timing events are
+    recorded around each launch, copy and fill.  They cost a few microseconds of host time per call, about one
+    microsecond of GPU time between two pieces of work on a stream, and memory until the block ends.  On an idle stream
+    a span begins when the host begins the call, so the span of a short kernel measures mostly the call.  On a stream
+    that always has queued work, spans are exact to about a microsecond.
     Host:   waits at the end of the block for every device that was used; on NVIDIA GPUs also when one is first used.
     Raises: NoDeviceError if there is no GPU; ModeError if another profile is open.
     Example:
@@ -212,7 +212,7 @@ class EventList(list[FunctionEvent]):
     """A list of events, or of sums of events."""
 
     def key_averages(self, group_by_stack_n: int = 0, group_by_input_shape: bool = False) -> EventList:
-        """Sum events of one name and kind of device; step numbers are ignored.
+        """Sum events of one name and device type; step numbers are ignored.
 
         group_by_stack_n: number of stack entries that must be equal too.
         group_by_input_shape: whether the shapes must be.
@@ -240,7 +240,7 @@ class EventList(list[FunctionEvent]):
     def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
         """A table of names, calls and times.  sort_by: "count", "cpu_time_total", "device_time_total" or an average.
 
-        Raises: ArgumentError for another `sort_by`.
+        Raises: ArgumentError for any other `sort_by`.
         """
         checks.integer("table", "row_limit", row_limit)
         shown = sorted(self, key=_by(sort_by), reverse=True) if sort_by else list(self)
@@ -539,7 +539,7 @@ class SteppedProfile:
         """Write `outermost;...;innermost microseconds` per stack of the program, as flame graphs read them.
 
         metric: "self_cuda_time_total" alone: the time of the devices.
-        Raises: ModeError without events; ArgumentError without with_stack=True, or for another metric.
+        Raises: ModeError without events; ArgumentError without with_stack=True, or for an unknown metric.
         """
         if metric not in ("self_cuda_time_total", "self_device_time_total"):
             raise ArgumentError(

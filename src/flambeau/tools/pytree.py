@@ -1,6 +1,6 @@
 """Trees of lists, tuples, dicts and registered classes: their leaves, and the structure that holds them.
 
-The order of a dict's leaves is that of its keys as inserted.  Anything that is no container is a leaf, None too.
+The order of a dict's leaves is that of its keys as inserted.  Anything that is not a container is a leaf, None too.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _take_apart(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | N
 
 
 def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
-    """Put leaves together to a tree of a structure.  Raises ArgumentError for another number of leaves."""
+    """Put leaves together to a tree of a structure.  Raises ArgumentError for a wrong number of leaves."""
     given = list(leaves)
     if len(given) != treespec.num_leaves:
         raise ArgumentError(

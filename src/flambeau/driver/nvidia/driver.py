@@ -224,7 +224,7 @@ class IpcCalls:
         return _HANDLE.pack(kind, os.getpid(), _PROCESS, self._devices.uuid(device).encode(), raw)
 
     def _unpacked(self, name: str, kind: bytes, device: int, handle: bytes, make: Any) -> Any:
-        """The driver's part of a handle.  Raises ArgumentError for another kind, device, or this process's own."""
+        """The driver's part of a handle.  Raises ArgumentError for any other kind, device, or this process's own."""
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
                 f"this is not a handle of an NVIDIA GPU's {'memory' if kind == MEMORY else 'event'}: "

@@ -130,9 +130,10 @@ def _limit(grads: Sequence[Any], total: Any, limit: float) -> None:
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
-    """Scale all gradients by max_norm / total_norm where that is below 1: `clip_grad_norm_` with a norm made before.
+    """Clip gradients as `clip_grad_norm_` does, with a total norm computed beforehand.
 
-    total_norm: a tensor, as of get_total_norm.  foreach: accepted for compatibility.
+    All gradients are multiplied by max_norm / total_norm where that is below 1.
+    total_norm: a tensor, such as the result of get_total_norm.  foreach: accepted for compatibility.
     Host:   returns at once.
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))
@@ -151,7 +152,7 @@ def clip_grad_norm(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Any:  # fmt: skip
-    """The former name of `clip_grad_norm_`.  Warns.
+    """Deprecated name of `clip_grad_norm_`: warns.
 
     Example:
         >>> weight = torch.nn.Parameter(torch.zeros(2))

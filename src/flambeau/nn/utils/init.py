@@ -12,10 +12,10 @@ from ..module import Module
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make a module whose parameters and buffers have no particular values, and draw no random numbers.
+    """Make a module with uninitialized parameters and buffers, without drawing random numbers.
 
     The arguments are those of the class, which must have a device=.
-    Raises: ModeError for a class without device=, ArgumentTypeError for another value.
+    Raises: ModeError for a class without device=, ArgumentTypeError for any other value.
     Example:
         >>> torch.nn.utils.skip_init(torch.nn.Linear, 5, 1).weight.shape
         torch.Size([1, 5])

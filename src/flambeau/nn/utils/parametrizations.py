@@ -141,7 +141,7 @@ def orthogonal(
 
     orthogonal_map: "matrix_exp", "cayley" or "householder"; by default the first for square and complex matrices, and
     the last for others.  use_trivialization: multiply by a matrix of its own, so that it can be set.
-    Raises: ArgumentError for a tensor that is no matrix, or another map.
+    Raises: ArgumentError for a tensor that is not a matrix, or another map.
     Example:
         >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 3))
         >>> torch.allclose(layer.weight.T @ layer.weight, torch.eye(2), atol=1e-5)

@@ -306,7 +306,7 @@ def _check_further(module: Module, name: str, parametrization: Module) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Return whether a module has parametrizations or, with tensor_name, whether that tensor has some.
+    """Return whether a module has any parametrization or, with tensor_name, whether that tensor has one.
 
     Example:
         >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(2, 2))

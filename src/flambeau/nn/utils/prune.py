@@ -16,7 +16,7 @@ from ...tensor import factories, like_factories
 
 
 class MaskError(FlambeauError, AssertionError):
-    """Scores or a mask of another shape than the parameter's."""
+    """The scores or the mask have a different shape than the parameter."""
 
 
 class BasePruningMethod(ABC):
@@ -74,7 +74,7 @@ class BasePruningMethod(ABC):
 
         args, kwargs: the arguments of the class.  importance_scores: a tensor that compute_mask gets instead of the
         values.
-        Raises: MaskError, an AssertionError, for scores of another shape than the parameter's.
+        Raises: MaskError, an AssertionError, if the scores and the parameter have different shapes.
         Example:
             >>> layer = torch.nn.Linear(3, 1)
             >>> scores = torch.tensor([[5.0, 1.0, 7.0]])
@@ -108,7 +108,7 @@ class BasePruningMethod(ABC):
         """Return a tensor times the mask that the method computes for it.
 
         default_mask: the present mask, by default all ones.  importance_scores: decide instead of the values.
-        Raises: MaskError, an AssertionError, for scores of another shape than the tensor's.
+        Raises: MaskError, an AssertionError, if the scores and the tensor have different shapes.
         Example:
             >>> torch.nn.utils.prune.L1Unstructured(amount=1).prune(torch.tensor([-3.0, 1.0, 2.0]))
             tensor([-3.,  0.,  2.])
@@ -270,7 +270,7 @@ class RandomUnstructured(_ByAmount):
     """Pruning method that masks random elements; `random_unstructured` applies it.
 
     amount: an int is the number of elements to mask, a float in [0, 1] their share.
-    Raises: ArgumentTypeError, ArgumentError for another amount.
+    Raises: ArgumentTypeError, ArgumentError for an invalid amount.
     Example:
         >>> layer = torch.nn.Linear(4, 2)
         >>> _ = torch.nn.utils.prune.RandomUnstructured.apply(layer, "weight", 0.25)
@@ -288,7 +288,7 @@ class L1Unstructured(_ByAmount):
     """Pruning method that masks the elements of the smallest absolute values; `l1_unstructured` applies it.
 
     amount: an int is the number of elements to mask, a float in [0, 1] their share.
-    Raises: ArgumentTypeError, ArgumentError for another amount.
+    Raises: ArgumentTypeError, ArgumentError for an invalid amount.
     Example:
         >>> torch.nn.utils.prune.L1Unstructured(amount=1).prune(torch.tensor([-3.0, 1.0, 2.0]))
         tensor([-3.,  0.,  2.])
@@ -315,7 +315,7 @@ class RandomStructured(_ByAmount):
     """Pruning method that masks random channels, the entries along `dim`; `random_structured` applies it.
 
     amount: an int is the number of channels to mask, a float in [0, 1] their share.
-    Raises: ArgumentTypeError, ArgumentError for another amount.
+    Raises: ArgumentTypeError, ArgumentError for an invalid amount.
     Example:
         >>> mask = torch.nn.utils.prune.RandomStructured(1, dim=0).compute_mask(torch.ones(3, 2), torch.ones(3, 2))
         >>> mask.sum(1).sort().values
@@ -341,7 +341,7 @@ class LnStructured(_ByAmount):
 
     Channels are the entries along `dim`.  n: order of the norm.
     amount: an int is the number of channels to mask, a float in [0, 1] their share.
-    Raises: ArgumentTypeError, ArgumentError for another amount.
+    Raises: ArgumentTypeError, ArgumentError for an invalid amount.
     Example:
         >>> torch.nn.utils.prune.LnStructured(1, n=2, dim=0).prune(torch.tensor([[3.0, 4.0], [1.0, 1.0]]))
         tensor([[3., 4.],
@@ -377,7 +377,7 @@ class CustomFromMask(BasePruningMethod):
     """Pruning method that masks the elements where a given mask is 0; `custom_from_mask` applies it.
 
     mask: a tensor of the parameter's shape, of numbers or bools.
-    Raises: MaskError, an AssertionError, for another shape.
+    Raises: MaskError, an AssertionError, if the mask has a different shape.
     Example:
         >>> torch.nn.utils.prune.CustomFromMask(torch.tensor([1, 0, 1])).prune(torch.tensor([-3.0, 1.0, 2.0]))
         tensor([-3.,  0.,  2.])
@@ -464,7 +464,7 @@ def random_unstructured(module: Any, name: str, amount: Any) -> Any:
     """Prune random elements of the parameter `name`; return the module.
 
     amount: an int is the number of elements to mask, a float in [0, 1] their share.
-    Raises: ArgumentTypeError, ArgumentError for another amount.
+    Raises: ArgumentTypeError, ArgumentError for an invalid amount.
     Example:
         >>> layer = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(4, 2), "weight", amount=3)
         >>> int(layer.weight_mask.sum())
@@ -491,10 +491,10 @@ def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any 
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """Prune random channels of the parameter `name`, the entries along `dim`; return the module.
+    """Prune random channels of the parameter `name` and return the module.  A channel is one index along `dim`.
 
     amount: an int is the number of channels to mask, a float in [0, 1] their share.
-    Raises: ArgumentTypeError, ArgumentError for another amount or a parameter of one dimension.
+    Raises: ArgumentTypeError, ArgumentError for an invalid amount, or a parameter with one dimension.
     Example:
         >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(4, 2), "weight", amount=1, dim=0)
         >>> layer.weight_mask.sum(1).sort().values
@@ -505,11 +505,12 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
 
 
 def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None) -> Any:
-    """Prune the channels of the parameter `name`, the entries along `dim`, of the smallest norms; return the module.
+    """Prune the channels of the parameter `name` with the smallest norms and return the module.
 
+    A channel is one index along `dim`.
     amount: an int is the number of channels to mask, a float in [0, 1] their share.  n: order of the norm.
     importance_scores: a tensor of the parameter's shape whose norms are compared instead.
-    Raises: ArgumentTypeError, ArgumentError for another amount or a parameter of one dimension.
+    Raises: ArgumentTypeError, ArgumentError for an invalid amount, or a parameter with one dimension.
     Example:
         >>> layer = torch.nn.Linear(2, 2)
         >>> layer.weight.data = torch.tensor([[3.0, 4.0], [1.0, 1.0]])
@@ -525,7 +526,7 @@ def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
     """Prune the parameter `name` where a mask is 0; return the module.
 
     mask: a tensor of the parameter's shape, of numbers or bools.
-    Raises: MaskError, an AssertionError, for another shape.
+    Raises: MaskError, an AssertionError, if the mask has a different shape.
     Example:
         >>> layer = torch.nn.Linear(3, 1)
         >>> torch.nn.utils.prune.custom_from_mask(layer, "weight", torch.tensor([[1, 0, 1]])).weight_mask

@@ -152,7 +152,7 @@ def invert_permutation(permutation: Any) -> Any:
 
 
 def _places(lengths: Any, total: int, device: Any) -> Any:
-    """The positions, in [total * batch], of the elements that are no padding, one time after another."""
+    """The positions, in [total * batch], of the elements that are not padding, one time after another."""
     is_there = lengths[None, :] > np.arange(total)[:, None]
     return factories.from_numpy(np.flatnonzero(is_there)).to(device)
 
@@ -251,7 +251,7 @@ def pad_sequence(
 
     padding_side: "right", behind each sequence, or "left".
     Shapes: [t_i, *] each; the result is [t, n, *], or [n, t, *] with batch_first.
-    Raises: ArgumentTypeError, ArgumentError for another padding_side, ShapeError if the other dimensions differ.
+    Raises: ArgumentTypeError, ArgumentError for any other padding_side, ShapeError if the other dimensions differ.
     Example:
         >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
         tensor([[1, 2],
