@@ -441,7 +441,8 @@ def test_check_proves_or_shows_a_schedule(flambeau):
 
 @pytest.mark.parametrize("command", ["run", "check"])
 def test_choices_that_are_left_over_are_an_error(flambeau, command):
-    done = flambeau(command, "--gpus", "virtual:1", "--schedule", "replay:1,0,0", "-c", COMMUTING + "raise SystemExit\n")
+    code = COMMUTING + "raise SystemExit\n"
+    done = flambeau(command, "--gpus", "virtual:1", "--schedule", "replay:1,0,0", "-c", code)
     assert done.returncode == 1 and done.stdout.startswith("[2.0, 2.0]\n"), done.stderr
     assert done.stderr.count("flambeau: the schedule has 3 choices, of which the program used 1\nhint: a schedule") == 1
     fits = flambeau("run", "--gpus", "virtual:1", "--schedule", "replay:1", "-c", COMMUTING)

@@ -30,7 +30,7 @@ LAYERS = (
         "core.native",
     ),
     ("driver", "core.queue", "core.nvidia"),
-    ("core", "memory", "runtime", "operands", "lowering", "transfer", "autograd", "ops", "numerics"),
+    ("core", "memory", "runtime", "operands", "lowering", "transfer", "uncomputed", "autograd", "ops", "numerics"),
     ("tensor",),
     ("nn", "optim", "data", "distributions", "amp", "parallel", "multiprocessing", "serialization"),
     ("tools", "testing"),

@@ -108,7 +108,7 @@ def test_a_scaled_optimizer_makes_its_step(card):
 def test_a_loop_that_awaits_a_value_ends(card, monkeypatch):
     monkeypatch.setattr(uncomputed, "MAX_READS", 20)
     x = torch.zeros(3, device="cuda")
-    with pytest.raises(NotSupportedError, match=rf"test_uncomputed.py:\d+ has read .* 20 times(.|\n)*--values"):
+    with pytest.raises(NotSupportedError, match=r"test_uncomputed.py:\d+ has read .* 20 times(.|\n)*--values"):
         while x.sum() > 0:
             x -= 1
 
@@ -154,6 +154,15 @@ def test_large_random_tensors_are_left_out(left_out):
     assert (y.shape, y.dtype, y[:3].sum().item()) == ((1 << 29,), torch.bfloat16, 1.0)
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_that_depends_on_what_is_left_out_is_an_error(left_out, name):
+    x = torch.randn(600, 600)
+    small = x[:4].sum(1)  # of 1 where it is read, but not computed
+    with pytest.raises(NotSupportedError, match=f"{name}: it depends on values that are not computed"):
+        SHAPES[name](small)
+    assert small.tolist() == [1.0] * 4
+
+
 def test_layers_that_are_made_on_the_cpu_are_left_out(left_out, card):
     net = torch.nn.Linear(1 << 15, 1 << 14)  # 2 GiB
     torch.nn.init.trunc_normal_(net.weight)
@@ -176,6 +185,14 @@ def test_what_numpy_reads_is_1_and_has_values_from_then_on(left_out):
     array = x.numpy()
     array[0] = 7
     assert (array[1, 2], x.sum().item(), float(x[0].mean())) == (1.0, 600 * 7 + 599 * 600, 7.0)
+
+
+def test_a_batch_of_samples_that_are_left_out_is_no_read(left_out):
+    data = torch.utils.data.TensorDataset(torch.randn(1000, 1000), torch.arange(1000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x, number = next(iter(torch.utils.data.DataLoader(data, batch_size=10)))
+    assert (x.shape, number.tolist()) == ((10, 1000), list(range(10)))
 
 
 def test_a_new_tensor_in_the_memory_of_a_left_out_one_has_values(left_out):

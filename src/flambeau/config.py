@@ -35,6 +35,7 @@ from .errors import ConfigError
 RACES = ("poison", "error", "real")
 VALUES_HINT = "`flambeau fit --values` computes them; elsewhere leave out values=no"
 SCHEDULES_HINT = "use submission, seeded:N, delay:N or replay:N,N,N"
+CHECK_FOLDER = "FLAMBEAU_CHECK"  # set by `flambeau check` for the processes that the program starts
 UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 MAX_VIRTUAL_DEVICES = 64
 
@@ -130,6 +131,18 @@ def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
     """Return the parsed value of FLAMBEAU_GPUS, or None if it is not set."""
     text = environment.get("FLAMBEAU_GPUS", "")
     return parse_gpus(text, races="error" if sanitizer(environment) else None) if text else None
+
+
+def slowdown(environment: Mapping[str, str] = os.environ) -> float:
+    """How many times slower this process's virtual GPUs are.  Raises ConfigError."""
+    text = environment.get("FLAMBEAU_SLOWDOWN", "1")
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 0 < factor < float("inf"):
+        raise ConfigError(f"FLAMBEAU_SLOWDOWN={text!r} is no factor", hint="2 makes virtual GPUs half as fast")
+    return factor
 
 
 def sanitizer(environment: Mapping[str, str] = os.environ) -> bool:

@@ -6,16 +6,16 @@
 
 So that a large model can be made on the CPU and moved, `leave_out_host_values` leaves out values there, too.  Storages
 of more than LARGE bytes have no values, and no memory that was written, after random numbers were drawn into them, or
-after a copy from a GPU.  A function of these does not run: its large results have no values either, and the others are
-1.  NumPy and Python read 1.
+after a copy from a GPU.  A function of these does not run, and its results have no values either; those that are not
+large hold 1.  What reads them gets the same as from a GPU.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from math import prod
 from typing import Any
 
 from . import callers, host
@@ -25,12 +25,13 @@ from .core.hooks import subscribe, unsubscribe
 from .core.host_calls import HostDraw
 from .core.storage import Storage
 from .core.tensor import TensorBase, array_of
-from .dtypes import bool_
+from .dtypes import bool_, dtype
 from .errors import NotSupportedError
 from .kernel import Access
 
 LARGE = 1 << 20  # bytes
 MAX_READS = 50_000  # of a line, of values that are not computed
+LOADING = "flambeau.data."  # modules that copy samples into batches
 WARNING = "a value is read here that was not computed: it is taken as 1"
 
 
@@ -47,15 +48,7 @@ def stand_in(target: TensorBase, source: TensorBase) -> None:
 
     Raises: NotSupportedError if an operator needs the values.
     """
-    operator = callers.public_operator()
-    if operator is not None and source.dtype is not bool_:
-        raise NotSupportedError(
-            f"it depends on values that are not computed, of {source.describe()}; called at {callers.call_site()}",
-            hint=VALUES_HINT,
-            operator=str(operator.called),
-        )
-    if operator is None:
-        note_read()
+    note_read(source.dtype, source.describe())
     if _left_out is not None and target._storage.nbytes > LARGE:
         _left_out.add(target._storage)
     else:
@@ -80,10 +73,22 @@ def is_set(flag: Any) -> bool:
 _thread = threading.local()  # reads_flag: whether a value that is read is not used
 
 
-def note_read() -> None:
-    """Warn of a value that is read.  Raises NotSupportedError if its line reads so many that it seems to await one."""
+def note_read(of: dtype, what: str) -> None:
+    """Warn of values that are read, of a tensor that `what` describes.
+
+    Raises: NotSupportedError if an operator needs the values, or a line reads so many that it seems to await one.
+    """
     if getattr(_thread, "reads_flag", False):
         return
+    operator = callers.public_operator()
+    if operator is not None:
+        if of is bool_:  # a check, which passes
+            return
+        raise NotSupportedError(
+            f"it depends on values that are not computed, of {what}; called at {callers.call_site()}",
+            hint=VALUES_HINT,
+            operator=str(operator.called),
+        )
     site = callers.call_site()
     _reads[site] = count = _reads.get(site, 0) + 1
     if count > MAX_READS:
@@ -99,7 +104,7 @@ _reads: dict[str, int] = {}  # how many, by line of the program
 
 
 class LeftOut:
-    """Large storages of the host that have no values."""
+    """Storages of the host whose values are not computed."""
 
     def __init__(self) -> None:
         from sortedcontainers import SortedDict  # importing flambeau does without it
@@ -125,10 +130,7 @@ class LeftOut:
         return None
 
     def instead_of_call(self, step: Any, accesses: Sequence[Any], operands: Sequence[Any]) -> bool:
-        """Keep a function from running on the host if it would fill large memory at random, or read what is left out.
-
-        Its large results have no values then; the others are 1.
-        """
+        """Keep a function from running if it would fill large memory at random, or touch what is left out."""
         touched = list(_flat(accesses))
         written = [access for access in touched if access.mode != "r"]
         draws = isinstance(step, HostDraw) and any(access.nbytes > LARGE for access in written)
@@ -137,22 +139,27 @@ class LeftOut:
         storages = {each._storage.address(): each._storage for each in _tensors(operands) if each.device_index < 0}
         for access in written:
             held = next((each for low, each in storages.items() if low <= access.address < low + each.nbytes), None)
-            if held is not None and held.nbytes > LARGE:
+            if held is not None:
                 self.add(held)
-            elif access.nbytes:
-                if prod(access.shape) == 1:  # for Python, most likely
-                    note_read()
+            if access.nbytes and (held is None or held.nbytes <= LARGE):
                 host.array_at(access.address, access.dtype, access.shape, access.strides)[...] = 1
         return True
 
     def read(self, access: Access) -> None:
-        """Make a storage 1 before Python or NumPy reads it."""
+        """Make what Python or NumPy is about to read 1.  A storage of which a large part is read has values then."""
         storage = self.around(access.address)
-        if storage is not None:
-            note_read()
-            del self._storages[storage.address()]
-            count = storage.nbytes // access.dtype.itemsize
-            host.array_at(storage.address(), access.dtype, (count,), None)[...] = 1
+        if storage is None:
+            return
+        makes_batch = str(sys._getframe(1).f_globals.get("__name__")).startswith(LOADING)
+        if not makes_batch:
+            note_read(access.dtype, f"{access.dtype.name}{list(access.shape)} on cpu")
+        if access.nbytes <= LARGE:
+            host.array_at(access.address, access.dtype, access.shape, access.strides)[...] = 1
+        if access.nbytes <= LARGE or makes_batch:  # of which a few samples are copied, whatever they hold
+            return
+        del self._storages[storage.address()]
+        count = storage.nbytes // access.dtype.itemsize
+        host.array_at(storage.address(), access.dtype, (count,), None)[...] = 1
 
 
 _left_out: LeftOut | None = None

@@ -360,6 +360,38 @@ def test_memory_that_is_fresh_says_so(programs):
     assert edits_of(found) == {("before", 6, "side.wait_stream(main)")}
 
 
+OWNED = """
+class Loader:
+    def __init__(self):
+        self.stream, self.x = torch.cuda.Stream(), torch.ones(8, device="cuda")
+        torch.cuda.synchronize()
+
+    def written(self):
+        with torch.cuda.stream(self.stream):
+            return self.x.add_(1)
+
+def total(loader):
+    {}
+    torch.cuda.synchronize()
+
+total(Loader())
+"""
+
+
+def test_a_stream_may_be_an_attribute_of_a_variable(programs):
+    text = BEGIN + OWNED.format("x = loader.written()\n    y = x * 2")
+    found, _ = programs.run(text)
+    assert edits_of(found) == {("before", 16, "main.wait_stream(loader.stream)")} and found.verified
+    assert programs.run(edited(text, found.edits))[0].races == ()
+
+
+def test_a_line_before_a_comprehension_runs_once(programs):
+    body = "kept = loader.written()\n    y = [loader.written() * 2 for _ in range(1)]"
+    found, _ = programs.run(BEGIN + OWNED.format(body))
+    assert edits_of(found) == {("before", 16, "main.wait_stream(loader.stream)")} and not found.verified
+    assert "(not verified)" in str(found)
+
+
 def test_a_race_error_has_the_fields_too(programs):
     with machine(races="error"):
         x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()

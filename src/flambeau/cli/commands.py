@@ -1,7 +1,11 @@
-"""The `flambeau` command: `run`, `check`, `memory`, `trace`, `fit`, `doctor`.  Data goes to stdout, messages to stderr."""
+"""The `flambeau` command: `run`, `check`, `memory`, `trace`, `fit`, `doctor`.
+
+Data goes to stdout, messages to stderr.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import linecache
 import os
@@ -9,7 +13,8 @@ import runpy
 import signal
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -53,6 +58,10 @@ def program(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
         as_torch.install()
     sys.argv = [chosen.name, *chosen.arguments]
     sys.excepthook = _show
+    if "FLAMBEAU_JOB_SECRET" in os.environ:  # a rank: others print to the same place
+        for file in (sys.stdout, sys.stderr):
+            if isinstance(file, io.TextIOWrapper):
+                file.reconfigure(line_buffering=True, write_through=False)  # a line is written at once
     if chosen.code is not None:
         _run_code(chosen.code, "<string>" if chosen.name == "-c" else "<stdin>")
     elif chosen.is_module:
@@ -116,14 +125,62 @@ def _from_program(traceback: TracebackType | None) -> TracebackType | None:
     return None if is_inside else traceback
 
 
-def launch_ranks(count: int, chosen: Program, gpus: str, wants_torch: bool) -> None:
-    """Run a program as the ranks of a job, and exit with its status."""
+def launch_ranks(
+    count: int, chosen: Program, gpus: str, wants_torch: bool, modelled: Any, command: Sequence[str] = ("run",)
+) -> int:
+    """Run a program as the ranks of a job, and return its status.  modelled: the cluster;  command: with options."""
     from .launch import launch  # `run` of one process does without it
 
     _check(chosen)
     options = ["--gpus", gpus, *["--as-torch"] * wants_torch, *["-m"] * chosen.is_module]
     what = [chosen.name] if chosen.code is None else ["-c", chosen.code]
-    sys.exit(launch(count, [*options, *what, *chosen.arguments]))
+    return launch(count, [*command, *options, *what, *chosen.arguments], modelled)
+
+
+def modelled_cluster(nproc: int | None, **options: Any) -> Any:
+    """The cluster that options of `run` and `trace` describe; None for one process, which has none."""
+    from .launch import cluster  # `run` of one process does without it
+
+    given = {name: value for name, value in options.items() if value}
+    if nproc is None:
+        if given:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise click.UsageError(f"{names}: for the ranks of a job, which --nproc N starts")
+        return None
+    return cluster(
+        nproc, options["hosts"] or 1, options["network"], options["latency"], options["slow_link"], options["straggler"]
+    )
+
+
+def ranks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a job's ranks to a command."""
+    options = [
+        click.option(
+            "--nproc",
+            type=click.IntRange(1, MAX_RANKS),
+            metavar="N",
+            help="Run N processes, the ranks of a job, with the environment variables of torchrun.",
+        ),
+        click.option(
+            "--hosts", type=click.IntRange(min=1), metavar="H", help="Model H hosts, with equally many ranks on each."
+        ),
+        click.option(
+            "--network",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="GBS",
+            help="GB/s of each rank's network interface between modelled hosts (50).",
+        ),
+        click.option(
+            "--latency", type=click.FloatRange(min=0), metavar="US", help="Microseconds per step between hosts (2.7)."
+        ),
+        click.option(
+            "--slow-link", multiple=True, metavar="A-B:X", help="Model an X times slower link between ranks A and B."
+        ),
+        click.option("--straggler", multiple=True, metavar="R:X", help="Make rank R's virtual GPUs X times slower."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
 
 
 def check(
@@ -158,13 +215,21 @@ def check(
         else:
             with race_report.check(races=races, suppress=suppressions) as report:
                 status = _status_of(chosen, text, wants_torch)
+                _end_processes()
                 if "replay:" in text and unused_choices():
                     status = status or 1
     except ArgumentError as failure:
         raise SystemExit(f"flambeau {failure}") from None
     print_report(report, proof, status, style, stdout)
     stdout.flush()
-    sys.exit(status or int(bool(report.races) or (proof is not None and proof.schedule is not None)))
+    sys.exit(status or int(not report.is_clean or (proof is not None and proof.schedule is not None)))
+
+
+def _end_processes() -> None:
+    """End the program's managers and daemons and wait for its other processes, as Python does at exit."""
+    if "multiprocessing.process" in sys.modules:
+        util: Any = import_module("multiprocessing.util")
+        util._exit_function()
 
 
 class Limit(NamedTuple):
@@ -219,7 +284,9 @@ def _status_of(
         signal.signal(signal.SIGTERM, _terminate)
     try:
         program(chosen, gpus, wants_torch)
-    except (MissingProgram, *raised):
+    except MissingProgram:
+        raise
+    except raised:
         raise
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
@@ -360,12 +427,7 @@ def chosen_program(script: str, arguments: tuple[str, ...], module: bool, code: 
     "Without it: what FLAMBEAU_GPUS says, else the NVIDIA GPUs there are, else virtual:2.",
 )
 @click.option("--schedule", callback=checked_schedule, metavar="NAME", help=SCHEDULE_HELP)
-@click.option(
-    "--nproc",
-    type=click.IntRange(1, MAX_RANKS),
-    metavar="N",
-    help="Run N processes, the ranks of a job, with the environment variables of torchrun.",
-)
+@ranks
 @click.option(
     "--fault",
     callback=checked_faults,
@@ -391,6 +453,7 @@ def run_command(
     code: bool,
     script: str,
     args: tuple[str, ...],
+    **cluster: Any,
 ) -> Job:
     """Run a Python program on GPUs, real or virtual.
 
@@ -402,6 +465,7 @@ def run_command(
       flambeau run --gpus virtual:4,races=error train.py
       flambeau run --gpus virtual:2 --as-torch -m package.train
       flambeau run --gpus virtual:4 --nproc 4 train.py
+      flambeau run --gpus virtual:8 --nproc 32 --hosts 4 --straggler 3:2 train.py
       flambeau run --gpus virtual:2 --fault oom:64MiB train.py
     """
     if fault:
@@ -409,8 +473,9 @@ def run_command(
             raise click.UsageError("--fault needs virtual GPUs: --gpus virtual:2")
         os.environ["FLAMBEAU_FAULTS"] = fault
     chosen, wanted = chosen_program(script, args, module, code), with_schedule(gpus, schedule)
+    modelled = modelled_cluster(nproc, **cluster)
     if nproc is not None:
-        return lambda: launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch)
+        return lambda: sys.exit(launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch, modelled))
     return lambda: run_here(chosen, wanted, as_torch)
 
 
@@ -559,6 +624,7 @@ def memory_command(
     metavar="GPUS",
     help="nvidia, or virtual:N[,memory=2GiB].  Without it: as `flambeau run`.",
 )
+@ranks
 @click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
 @click.option("-c", "--code", is_flag=True, help=CODE_HELP)
@@ -569,36 +635,60 @@ def trace_command(
     chrome: str | None,
     limit: int,
     gpus: str | None,
+    nproc: int | None,
     as_torch: bool,
     module: bool,
     code: bool,
     script: str,
     args: tuple[str, ...],
+    **cluster: Any,
 ) -> Job:
     """Run a program and show what its GPUs did, in one page that needs no network.
 
     The page has the host's threads, streams, copies and memory over time, the cause of each idle gap, the hidden
     synchronizations, and the lines to change first.  Five lines on stdout sum it up.  On virtual GPUs the times are
-    modelled.  The page is written even if the program fails or is interrupted; the exit status is the program's.
+    modelled.  The page is written even if the program fails or is interrupted; the exit status is the program's.  With
+    --nproc, one page shows all ranks.
 
     \b
       flambeau trace train.py --epochs 1
       flambeau trace -o step.html --chrome step.json.gz train.py
+      flambeau trace --gpus virtual:4 --nproc 4 train.py
     """
     from . import trace
 
     chosen = chosen_program(script, args, module, code)._replace(command="trace")
+    modelled = modelled_cluster(nproc, **cluster)
+    if nproc is not None:
+        each = ["trace", "--limit", str(limit)]
+        return lambda: trace.trace_ranks(
+            lambda: launch_ranks(nproc, chosen, gpus or pick_gpus(), as_torch, modelled, each), output, chrome
+        )
     return lambda: trace.trace(lambda: _status_of(chosen, gpus or pick_gpus(), as_torch), output, chrome, limit)
 
 
 @commands.command("fit", context_settings=PLAIN_SCRIPT)
 @click.option("--card", "cards", multiple=True, metavar="CARD", help="A card, or `all`.  May be given several times.")
-@click.option("--count", type=click.IntRange(1, config.MAX_VIRTUAL_DEVICES), default=1, show_default=True, metavar="N",
-              help="How many of these cards there are.")
-@click.option("--steps", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
-              help="End the program when each of its optimizers has made so many steps.")
-@click.option("--batch-option", metavar="OPTION", help="The program's option for its batch size, for the largest that fits.")
-@click.option("--values", is_flag=True, help="Compute the values of tensors: slower, and limited by this machine's memory.")
+@click.option(
+    "--count",
+    type=click.IntRange(1, config.MAX_VIRTUAL_DEVICES),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many of these cards there are.",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="End the program when each of its optimizers has made so many steps.",
+)
+@click.option(
+    "--batch-option", metavar="OPTION", help="The program's option for its batch size: find the largest that fits."
+)
+@click.option("--values", is_flag=True, help="Compute the values of tensors: slower, and needs their memory here.")
 @click.option("--as-torch", is_flag=True, help=AS_TORCH_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's output goes to stderr.")
 @click.option("-m", "--module", is_flag=True, help=MODULE_HELP)
@@ -636,7 +726,7 @@ def fit_command(
     asked = fit.Asked(fit.checked_cards(cards), steps, values, batch_option, as_json)
 
     def run(arguments: tuple[str, ...]) -> int:
-        return _status_of(chosen._replace(arguments=arguments), f"virtual:{count}", as_torch, raised=(OutOfMemoryError,))
+        return _status_of(chosen._replace(arguments=arguments), f"virtual:{count}", as_torch, (OutOfMemoryError,))
 
     def job() -> None:
         _check(chosen)

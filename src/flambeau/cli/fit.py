@@ -115,12 +115,16 @@ def text_of(name: str, answers: Sequence[Fit], asked: Asked) -> str:
     steps = max(each.run.steps for each in answers)
     ran = f"{steps} optimizer step{'s' * (steps != 1)}" if steps else "no optimizer step: the whole program"
     lines = [f"{name}: {ran}, {how}"]
+    shown: dict[str, int] | None = None
     for each in answers:
-        lines += ["", *(f"  {line}" for line in _of_card(each, asked))]
+        peak = each.run.peak
+        is_shown = peak is not None and peak.kinds == shown  # of the card before
+        lines += [*([] if is_shown else [""]), *(f"  {line}" for line in _of_card(each, asked, not is_shown))]
+        shown = None if peak is None else peak.kinds
     return "\n".join(lines)
 
 
-def _of_card(answer: Fit, asked: Asked) -> list[str]:
+def _of_card(answer: Fit, asked: Asked, shows_kinds: bool) -> list[str]:
     from ..tools.fit import size
 
     run, peak, capacity = answer.run, answer.run.peak, answer.capacity
@@ -139,7 +143,7 @@ def _of_card(answer: Fit, asked: Asked) -> list[str]:
     if len(run.peaks) > 1:
         parts = ", ".join(f"cuda:{each.device} {size(each.reserved)}" for each in run.peaks)
         lines.append(f"  the GPU with the highest peak; by GPU: {parts}")
-    for kind, nbytes in peak.kinds.items():
+    for kind, nbytes in peak.kinds.items() if shows_kinds else ():
         lines.append(f"    {NAMES.get(kind, kind):<16} {size(nbytes):>12}  {_percent(nbytes, peak.reserved):>5}")
     lines.append(f"  step time {_time(answer)}")
     if answer.fits and capacity - peak.reserved < LITTLE:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import selectors
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
+from typing import NamedTuple
 
 import click
 
@@ -19,8 +21,38 @@ KILL = 5.0  # seconds until a rank that was asked to end is killed
 HOST = "127.0.0.1"
 
 
-def launch(count: int, command: Sequence[str]) -> int:
-    """Run `flambeau run COMMAND` as `count` ranks; return the status of the first rank that fails, else 0."""
+class Cluster(NamedTuple):
+    """What is modelled of a cluster.  links: the value of FLAMBEAU_LINKS;  stragglers: factors by rank."""
+
+    hosts: int
+    links: str
+    stragglers: Mapping[int, float]
+
+
+def cluster(
+    count: int, hosts: int, network: float | None, latency: float | None, slow: Sequence[str], stragglers: Sequence[str]
+) -> Cluster:
+    """Check the options of a cluster of `count` ranks.  Raises click.UsageError."""
+    if count % hosts:
+        raise click.UsageError(f"--hosts {hosts} does not divide --nproc {count}: each host has equally many ranks")
+    options = [f"hosts={hosts}"] * (hosts > 1)
+    options += [f"{name}={value}" for name, value in (("network", network), ("latency", latency)) if value is not None]
+    for text in slow:
+        found = re.fullmatch(r"(\d+)-(\d+):(\d+\.?\d*)", text)
+        if not found or not all(int(found[each]) < count for each in (1, 2)) or not float(found[3]):
+            raise click.UsageError(f"--slow-link {text!r}: write two of {count} ranks and a factor, as in 2-3:10")
+        options.append(f"slow={text}")
+    factors = {}
+    for text in stragglers:
+        found = re.fullmatch(r"(\d+):(\d+\.?\d*)", text)
+        if not found or int(found[1]) >= count or not float(found[2]):
+            raise click.UsageError(f"--straggler {text!r}: write one of {count} ranks and a factor, as in 3:2.5")
+        factors[int(found[1])] = float(found[2])
+    return Cluster(hosts, ",".join(options), factors)
+
+
+def launch(count: int, command: Sequence[str], modelled: Cluster) -> int:
+    """Run `flambeau COMMAND` as `count` ranks; return the status of the first rank that fails, else 0."""
     from ..parallel.hub import Hub  # other programs do without it
 
     secret = secrets.token_hex(16)
@@ -29,9 +61,14 @@ def launch(count: int, command: Sequence[str]) -> int:
     started: list[subprocess.Popen[bytes]] = []
     try:
         for rank in range(count):
-            environment = {**os.environ, **_variables(rank, count, hub.address[1], job), "FLAMBEAU_JOB_SECRET": secret}
+            variables = _variables(rank, count, hub.address[1], job, modelled.hosts)
+            environment = {**os.environ, **variables, "FLAMBEAU_JOB_SECRET": secret}
             environment.setdefault("OMP_NUM_THREADS", "1")
-            started.append(subprocess.Popen([sys.executable, "-m", "flambeau", "run", *command], env=environment))
+            if modelled.links:
+                environment["FLAMBEAU_LINKS"] = modelled.links
+            if rank in modelled.stragglers:
+                environment["FLAMBEAU_SLOWDOWN"] = str(modelled.stragglers[rank])
+            started.append(subprocess.Popen([sys.executable, "-m", "flambeau", *command], env=environment))
         return _wait(started)
     finally:
         for each in started:
@@ -41,17 +78,18 @@ def launch(count: int, command: Sequence[str]) -> int:
         hub.stop()
 
 
-def _variables(rank: int, count: int, port: int, job: str) -> dict[str, str]:
-    """The environment variables of a rank, as torchrun sets them."""
+def _variables(rank: int, count: int, port: int, job: str, hosts: int) -> dict[str, str]:
+    """The environment variables of a rank, as torchrun sets them on `hosts` hosts."""
+    local = count // hosts
     return {
         "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "GROUP_RANK": "0",
+        "LOCAL_RANK": str(rank % local),
+        "GROUP_RANK": str(rank // local),
         "ROLE_RANK": str(rank),
         "ROLE_NAME": "default",
         "WORLD_SIZE": str(count),
-        "LOCAL_WORLD_SIZE": str(count),
-        "GROUP_WORLD_SIZE": "1",
+        "LOCAL_WORLD_SIZE": str(local),
+        "GROUP_WORLD_SIZE": str(hosts),
         "ROLE_WORLD_SIZE": str(count),
         "MASTER_ADDR": HOST,
         "MASTER_PORT": str(port),

@@ -1,7 +1,7 @@
 """`flambeau trace`: run a program and write the page of what its GPUs did.
 
 The report is written however the program ends: it returned, raised, called `sys.exit`, or got SIGINT or SIGTERM.
-A forked child writes nothing.
+A forked child writes nothing.  Of a job, each rank writes a part, and the launcher joins them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+PARTS = "FLAMBEAU_TRACE_PARTS"  # environment variable: the folder in which ranks write their traces
+
 
 def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -> None:
     """Run a program, write its trace, print five lines, and exit with the program's status.
@@ -24,9 +26,7 @@ def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -
     """
     from ..tools.recorder import Recorder  # other commands do without it
 
-    places = [Path(each).absolute() for each in (output, chrome) if each is not None]
-    for place in places:
-        _check_place(place)
+    places = _places(output, chrome)
     report = _Report(Recorder(limit=limit), places)
     former = signal.signal(signal.SIGTERM, report.on_signal)
     report.recorder.begin()
@@ -42,6 +42,34 @@ def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -
         signal.signal(signal.SIGTERM, former)
     is_written = report.write(f"the program ended with exit status {status}" if status else "")
     sys.exit(status or int(not is_written))
+
+
+def trace_ranks(launch: Callable[[], int], output: str, chrome: str | None) -> None:
+    """Launch the ranks of a job, join their traces, and exit with the job's status.
+
+    launch: runs the ranks, whose environment has PARTS, and returns the status.
+    """
+    from ..tools import trace_ranks as ranks
+
+    places = _places(output, chrome)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[PARTS] = folder
+        status = launch()
+        del os.environ[PARTS]
+        parts = {int(each.stem): ranks.read(each) for each in Path(folder).glob("*.json")}
+    found = ranks.joined(parts)
+    if status:
+        found.note = "; ".join(filter(None, (found.note, f"the job ended with exit status {status}")))
+    is_written = _write(found, places)
+    sys.exit(status or int(not is_written))
+
+
+def _places(output: str, chrome: str | None) -> list[Path]:
+    """The files to write.  Exits if one cannot be written."""
+    places = [Path(each).absolute() for each in (output, chrome) if each is not None]
+    for place in places:
+        _check_place(place)
+    return places
 
 
 def _check_place(place: Path) -> None:
@@ -85,8 +113,6 @@ class _Report:
     def write(self, note: str, waits: bool = True) -> bool:
         """Write the files and print the summary; return whether all was written.  note: why the program ended early."""
         from ..errors import FlambeauError
-        from ..tools import chrome_trace, trace_page
-        from ..tools.trace_analysis import Analysis
 
         if self._is_written or os.getpid() != self._process:
             return True
@@ -97,16 +123,32 @@ class _Report:
         except FlambeauError:  # the device has failed
             found = self.recorder.trace(waits=False)
         found.note = note
-        sys.stdout.flush()
-        print(f"\n{Analysis(found).summary()}", flush=True)
-        for text in (found.cap, note):
-            if text:
-                print(f"flambeau trace: {text}", file=sys.stderr)
-        try:
-            for place, writer in zip(self._places, (trace_page.write, chrome_trace.write)):
-                writer(found, place)
-                print(f"flambeau trace: wrote {place}", file=sys.stderr)
-        except OSError as error:
-            print(f"flambeau trace: cannot write {str(place)!r}: {error.strerror}", file=sys.stderr)
-            return False
+        folder = os.environ.get(PARTS)
+        if folder is None:
+            return _write(found, self._places)
+        from ..tools import trace_ranks as ranks
+
+        part = Path(folder, f"{os.environ.get('RANK', '0')}.json")
+        ranks.write(found, part.with_suffix(".part"))
+        part.with_suffix(".part").rename(part)
         return True
+
+
+def _write(found: Any, places: list[Path]) -> bool:
+    """Write the files of a trace and print the summary; return whether all was written."""
+    from ..tools import chrome_trace, trace_page
+    from ..tools.trace_analysis import Analysis
+
+    sys.stdout.flush()
+    print(f"\n{Analysis(found).summary()}", flush=True)
+    for text in (found.cap, found.note):
+        if text:
+            print(f"flambeau trace: {text}", file=sys.stderr)
+    try:
+        for place, writer in zip(places, (trace_page.write, chrome_trace.write)):
+            writer(found, place)
+            print(f"flambeau trace: wrote {place}", file=sys.stderr)
+    except OSError as error:
+        print(f"flambeau trace: cannot write {str(place)!r}: {error.strerror}", file=sys.stderr)
+        return False
+    return True

@@ -4,13 +4,17 @@ An attribute of `queue.hooks` is None until a tool subscribes.  The runtime test
 `callers` are called after the events that they report.  Addresses are plain integers here, because an Address costs a
 call.
 
-on_submit(stream)                            work is about to be put on a stream; one of the next four follows
+on_submit(stream)                            work is about to be put on a stream; one of the next five follows
 on_launch(stream, kernel, arguments)         a kernel or library call was put on a stream
 on_copy(stream, dst, src, nbytes, kind)      a copy was put on a stream
 on_fill(stream, dst, nbytes)                 the setting of bytes was put on a stream
 on_graph_launch(stream, graph)               a whole graph was put on a stream
+on_exchange(stream, exchange)                a collective of several processes was put on a stream
 on_span(device, stream, name, start_ns, end_ns, nbytes, site)
-                                             virtual GPUs: something put on a stream has its modelled times
+                                             virtual GPUs: something put on a stream has its modelled times.  Of work
+                                             that follows a collective of several processes, these are the earliest
+                                             ones; `settle` then returns the two that it has, once it is known:
+                                             on_span(device, ..., site, settle)
 on_range(text, start_ns, end_ns)             the program ended a range that it named, or (start is end) marked a
                                              moment; start_ns is None if the range began before the hook was set
 on_block_taken(block, stream)                the allocator handed out a block

@@ -7,6 +7,7 @@ cdef class Hooks:
     cdef public object on_copy
     cdef public object on_fill
     cdef public object on_graph_launch
+    cdef public object on_exchange
     cdef public object on_span
     cdef public object on_range
     cdef public object on_block_taken

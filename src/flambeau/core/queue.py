@@ -119,6 +119,16 @@ class Queue:
         if self.machine.launch_blocking:
             self.synchronize()
 
+    def exchange(self, exchange: Any, inputs: Any, outputs: Any) -> None:
+        """Queue a collective of several processes (`driver.api.Exchange`)."""
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
+        self.driver.exchange(exchange, inputs, outputs, self.handle)
+        if _hooks.on_exchange is not None:
+            _hooks.on_exchange(self, exchange)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
     def graph_launch(self, graph: GraphExecHandle) -> None:
         """Queue a whole graph."""
         if _hooks.on_submit is not None:
@@ -160,7 +170,7 @@ class HotCalls:
 Hook = Callable[..., Any]
 
 NAMES = (
-    "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_span", "on_range",
+    "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_exchange", "on_span", "on_range",
     "on_block_taken", "on_block_freed", "on_block_given", "on_memory", "on_record", "on_wait", "on_blocked", "on_route",
     "on_convert", "on_done", "on_host_call", "on_host_read", "on_host_write",
 )  # fmt: skip
@@ -175,6 +185,7 @@ class Hooks:
     on_copy: Hook | None
     on_fill: Hook | None
     on_graph_launch: Hook | None
+    on_exchange: Hook | None
     on_span: Hook | None
     on_range: Hook | None
     on_block_taken: Hook | None

@@ -3,7 +3,14 @@
 import importlib as _importlib
 
 from ..errors import no_attribute as _no_attribute
-from ..parallel.exchange import CollectiveError, StoreTimeoutError
+from ..parallel.exchange import (
+    CollectiveError,
+    DistBackendError,
+    DistError,
+    DistNetworkError,
+    DistStoreError,
+    StoreTimeoutError,
+)
 from ..parallel.group import TIMEOUT as default_pg_timeout
 from ..parallel.group import Backend, GroupMember, ProcessGroup, ReduceOp, Work
 from ..parallel.group import GroupMember as group
@@ -41,31 +48,34 @@ from ..parallel.process_group import (
     monitored_barrier,
     new_group,
     recv,
+    recv_object_list,
     reduce,
     reduce_scatter,
     reduce_scatter_tensor,
     scatter,
     scatter_object_list,
     send,
+    send_object_list,
 )
 from ..parallel.reducer import GradBucket
 from ..parallel.store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from ..runtime.absent import is_available as is_mpi_available
 from ..runtime.absent import is_available as is_ucc_available
 from ..runtime.absent import is_available as is_xccl_available
-from . import algorithms
+from . import algorithms, constants
 
 __all__ = [
-    "Backend", "CollectiveError", "FileStore", "GradBucket", "GroupMember", "HashStore", "P2POp", "PrefixStore",
-    "ProcessGroup", "ReduceOp", "Store", "StoreTimeoutError", "TCPStore", "Work", "algorithms",
-    "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
-    "barrier", "batch_isend_irecv", "broadcast",
-    "broadcast_object_list", "default_pg_timeout", "destroy_process_group", "gather", "gather_object",
-    "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks",
-    "get_rank", "get_world_size", "group", "init_process_group", "irecv", "is_available", "is_backend_available",
-    "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched",
-    "is_ucc_available", "is_xccl_available", "isend", "monitored_barrier", "new_group", "recv", "reduce",
-    "reduce_scatter", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send",
+    "P2POp", "Backend", "CollectiveError", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
+    "FileStore", "GradBucket", "GroupMember", "HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Store",
+    "StoreTimeoutError", "TCPStore", "Work", "algorithms", "all_gather", "all_gather_into_tensor",
+    "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv",
+    "broadcast", "broadcast_object_list", "constants", "default_pg_timeout", "destroy_process_group", "gather",
+    "gather_object", "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank",
+    "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group", "irecv",
+    "is_available", "is_backend_available", "is_gloo_available", "is_initialized", "is_mpi_available",
+    "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available", "isend",
+    "monitored_barrier", "new_group", "recv", "recv_object_list", "reduce", "reduce_scatter",
+    "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
 ]  # fmt: skip
 
 

@@ -11,9 +11,10 @@ a feature that `capabilities` lacks raises `errors.NotSupportedError`.  Any thre
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NewType, Protocol
 
 from ..kernel import Access, Buffer, Grid, Kernel
 from ..library_operation import LibraryOperation
@@ -72,6 +73,7 @@ class Capabilities:
     watches_blocks: bool = False  # block_taken and block_given have an effect
     runs_references: bool = False  # a launch runs the kernel's reference, and `Kernel.bind` gets the whole buffer
     finds_races: bool = False  # block_finished, host_taken and `orders=False` have an effect
+    exchanges: bool = False  # streams run collectives of several processes
     libraries: frozenset[str] = field(default_factory=frozenset)
     computes: bool = True  # kernels run; else device memory has no values, and copies to the host write nothing
 
@@ -136,6 +138,32 @@ class Markers(Protocol):
         """Begin a range that any thread may end; return its id."""
 
     def end(self, begun: int) -> None: ...
+
+
+class Exchange(Protocol):
+    """A collective of several processes, as a stream runs it.
+
+    name: the operation;  nbytes: of its inputs;  duration_ns: modelled, without the wait for other processes.
+    """
+
+    name: str
+    nbytes: int
+    duration_ns: int
+
+    def give(self, inputs: Sequence[Any], start_ns: int) -> None:
+        """Give the other processes arrays, and the modelled start."""
+
+    def is_ready(self) -> bool:
+        """Whether all processes have given theirs."""
+
+    def has_failed(self) -> bool:
+        """Whether it may never be ready: `finish` then raises."""
+
+    def wait(self, others: Sequence[Any]) -> None:
+        """Wait until one of several, this one included, is ready or has failed.  The caller holds no lock."""
+
+    def finish(self, outputs: Sequence[Any] | None) -> int:
+        """Write arrays, once it is ready; return the modelled end.  None: without values.  Raises CollectiveError."""
 
 
 class Driver(Protocol):
@@ -308,6 +336,18 @@ class Driver(Protocol):
 
         A thread has one handle for each device.  Threads share none; that of an ended thread is reused.
         """
+
+    # collectives of several processes
+    def exchange(
+        self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle
+    ) -> None:
+        """Read the inputs, and write the outputs once all processes have given theirs.  # order"""
+
+    def serve_exchanges(self) -> None:
+        """Give other processes the inputs of all exchanges that can be read now."""
+
+    def finish_exchanges(self) -> None:
+        """Wait for all exchanges.  Raises CollectiveError.  # wait"""
 
     # time and profilers
     def host_ns(self) -> int:

@@ -1,8 +1,10 @@
 """A process's side of collectives: posts calls to the hub, and shares bytes with the other ranks of its host.
 
-- A rank puts its bytes into an unnamed file in memory, and posts the file's number.  The others open it through /proc,
-  which their user may do, and read.  Nothing is left behind, however a process ends.
+- A rank puts its bytes into an unnamed file in memory, and gives the file's number.  The hub and the others open it
+  through /proc, which their user may do.  Nothing is left behind, however a process ends.
 - A file is used again once every member has read it.
+- Collectives of GPUs give their bytes when the stream has computed them.  A thread of the process runs what other ranks
+  wait for (`serve`), whether or not the program waits for anything.
 """
 
 from __future__ import annotations
@@ -11,27 +13,59 @@ import atexit
 import mmap
 import os
 import socket
+import sys
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..core.native import run_handlers
+from ..driver.api import Driver
 from ..errors import FlambeauError
-from .hub import Inbox, packed
+from .flight_recorder import FlightRecorder
+from .hub import GOODBYE, Inbox, packed
 
-GOODBYE = 10.0  # seconds that the end of a process waits for the others to read its bytes
 SAME_CALLS = "all ranks of a group make the same calls, in the same order"
 ROUND = 1 << 16  # sizes of files are multiples of it
+SLICE = 0.25  # seconds between looks at signals
 
 
-class CollectiveError(FlambeauError, RuntimeError):
-    """A collective cannot be completed: calls differ, a process has ended, or its time is over."""
+class DistError(FlambeauError, RuntimeError):
+    """Base of the errors of process groups and stores."""
 
 
-class StoreTimeoutError(FlambeauError, RuntimeError):
+class DistBackendError(DistError):
+    """A collective has failed."""
+
+
+class DistNetworkError(DistError):
+    """An address cannot be used."""
+
+
+class DistStoreError(DistError):
+    """A store has failed."""
+
+
+class CollectiveError(DistBackendError):
+    """A collective cannot be completed: calls differ, a process has ended, or its time is over.
+
+    is_repeated: whether the same failure has been raised before in this process.
+    """
+
+    is_repeated = False
+
+
+class StoreTimeoutError(DistStoreError, DistNetworkError):
     """A key was not set in time, or there is no store to connect to."""
+
+
+class Given(NamedTuple):
+    """What the members of a collective gave, by rank of the job.  times: modelled start and duration."""
+
+    data: dict[int, bytes]
+    times: dict[int, tuple[int, int]]
 
 
 class Slot:
@@ -66,10 +100,15 @@ class Client:
     def __init__(
         self, host: str, port: int, secret: str, timeout: float, rank: int | None = None, size: int | None = None
     ) -> None:
-        self.rank = rank
+        self.rank, self.size = rank, size
+        self.recorder = FlightRecorder(rank)
         self._changed = threading.Condition()
         self._replies: dict[int, dict[str, Any]] = {}
         self._ready: dict[str, dict[str, Any]] = {}
+        self._arrivals = 0  # messages about collectives
+        self._driver: Driver | None = None  # whose streams run collectives
+        self._server: threading.Thread | None = None
+        self.is_told = False  # whether the failure has been raised
         self._number = 0
         self._slots: dict[str, Slot] = {}
         self._free: list[Slot] = []
@@ -93,11 +132,8 @@ class Client:
 
     def _send(self, **message: Any) -> None:
         data = packed(message)
-        with self._sending:
-            try:
-                self._link.sendall(data)
-            except OSError:
-                self._fail("the process of rank 0, which holds the store, has ended")
+        with self._sending, suppress(OSError):  # `_listen` reads the end, and what came before it
+            self._link.sendall(data)
 
     def _listen(self) -> None:
         inbox = Inbox()
@@ -119,8 +155,10 @@ class Client:
     def _receive(self, message: dict[str, Any]) -> None:
         if "failure" in message:
             self.failure = self.failure or message["failure"]
-        elif "where" in message:
-            self._ready[message["key"]] = message["where"]
+            self._arrivals += 1
+        elif "given" in message:
+            self._ready[message["key"]] = message["given"]
+            self._arrivals += 1
         elif "free" in message:
             slot = self._slots.pop(message["free"], None)
             if slot is not None:
@@ -131,6 +169,7 @@ class Client:
     def _fail(self, reason: str) -> None:
         with self._changed:
             self.failure = self.failure or reason
+            self._arrivals += 1
             self._changed.notify_all()
 
     def _reply(self, number: int, timeout: float, what: str) -> dict[str, Any]:
@@ -156,8 +195,31 @@ class Client:
 
     # collectives
 
-    def post(self, key: str, members: Sequence[int], same: Any, text: str, parts: Sequence[Any]) -> None:
-        """Post a call under a key, with arrays of bytes for the other members.  Host: does not wait."""
+    def call(
+        self,
+        key: str,
+        members: Sequence[int],
+        same: Any,
+        text: str,
+        gpu: str = "",
+        sizes: tuple[list[int], list[int]] | None = None,
+        nbytes: int = 0,
+    ) -> None:
+        """Post a call under a key; its bytes are to be given.  Host: does not wait.
+
+        gpu: that no other member may use.  sizes: bytes for and from each member, where they may differ.
+        Raises: CollectiveError if the group has failed.
+        """
+        if self.failure is not None:
+            raise self.error(str(same[0]))
+        self.recorder.add(key, str(same[0]), text, nbytes)
+        sends, takes = sizes or (None, None)
+        self._send(
+            do="post", key=key, members=list(members), same=same, text=text, gpu=gpu, sends=sends, takes=takes
+        )
+
+    def give(self, key: str, parts: Sequence[Any], times: tuple[int, int] | None = None) -> None:
+        """Give the others arrays of bytes, and the call's modelled start and duration.  Host: does not wait."""
         size = sum(len(part) for part in parts)
         where = None
         if size:
@@ -169,7 +231,8 @@ class Client:
             with self._changed:
                 self._slots[key] = slot
             where = [os.getpid(), slot.file, size]
-        self._send(do="post", key=key, members=list(members), same=same, text=text, where=where)
+        self.recorder.started(key)
+        self._send(do="give", key=key, where=where, times=times)
 
     def _slot(self, size: int) -> Slot:
         with self._changed:
@@ -183,39 +246,100 @@ class Client:
             slot.close()
         return Slot(-(-size // ROUND) * ROUND)
 
-    def collect(self, key: str, timeout: float, operator: str) -> dict[int, bytes]:
-        """Return the bytes that each member posted under a key.  Host: waits until all have.
+    def is_ready(self, key: str) -> bool:
+        """Return whether all members have given their bytes."""
+        return key in self._ready
+
+    def wait(self, keys: Sequence[str], timeout: float, is_over: Callable[[], bool]) -> None:
+        """Wait until one of several collectives is ready, or none can be.  Host: waits, and serves the others.
+
+        is_over: whether another thread has ended the wait.
+        """
+        end = time.monotonic() + timeout
+        while True:
+            with self._changed:
+                seen = self._arrivals
+            if self._driver is not None:
+                self._driver.serve_exchanges()
+            with self._changed:
+                if self.failure is not None or is_over() or any(key in self._ready for key in keys):
+                    return
+                if seen != self._arrivals:
+                    continue
+            self._send(do="wait", keys=list(keys))
+            with self._changed:
+                while seen == self._arrivals:
+                    left = end - time.monotonic()
+                    if left <= 0:
+                        self._send(do="late", key=keys[0], seconds=round(timeout, 3))
+                        self._changed.wait_for(lambda: self.failure is not None, GOODBYE)
+                        self.failure = self.failure or f"nothing came within {timeout:g} s, the group's timeout"
+                        return
+                    self._changed.wait(min(left, SLICE))
+                    run_handlers()
+
+    def collect(self, key: str, timeout: float, operator: str) -> Given:
+        """Return what the members gave under a key.  Host: waits until all have.
 
         Raises: CollectiveError, with the calls of all ranks.
         """
+        if key not in self._ready and self.failure is None:
+            self.wait([key], timeout, lambda: False)
         with self._changed:
-            if key not in self._ready and self.failure is None:
-                self._send(do="wait", key=key)
-            end = time.monotonic() + timeout
-            while key not in self._ready and self.failure is None:
-                left = end - time.monotonic()
-                if left <= 0:
-                    self._send(do="late", key=key, seconds=round(timeout, 3))
-                    self._changed.wait_for(lambda: self.failure is not None, GOODBYE)
-                    break
-                self._changed.wait(min(left, 1.0))  # so that signals are handled
-            where = self._ready.pop(key, None)
-        if where is None:
-            raise CollectiveError(str(self.failure), hint=SAME_CALLS, operator=operator)
+            given = self._ready.pop(key, None)
+        if given is None:
+            raise self.error(operator)
         try:
-            found = {int(rank): _bytes_of(place) for rank, place in where.items()}
-        except OSError as failure:  # its process has ended, which the hub says too
+            data = {int(rank): _bytes_of(what["where"], what["part"]) for rank, what in given.items()}
+        except OSError as failure:  # the hub and the rank have ended
             with self._changed:
                 self._changed.wait_for(lambda: self.failure is not None, GOODBYE)
-            text = self.failure or f"the bytes of another rank cannot be read: {failure}"
-            raise CollectiveError(text, hint=SAME_CALLS, operator=operator) from failure
+                self.failure = self.failure or f"the bytes of another rank cannot be read: {failure}"
+            raise self.error(operator) from failure
+        self.recorder.completed(key)
         self._send(do="read", key=key)
-        return found
+        return Given(data, {int(rank): tuple(what["times"]) for rank, what in given.items() if what["times"]})
+
+    def error(self, operator: str) -> CollectiveError:
+        """The error of the failure, with the last collectives of this rank as a note."""
+        error = CollectiveError(str(self.failure), hint=SAME_CALLS, operator=operator)
+        error.is_repeated = self.is_told
+        if not self.is_told:
+            self.recorder.write()
+        self.is_told = True
+        error.add_note(self.recorder.note())
+        return error
+
+    def serve_by(self, driver: Driver) -> None:
+        """Let a driver's streams run what other ranks wait for, whenever a collective has become ready."""
+        self._driver = driver
+        if self._server is None:
+            self._server = threading.Thread(target=self._serve_others, name="flambeau collectives", daemon=True)
+            self._server.start()
+
+    def _serve_others(self) -> None:
+        seen = 0
+        while not self._is_closed:
+            with self._changed:
+                while self._arrivals == seen and not self._is_closed:
+                    self._changed.wait()
+                seen = self._arrivals
+            if self._driver is not None and self.failure is None and not self._is_closed:
+                self._driver.serve_exchanges()
 
     def leave(self) -> None:
-        """Say goodbye, once the others have read this rank's bytes."""
+        """Say goodbye, once the collectives of GPUs are done and the others have read this rank's bytes.
+
+        A failure that no call has raised is printed.
+        """
         if self._is_closed or self._pid != os.getpid():
             return
+        if self._driver is not None:
+            try:
+                self._driver.finish_exchanges()
+            except FlambeauError as error:
+                if not getattr(error, "is_repeated", False):
+                    print(f"{type(error).__name__}: {error}", file=sys.stderr)
         with self._changed:
             self._changed.wait_for(lambda: not self._slots or self.failure is not None, GOODBYE)
         self._send(do="leave")
@@ -229,7 +353,9 @@ class Client:
 
     def close(self) -> None:
         """Close the connection."""
-        self._is_closed = True
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
         with suppress(OSError):  # the other end has closed it
             self._link.shutdown(socket.SHUT_RDWR)
         self._link.close()
@@ -255,13 +381,24 @@ def _connected(host: str, port: int, timeout: float) -> socket.socket:
             time.sleep(0.02)
 
 
-def _bytes_of(place: Any) -> bytes:
-    """The bytes of another rank's file.  Raises OSError."""
+def _bytes_of(place: Any, part: Any) -> bytes:
+    """The bytes of a rank's file, which the hub or the rank has open.  Raises OSError.
+
+    part: the offset and the number of those for this rank; None for all.
+    """
     if place is None:
         return b""
-    process, file, size = place
-    with open(f"/proc/{int(process)}/fd/{int(file)}", "rb", buffering=0) as source:
-        data = source.read(size)
-    if data is None or len(data) != size:
-        raise OSError(f"process {process} shares {len(data or b'')} bytes in place of {size}")
+    size, files = place
+    offset, length = part or (0, size)
+    for number, (process, file) in enumerate(files):
+        try:
+            with open(f"/proc/{int(process)}/fd/{int(file)}", "rb", buffering=0) as source:
+                source.seek(offset)
+                data = source.read(length)
+            break
+        except OSError:
+            if number == len(files) - 1:
+                raise
+    if data is None or len(data) != length:
+        raise OSError(f"process {process} shares {len(data or b'')} bytes in place of {length}")
     return data

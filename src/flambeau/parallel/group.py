@@ -26,6 +26,9 @@ class ReduceOp(IntEnum):
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
 
 
+setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010  (the name of the enumeration in PyTorch, where ReduceOp wraps it)
+
+
 class Backend(str):
     """A backend's name.
 
@@ -70,7 +73,9 @@ class ProcessGroup:
         self.client = client  # None for a group of one process
         self.timeout = timeout
         self._rank = rank
-        self._streams: dict[int, Stream] = {}
+        self.world_size = len(ranks) if client is None or client.size is None else client.size
+        self.is_destroyed = False
+        self._streams: dict[tuple[int, str], Stream] = {}
         self._counts: dict[str, int] = {}
 
     def rank(self) -> int:
@@ -116,14 +121,15 @@ class ProcessGroup:
         if timeout is None:
             return self
         other = ProcessGroup(self.backend, self.group_name, self.ranks, self._rank, self.client, timeout)
-        other._counts = self._counts
+        other._counts, other._streams = self._counts, self._streams
         return other
 
-    def stream(self, device: int) -> Stream:
-        """The stream on which the group's collectives on a device run."""
-        if device not in self._streams:
-            self._streams[device] = Stream(device, name=f"collectives of group {self.group_name}")
-        return self._streams[device]
+    def stream(self, device: int, kind: str = "") -> Stream:
+        """The stream on which the group's collectives on a device run, or its messages of a kind."""
+        if (device, kind) not in self._streams:
+            what = f"messages {kind.rstrip('/')}" if kind else "collectives"
+            self._streams[device, kind] = Stream(device, name=f"{what} of group {self.group_name}")
+        return self._streams[device, kind]
 
 
 class Groups:

@@ -5,8 +5,10 @@ One process, that of rank 0, runs a `Hub` in a thread.  Every process has one co
 - A message is a JSON object behind its length, at most MAX_MESSAGE bytes.  The first one carries the job's secret; a
   connection without it is closed.  Nothing that is received is executed.
 - Tensors do not pass through the hub: a rank's message says where its bytes are (see exchange.py).
-- The members of a collective post their calls under one key.  When all have posted, the hub sends each of them the
-  places of the others' bytes.
+- The members of a collective post their calls under one key, and give their bytes then or later.  When all have given
+  theirs, the hub sends each of them the places of the others' bytes.
+- The hub keeps each file of bytes open until all members have read it, so a collective that is complete stays so if a
+  member ends.
 - All ranks get the same failure, with every rank's call and line, as soon as two calls differ, a process has ended, or
   all processes wait and no collective can go on.
 """
@@ -15,14 +17,19 @@ from __future__ import annotations
 
 import hmac
 import json
+import math
+import os
 import selectors
 import socket
 import threading
+import time
 from collections import deque
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 MAX_MESSAGE = 1 << 24
 SIZE = 4  # bytes of a message's length
+GOODBYE = 10.0  # seconds that the end of a process waits for the others to read bytes
 HOST_NAMES = {"localhost": "127.0.0.1"}
 
 
@@ -59,11 +66,17 @@ class Inbox:
 
 
 class Call(NamedTuple):
-    """A rank's part of a collective.  same: what must be equal on all ranks;  text: the call and its line."""
+    """A rank's part of a collective.  same: what must be equal on all ranks;  text: the call and its line.
+
+    gpu: that no other member may use, "" for any.
+    sends, takes: bytes for and from each member, where they may differ; None where they are equal.
+    """
 
     same: Any
     text: str
-    where: Any
+    gpu: str
+    sends: list[int] | None
+    takes: list[int] | None
 
 
 class Connection:
@@ -79,12 +92,49 @@ class Connection:
 
 
 class Meeting:
-    """A collective that not all members have read yet."""
+    """A collective that not all members have read yet.
+
+    given: by rank, the place of its bytes, and what else it says to the others.  files: what the hub keeps open.
+    """
 
     def __init__(self, members: list[int]) -> None:
         self.members = members
         self.calls: dict[int, Call] = {}
+        self.given: dict[int, dict[str, Any]] = {}
         self.readers: set[int] = set()
+        self.files: list[int] = []
+        self.is_announced = False  # whether the members know the places of all bytes
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.given) == len(self.members)
+
+    def given_to(self, index: int) -> dict[str, Any]:
+        """What the members gave to one of them, by rank.  part: offset and number of its bytes, None for all."""
+        found = {}
+        for rank, what in self.given.items():
+            sends = self.calls[rank].sends
+            part = None if sends is None else [sum(sends[:index]), sends[index]]
+            found[str(rank)] = {**what, "part": part}
+        return found
+
+    def keep(self, where: Any) -> Any:
+        """Open a rank's file; return its places in this process and in the rank's."""
+        if where is None:
+            return None
+        process, file, size = (int(each) for each in where)
+        places = [[process, file]]
+        with suppress(OSError):  # the rank has ended, or too many files are open
+            kept = os.open(f"/proc/{process}/fd/{file}", os.O_RDONLY | os.O_CLOEXEC)
+            self.files.append(kept)
+            places.insert(0, [os.getpid(), kept])
+        return [size, places]
+
+    def forget(self) -> None:
+        """Close the files."""
+        for file in self.files:
+            os.close(file)
+        self.files = []
 
 
 class Hub:
@@ -100,7 +150,7 @@ class Hub:
         self._waiters: list[tuple[Connection, int, list[str]]] = []
         self._ranks: dict[int, Connection] = {}
         self._meetings: dict[str, Meeting] = {}
-        self._waiting: dict[int, str] = {}  # by rank, the key of the collective that it waits for
+        self._waiting: dict[int, list[str]] = {}  # by rank, the keys of the collectives of which it waits for any
         self._latest: dict[int, str] = {}
         self._gone: dict[int, str] = {}
         self._failure: str | None = None
@@ -108,7 +158,7 @@ class Hub:
         self._thread.start()
 
     def stop(self) -> None:
-        """Close all connections."""
+        """Close all connections, once the bytes of complete collectives have been read, or after GOODBYE."""
         self._wake.send(b"x")
         self._thread.join()
 
@@ -120,11 +170,12 @@ class Hub:
             self._listener.setblocking(False)
             selector.register(self._listener, selectors.EVENT_READ)
             selector.register(self._waker, selectors.EVENT_READ)
-            is_running = True
-            while is_running:
-                for key, events in selector.select():
+            end = math.inf
+            while time.monotonic() < end and (end == math.inf or self._is_needed()):
+                for key, events in selector.select(None if end == math.inf else max(end - time.monotonic(), 0)):
                     if key.fileobj is self._waker:
-                        is_running = False
+                        selector.unregister(self._waker)
+                        end = time.monotonic() + GOODBYE
                     elif key.fileobj is self._listener:
                         self._accept()
                     else:
@@ -132,8 +183,14 @@ class Hub:
             for link in [each for each in selector.get_map().values() if each.data is not None]:
                 self._flush(link.data)
                 link.data.link.close()
+        for meeting in self._meetings.values():
+            meeting.forget()
         for each in (self._listener, self._waker, self._wake):
             each.close()
+
+    def _is_needed(self) -> bool:
+        """Whether a rank has still to read the bytes of a complete collective."""
+        return any(meeting.is_announced for meeting in self._meetings.values())
 
     def _accept(self) -> None:
         link, _ = self._listener.accept()
@@ -194,6 +251,7 @@ class Hub:
         if not connection.has_left:
             self._gone[rank] = "its process has ended"
             self._fail(f"the process of rank {rank} has ended", None)
+        self._reads_no_more(rank)
 
     # messages
 
@@ -207,12 +265,14 @@ class Hub:
         elif kind == "post":
             self._post(connection, message)
         elif kind == "read":
-            self._read(connection, message["key"])
+            self._read(self._rank_of(connection), message["key"])
+        elif kind == "give":
+            self._give(self._rank_of(connection), message)
         elif kind == "wait":
-            meeting = self._meetings.get(message["key"])
-            if meeting is not None and len(meeting.calls) < len(meeting.members):  # else the answer is on its way
-                self._waiting[self._rank_of(connection)] = message["key"]
-                self._look_for_a_hang()
+            keys = [str(key) for key in message["keys"]]
+            if all(key in self._meetings and not self._meetings[key].is_complete for key in keys):
+                self._waiting[self._rank_of(connection)] = keys
+                self._look_for_a_hang()  # else an answer is on its way
         elif kind == "late":
             waited = f"rank {connection.rank} has waited for {message['seconds']} s, the group's timeout"
             self._fail(waited, self._meetings.get(message["key"]))
@@ -250,6 +310,7 @@ class Hub:
         connection.has_left = True
         self._gone[rank] = "has left the group"
         self._waiting.pop(rank, None)
+        self._reads_no_more(rank)
         for meeting in self._meetings.values():
             if rank in meeting.members and rank not in meeting.calls:
                 self._fail(f"rank {rank} has left the group", meeting)
@@ -301,7 +362,7 @@ class Hub:
     def _post(self, connection: Connection, message: dict[str, Any]) -> None:
         rank, key, members = self._rank_of(connection), message["key"], list(message["members"])
         meeting = self._meetings.setdefault(key, Meeting(members))
-        call = Call(message["same"], str(message["text"]), message["where"])
+        call = Call(message["same"], str(message["text"]), message["gpu"], message["sends"], message["takes"])
         self._latest[rank] = call.text
         meeting.calls[rank] = call
         other = next((each for each in meeting.calls.values() if each.same != call.same), None)
@@ -311,21 +372,54 @@ class Hub:
         missing = [each for each in members if each in self._gone and each not in meeting.calls]
         if missing:
             self._fail(f"rank {missing[0]} {self._gone[missing[0]]}", meeting)
-        elif len(meeting.calls) == len(members):
-            where = {str(each): made.where for each, made in meeting.calls.items()}
-            for each in members:
+            return
+        users = sorted(each for each, made in meeting.calls.items() if made.gpu == call.gpu != "")
+        if len(users) > 1:
+            self._fail(f"ranks {users[0]} and {users[1]} both use {call.gpu}: each needs a GPU of its own", meeting)
+        elif call.sends is not None and len(meeting.calls) == len(members):
+            self._compare_sizes(meeting)
+
+    def _compare_sizes(self, meeting: Meeting) -> None:
+        """Fail unless each member takes as many bytes as each other sends to it."""
+        for i, sender in enumerate(meeting.members):
+            for j, taker in enumerate(meeting.members):
+                sends, takes = meeting.calls[sender].sends, meeting.calls[taker].takes
+                if sends is not None and takes is not None and sends[j] != takes[i]:
+                    what = f"rank {sender} sends {sends[j]} bytes to rank {taker}, which takes {takes[i]}"
+                    self._fail(what, meeting)
+                    return
+
+    def _give(self, rank: int, message: dict[str, Any]) -> None:
+        key = message["key"]
+        meeting = self._meetings[key]
+        meeting.given[rank] = {"where": meeting.keep(message["where"]), "times": message.get("times")}
+        if self._failure is None and meeting.is_complete:
+            meeting.is_announced = True
+            for index, each in enumerate(meeting.members):
                 self._waiting.pop(each, None)
                 if each in self._ranks:
-                    self._send(self._ranks[each], key=key, where=where)
+                    self._send(self._ranks[each], key=key, given=meeting.given_to(index))
+            for each in meeting.members:
+                if each not in self._ranks:
+                    self._read(each, key)
 
-    def _read(self, connection: Connection, key: str) -> None:
-        meeting = self._meetings[key]
-        meeting.readers.add(self._rank_of(connection))
+    def _read(self, rank: int, key: str) -> None:
+        meeting = self._meetings.get(key)
+        if meeting is None:
+            return
+        meeting.readers.add(rank)
         if len(meeting.readers) == len(meeting.members):
             del self._meetings[key]
+            meeting.forget()
             for each in meeting.members:
                 if each in self._ranks:
                     self._send(self._ranks[each], free=key)
+
+    def _reads_no_more(self, rank: int) -> None:
+        """A rank has gone: the others' bytes are not kept for it."""
+        for key, meeting in list(self._meetings.items()):
+            if rank in meeting.members and meeting.is_announced:
+                self._read(rank, key)
 
     def _look_for_a_hang(self) -> None:
         """Fail if every live rank waits for a collective: none of them can go on."""
@@ -343,8 +437,8 @@ class Hub:
         for rank in range(self._world_size):
             if meeting is not None and rank in meeting.calls:
                 state = meeting.calls[rank].text
-            elif rank in self._waiting and self._waiting[rank] in self._meetings:
-                state = self._meetings[self._waiting[rank]].calls[rank].text + " (waits)"
+            elif rank in self._waiting and rank in self._meetings[self._waiting[rank][0]].calls:
+                state = self._meetings[self._waiting[rank][0]].calls[rank].text + " (waits)"
             elif rank in self._gone:
                 state = self._gone[rank] + (f"; its last call: {self._latest[rank]}" if rank in self._latest else "")
             elif rank not in self._ranks:

@@ -21,6 +21,7 @@ from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
 from . import several
 from .exchange import Client
+from .flight_recorder import FlightRecorder
 from .group import TIMEOUT, GroupError, GroupMember, ProcessGroup, ReduceOp, Work
 from .hub import Hub
 from .store import Meeting, listening, meeting_of
@@ -144,7 +145,7 @@ def init_process_group(
         )
     client = _meet(meeting_of(init_method, store, number, size, limit.total_seconds()), number, size, limit)
     group = ProcessGroup(chosen, "0", tuple(range(size)), number, client, limit)
-    several.barrier(group, name)
+    several.barrier(group, name).wait()
     GroupMember.WORLD = group
 
 
@@ -209,8 +210,11 @@ def destroy_process_group(group: Any = None) -> None:
         False
     """
     found = _member("destroy_process_group", group)
+    found.is_destroyed = True
     if found is GroupMember.WORLD:
         GroupMember.WORLD = None
+        for each in GroupMember.others:
+            each.is_destroyed = True
         GroupMember.others.clear()
         if found.client is not None:
             found.client.leave()
@@ -229,6 +233,12 @@ def _member(name: str, group: Any) -> ProcessGroup:
     if not isinstance(group, ProcessGroup):
         raise ArgumentTypeError(
             f"group must be a ProcessGroup or None, got {shown(group)}", hint="new_group() makes one", operator=name
+        )
+    if group.is_destroyed:
+        raise GroupError(
+            f"group {group.group_name}, of the ranks {', '.join(map(str, group.ranks))}, has been destroyed",
+            hint="call destroy_process_group() after the last use",
+            operator=name,
         )
     return group
 
@@ -755,11 +765,15 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     """
     found = _member("monitored_barrier", group)
     if found.size() > 1:
-        several.barrier(found.within(timeout), "monitored_barrier")
+        several.barrier(found.within(timeout), "monitored_barrier").wait()
 
 
 def _objects(group: ProcessGroup, name: str, obj: Any) -> list[Any]:
     """Every rank's object.  They are pickled: the processes of a job trust each other."""
+    return [pickle.loads(each) for each in several.exchange(group, name, _pickled(name, obj))]
+
+
+def _pickled(name: str, obj: Any) -> bytes:
     data = pickle.dumps(obj)
     if len(data) > LARGE:
         raise ArgumentError(
@@ -767,7 +781,7 @@ def _objects(group: ProcessGroup, name: str, obj: Any) -> list[Any]:
             hint="send tensors by all_gather",
             operator=name,
         )
-    return [pickle.loads(each) for each in several.exchange(group, name, data)]
+    return data
 
 
 def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
@@ -876,17 +890,23 @@ def scatter_object_list(
         scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
 
 
-def _message(
-    name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool
-) -> several.Message:
+def _peer(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tuple[ProcessGroup, int]:
+    """Return the group, and the other process's number in it."""
     found = _member(name, group)
-    _tensor(name, "tensor", tensor)
     if found.size() == 1:
         raise NotSupportedError("the group has one process, which has nothing to send to", hint=ONE, operator=name)
-    what = "dst" if is_sent else "src"
     if peer is None and group_peer is None:
         raise ArgumentError(f"{what} is missing", hint=f"name the other process: {what}=1", operator=name)
-    other, own = _rank(name, what, peer, group, group_peer), found.rank()
+    return found, _rank(name, what, peer, group, group_peer)
+
+
+def _message(
+    name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool
+) -> Work:
+    _member(name, group)
+    _tensor(name, "tensor", tensor)
+    found, other = _peer(name, "dst" if is_sent else "src", peer, group, group_peer)
+    own = found.rank()
     return several.message(found, name, tensor, *((own, other) if is_sent else (other, own)), int(tag))
 
 
@@ -958,6 +978,65 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
     """
     _message("recv", tensor, src, group, group_src, tag, is_sent=False).wait()
     return _member("recv", group).ranks[_rank("recv", "src", src, group, group_src)]
+
+
+def send_object_list(
+    object_list: Any,
+    dst: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
+    """Send a list of objects to one process.  Objects are pickled: see all_gather_object.  Host: waits.
+
+    Raises: NotSupportedError in a group of one process.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> try:
+        ...     torch.distributed.send_object_list(["text"], 0)
+        ... except NotImplementedError as error:
+        ...     print("the group has one process")
+        the group has one process
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "send_object_list"
+    found, other = _peer(name, "dst", dst, group, group_dst)
+    several.pass_bytes(found, name, _pickled(name, object_list), found.rank(), other)
+
+
+def recv_object_list(
+    object_list: Any,
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
+    """Receive a list of objects from one process; return its number.  Host: waits.
+
+    Objects are unpickled, which runs code: see all_gather_object.
+    Raises: NotSupportedError in a group of one process; ArgumentError unless the list has the sent one's length.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> try:
+        ...     torch.distributed.recv_object_list([None], 0)
+        ... except NotImplementedError as error:
+        ...     print("the group has one process")
+        the group has one process
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "recv_object_list"
+    found, other = _peer(name, "src", src, group, group_src)
+    sent = pickle.loads(several.pass_bytes(found, name, b"", other, found.rank()))
+    if len(sent) != len(object_list):
+        raise ArgumentError(
+            f"{len(sent)} objects are sent, and the list has {len(object_list)}",
+            hint="pass a list of that length",
+            operator=name,
+        )
+    object_list[:] = sent
+    return found.ranks[other]
 
 
 class P2POp:
@@ -1086,3 +1165,19 @@ distribute_tensor, distribute_module, fully_shard, init_device_mesh, compute_loc
     )
 ]  # fmt: skip
 all_to_all_single_autograd = _of_several("all_to_all_single_autograd")
+
+
+def dump_flight_recorder() -> str:
+    """Return the last collectives of this process as JSON: number, group, call, line, bytes, state and times of each.
+
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
+    Example:
+        >>> import json
+        >>> from flambeau.distributed import flight_recorder
+        >>> torch.distributed.init_process_group("gloo")
+        >>> json.loads(flight_recorder.dump())["entries"]  # of several processes: one has none
+        []
+        >>> torch.distributed.destroy_process_group()
+    """
+    client = _member("flight_recorder.dump", None).client
+    return FlightRecorder(0).dump() if client is None else client.recorder.dump()

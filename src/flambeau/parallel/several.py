@@ -2,29 +2,35 @@
 
 - Each rank sends the bytes of its inputs to all members (see exchange.py), and computes its outputs itself, in the
   order of the ranks: results do not depend on timing, and are equal on all ranks.
-- Tensors on a GPU pass through the host.  Reads of inputs and writes of outputs run on the group's stream of the
-  device, after the work submitted to the current stream; later work of the current stream follows `Work.wait`.  So a
-  missing wait is a race that the race checker sees.
-- Host: waits until all members have called, `async_op` or not.
+- A call is posted at once, so that calls that differ are found whether or not the program waits.
+- On virtual GPUs, a collective is work of the group's stream of the device: it reads its inputs, and writes its outputs
+  when all ranks have given theirs.  It follows the work submitted to the current stream; later work of the current
+  stream follows `Work.wait`.  So a missing wait is a race that the race checker sees.  The host does not wait.
+- On the CPU, inputs are read by the call, and outputs are written by `Work.wait`, which waits on the host.  So it is on
+  NVIDIA GPUs, whose tensors pass through the host.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .. import callers, host
 from ..autograd.mode import GradMode
 from ..core import thread
-from ..core.tensor import TensorBase, array_of
+from ..core.tensor import TensorBase, address_of, array_of
+from ..driver.api import CaptureStatus
 from ..errors import ArgumentError, NotSupportedError, ShapeError, ValueRangeError
-from ..ops.compare import maximum, minimum
+from ..kernel import Access
 from ..runtime.stream import Event, Stream, StreamGuard
 from ..tensor.interop import frombuffer
+from . import links
+from .exchange import Client
 from .group import ProcessGroup, ReduceOp, Work
 
 Received = dict[int, bytes]  # by rank of the group
-Written = Iterable[tuple[Any, Any]]  # outputs, and their values on the CPU
+Written = Iterable[tuple[int, Any]]  # indexes of outputs, and arrays of their values
 
 
 class Place(NamedTuple):
@@ -34,8 +40,17 @@ class Place(NamedTuple):
     stream: Stream | None
 
 
-def _place(name: str, group: ProcessGroup, tensors: Sequence[TensorBase]) -> Place:
-    """Check a collective's tensors; return their place, on which work follows the current stream."""
+    @property
+    def runs_exchanges(self) -> bool:
+        """Whether the stream runs collectives, without the host."""
+        return self.stream is not None and self.stream.driver.capabilities.exchanges
+
+
+def _place(name: str, group: ProcessGroup, tensors: Sequence[TensorBase], kind: str = "") -> Place:
+    """Check a collective's tensors; return their place, on which work follows the current stream.
+
+    kind: of messages between two ranks, which have a stream of their own.
+    """
     devices = {tensor.device_index for tensor in tensors}
     if len(devices) > 1:
         raise ArgumentError(
@@ -66,18 +81,44 @@ def _place(name: str, group: ProcessGroup, tensors: Sequence[TensorBase]) -> Pla
             )
     if device < 0:
         return Place(device, None)
-    stream = group.stream(device)
-    stream.wait_stream(thread.current_stream(device))
+    current = thread.current_stream(device)
+    if current.driver.capture_status(current.handle) is not CaptureStatus.NONE:
+        raise NotSupportedError(
+            "a collective of several processes cannot be captured",
+            hint="call it before or after the graph",
+            operator=name,
+        )
+    stream = group.stream(device, kind)
+    stream.wait_stream(current)
     return Place(device, stream)
 
 
-def _bytes_of(tensor: Any, place: Place) -> Any:
-    """An array over a tensor's bytes on the host.  Host: waits."""
-    if place.stream is not None:
-        tensor.record_stream(place.stream)
-        with StreamGuard(place.stream):
-            tensor = tensor.detach().cpu()
-    return array_of(tensor.detach()).reshape(-1).view(host.np.uint8)
+class Form(NamedTuple):
+    """The data type and the shape of a tensor, as NumPy has them."""
+
+    dtype: Any
+    shape: tuple[int, ...]
+
+    @property
+    def numel(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.numel * int(host.np.dtype(self.dtype).itemsize)
+
+    def read(self, data: bytes, offset: int = 0) -> Any:
+        """An array of another rank's bytes."""
+        return host.np.frombuffer(data, self.dtype, self.numel, offset)
+
+
+def _form(tensor: Any) -> Form:
+    return Form(tensor.dtype.numpy, tuple(tensor.shape))
+
+
+def _bytes_of(array: Any) -> Any:
+    """The bytes of an array, as an array."""
+    return host.np.ascontiguousarray(array).reshape(-1).view(host.np.uint8)
 
 
 def _text(name: str, tensors: Sequence[TensorBase], more: str = "") -> str:
@@ -91,6 +132,133 @@ def _like(tensors: Sequence[TensorBase]) -> list[Any]:
     return [[each.dtype.name, list(each.shape)] for each in tensors]
 
 
+class Collective:
+    """A collective that has been called: what a stream, or `Work.wait`, runs of it (`driver.api.Exchange`).
+
+    compute: makes the outputs' values of everyone's bytes;  written: the indexes of outputs that are not empty.
+    nbytes: of the tensor that is reduced or sent, or of all ranks' parts together;  group: its name.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        group: ProcessGroup,
+        key: str,
+        compute: Callable[[Received], Written],
+        outputs: Sequence[Any],
+        nbytes: int,
+    ) -> None:
+        assert group.client is not None
+        self.name, self.key = name, key
+        self.timeout = group.timeout.total_seconds()
+        self.client: Client = group.client
+        self.written = [index for index, each in enumerate(outputs) if each.numel()]
+        self.nbytes = nbytes
+        self.group = group.group_name
+        self.duration_ns = 0
+        self.is_over = False
+        self._ranks, self._world_size = group.ranks, group.world_size
+        self._compute = compute
+
+    def model(self, driver: Any, members: Sequence[int]) -> None:
+        """Set the modelled time.  driver: of virtual GPUs."""
+        rate = driver.preset.peer_rate
+        self.duration_ns = links.from_environment().duration_ns(
+            self.name, self.nbytes, members, self._world_size, rate
+        )
+
+    def give(self, inputs: Sequence[Any], start_ns: int) -> None:
+        """Give the others the bytes of arrays."""
+        self.client.give(self.key, [_bytes_of(each) for each in inputs], (start_ns, self.duration_ns))
+
+    def is_ready(self) -> bool:
+        """Return whether all members have given their bytes."""
+        return self.client.is_ready(self.key)
+
+    def has_failed(self) -> bool:
+        """Return whether the group has failed, so that this may never be ready."""
+        return self.client.failure is not None
+
+    def wait(self, others: Sequence[Collective]) -> None:
+        """Wait until one of several collectives, this one included, is ready or has failed.  Host: waits."""
+        timeout = min(each.timeout for each in others)
+        self.client.wait([each.key for each in others], timeout, lambda: any(each.is_over for each in others))
+
+    def collect(self) -> tuple[Received, int]:
+        """Return everyone's bytes and the modelled end; 0 if it has none.  Host: waits for the other ranks.
+
+        Raises: CollectiveError.
+        """
+        try:
+            found = self.client.collect(self.key, self.timeout, self.name)
+        finally:
+            self.is_over = True
+        starts, lengths = [list(each) for each in zip(*found.times.values())] or ([0], [0])
+        data = {self._ranks.index(rank): sent for rank, sent in found.data.items()}
+        return data, max(starts) + max(lengths)
+
+    def values(self, data: Received) -> list[tuple[int, Any]]:
+        """Return the outputs' values."""
+        with host.np.errstate(all="ignore"):
+            return list(self._compute(data))
+
+    def finish(self, outputs: Sequence[Any] | None) -> int:
+        """Write the arrays of the outputs that are not empty; return the modelled end.  Raises CollectiveError.
+
+        outputs: None where no values are computed.
+        """
+        data, end_ns = self.collect()
+        if outputs is not None:
+            arrays = dict(zip(self.written, outputs))
+            for index, value in self.values(data):
+                if index in arrays:
+                    arrays[index][...] = host.np.asarray(value).reshape(arrays[index].shape)
+        return end_ns
+
+
+class HostWork(Work):
+    """A collective whose outputs `wait` writes."""
+
+    def __init__(self, collective: Collective, outputs: Sequence[Any], place: Place) -> None:
+        super().__init__(outputs)
+        self._collective: Collective | None = collective
+        self._outputs, self._place = list(outputs), place
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Wait for the other ranks, and write the outputs; the current stream follows it.  Host: waits."""
+        collective, self._collective = self._collective, None
+        if collective is not None:
+            data, end_ns = collective.collect()
+            _reach(end_ns)
+            values = [(self._outputs[index], value) for index, value in collective.values(data)]
+            self._done = _write(self._place, values)
+        return super().wait(timeout)
+
+    def is_completed(self) -> bool:
+        """Return whether the outputs are there; they are written if all ranks have called."""
+        collective = self._collective
+        if collective is not None:
+            if not (collective.is_ready() or collective.has_failed()):
+                return False
+            self.wait()
+        return super().is_completed()
+
+
+def _now() -> int:
+    """The modelled time of this thread; 0 without virtual GPUs."""
+    machine = thread.machine() if thread.has_machine() else None
+    if machine is None or not machine.is_started or not machine.driver.capabilities.modelled_time:
+        return 0
+    return machine.driver.host_ns()
+
+
+def _reach(time_ns: int) -> None:
+    """Let this thread's modelled clock reach a time."""
+    if _now() and time_ns:
+        clock: Any = thread.machine().driver
+        clock.clock.reach(time_ns)
+
+
 def _run(
     name: str,
     group: ProcessGroup,
@@ -98,24 +266,73 @@ def _run(
     sent: Sequence[Any],
     outputs: Sequence[Any],
     compute: Callable[[Received], Written],
+    nbytes: int,
     more: str = "",
+    sizes: tuple[list[int], list[int]] | None = None,
 ) -> Work:
-    """Send tensors to all members, and write what `compute` makes of everyone's bytes."""
-    assert group.client is not None
+    """Begin a collective, whose outputs `compute` makes of everyone's bytes.
+
+    nbytes: of the tensor that is reduced or sent, or of all ranks' parts together.
+    sizes: the bytes for and from each member, where these differ.
+    """
     place = _place(name, group, [*sent, *outputs])
-    key = group.next_key()
+    collective = Collective(name, group, group.next_key(), compute, outputs, nbytes)
     text = _text(name, sent or outputs, more)
-    parts = [_bytes_of(tensor, place) for tensor in sent]
-    group.client.post(key, group.ranks, [name, same], text, parts)
-    found = group.client.collect(key, group.timeout.total_seconds(), name)
-    by_rank = {group.ranks.index(rank): data for rank, data in found.items()}
-    return Work(outputs, _write(place, compute(by_rank)))
+    collective.client.call(collective.key, group.ranks, [name, same], text, _gpu(group, place), sizes, nbytes)
+    return _begin(collective, place, sent, outputs, group.ranks)
 
 
-def _write(place: Place, values: Written) -> Event | None:
+def _gpu(group: ProcessGroup, place: Place) -> str:
+    """The GPU that no other rank may use in a collective of NCCL; "" for others.
+
+    A process that sees one GPU may be alone with it.
+    """
+    if place.stream is None or "nccl" not in group.backend or place.stream.driver.device_count() < 2:
+        return ""
+    host = links.from_environment().host(group.ranks[group.rank()], group.world_size)
+    return f"cuda:{place.device}" + (f" of host {host}" if host else "")
+
+
+def _begin(
+    collective: Collective, place: Place, sent: Sequence[Any], outputs: Sequence[Any], members: Sequence[int]
+) -> Work:
+    """Give the inputs, and write the outputs, on the group's stream; or give them now, and write in `Work.wait`."""
+    stream = place.stream
+    if stream is None or not stream.driver.capabilities.exchanges:
+        collective.give([_on_host(tensor, place) for tensor in sent], _now())
+        return HostWork(collective, outputs, place)
+    collective.model(stream.driver, members)
+    for tensor in (*sent, *outputs):
+        tensor.record_stream(stream)
+    inputs = [Access(address_of(each), each.dtype, "r", each.shape, None) for each in sent if each.numel()]
+    written = [outputs[index] for index in collective.written]
+    results = [Access(address_of(each), each.dtype, "w", each.shape, None) for each in written]
+    stream.exchange(collective, inputs, results)
+    for tensor in written:
+        tensor._storage.version += 1
+    collective.client.serve_by(stream.driver)
+    done = Event()
+    done.record(stream)
+    return Work(outputs, done)
+
+
+def _on_host(tensor: Any, place: Place) -> Any:
+    """An array of a tensor's values.  Host: waits."""
+    if place.stream is not None:
+        tensor.record_stream(place.stream)
+        with StreamGuard(place.stream):
+            tensor = tensor.detach().cpu()
+    return array_of(tensor.detach())
+
+
+def _write(place: Place, values: Iterable[tuple[Any, Any]]) -> Event | None:
     """Write outputs.  Returns: an event after the copies to a GPU, for which the host does not wait."""
     with GradMode(False), StreamGuard(place.stream):
-        for output, value in values:
+        for output, array in values:
+            if not output.numel():
+                continue
+            data = bytearray(_bytes_of(array))
+            value = frombuffer(data, dtype=output.dtype, count=output.numel()).reshape(output.shape)
             if place.stream is None:
                 output.copy_(value)
             else:
@@ -136,183 +353,212 @@ def ended(work: Work, async_op: bool) -> Work | None:
     return None
 
 
-def _read(data: bytes, like: Any, offset: int = 0) -> Any:
-    """A tensor on the CPU of another rank's bytes, of the type and shape of `like`."""
-    count = like.numel()
-    if count == 0:
-        return like.detach().cpu()
-    return frombuffer(bytearray(data), dtype=like.dtype, count=count, offset=offset).reshape(like.shape)
-
-
-def _reduced(name: str, op: ReduceOp, tensors: list[Any]) -> Any:
-    """The reduction of the ranks' tensors, in their order."""
-    total = tensors[0]
-    for each in tensors[1:]:
-        if op in (ReduceOp.SUM, ReduceOp.AVG):
-            total = total + each
-        elif op is ReduceOp.PRODUCT:
-            total = total * each
-        elif op is ReduceOp.MIN:
-            total = minimum(total, each)
-        elif op is ReduceOp.MAX:
-            total = maximum(total, each)
-        elif op is ReduceOp.BAND:
-            total = total & each
-        elif op is ReduceOp.BOR:
-            total = total | each
-        elif op is ReduceOp.BXOR:
-            total = total ^ each
-        else:
-            raise NotSupportedError(
-                f"{op.name} is not there", hint="multiply the tensor first, and use SUM", operator=name
-            )
+def _reduced(op: ReduceOp, arrays: list[Any]) -> Any:
+    """The reduction of the ranks' arrays, in their order."""
+    total = arrays[0]
+    for each in arrays[1:]:
+        total = FUNCTIONS[op](total, each)
     if op is ReduceOp.AVG:
-        total = (total / len(tensors)).to(tensors[0].dtype)
+        count = len(arrays)
+        if total.dtype.kind in "iub":
+            return host.np.trunc(total / count).astype(total.dtype)
+        return host.np.divide(total, host.np.asarray(count, total.dtype))
     return total
 
 
-def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
-    def compute(found: Received) -> Written:
-        yield tensor, _reduced("all_reduce", op, [_read(found[rank], tensor) for rank in range(group.size())])
+FUNCTIONS: dict[ReduceOp, Callable[[Any, Any], Any]] = {
+    ReduceOp.SUM: lambda a, b: host.np.add(a, b),
+    ReduceOp.AVG: lambda a, b: host.np.add(a, b),
+    ReduceOp.PRODUCT: lambda a, b: host.np.multiply(a, b),
+    ReduceOp.MIN: lambda a, b: host.np.minimum(a, b),
+    ReduceOp.MAX: lambda a, b: host.np.maximum(a, b),
+    ReduceOp.BAND: lambda a, b: host.np.bitwise_and(a, b),
+    ReduceOp.BOR: lambda a, b: host.np.bitwise_or(a, b),
+    ReduceOp.BXOR: lambda a, b: host.np.bitwise_xor(a, b),
+}
 
-    return _run("all_reduce", group, [op.name, _like([tensor])], [tensor], [tensor], compute, op.name)
+
+def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
+    """Raise NotSupportedError for a reduction that does not exist for the tensor's type."""
+    if op not in FUNCTIONS:
+        raise NotSupportedError(f"{op.name} is not there", hint="multiply the tensor first, and use SUM", operator=name)
+    is_bits = op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
+    if is_bits and (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+        raise NotSupportedError(
+            f"{op.name} is there for integers, and the tensor is {tensor.describe()}",
+            hint="use SUM, MIN or MAX",
+            operator=name,
+        )
+    if op in (ReduceOp.MIN, ReduceOp.MAX) and tensor.dtype.is_complex:
+        raise NotSupportedError(
+            f"{op.name} is not there for complex numbers, and the tensor is {tensor.describe()}",
+            hint="reduce abs()",
+            operator=name,
+        )
+
+
+def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
+    _check_reduction("all_reduce", op, tensor)
+    form, size = _form(tensor), group.size()
+
+    def compute(found: Received) -> Written:
+        yield 0, _reduced(op, [form.read(found[rank]) for rank in range(size)])
+
+    return _run("all_reduce", group, [op.name, _like([tensor])], [tensor], [tensor], compute, form.nbytes, op.name)
 
 
 def reduce(group: ProcessGroup, tensor: Any, dst: int, op: ReduceOp) -> Work:
+    _check_reduction("reduce", op, tensor)
+    form, size, is_target = _form(tensor), group.size(), group.rank() == dst
+
     def compute(found: Received) -> Written:
-        if group.rank() == dst:
-            yield tensor, _reduced("reduce", op, [_read(found[rank], tensor) for rank in range(group.size())])
+        if is_target:
+            yield 0, _reduced(op, [form.read(found[rank]) for rank in range(size)])
 
     same = [op.name, dst, _like([tensor])]
-    return _run("reduce", group, same, [tensor], [tensor], compute, f"{op.name}, dst={dst}")
+    outputs = [tensor] if is_target else []
+    return _run("reduce", group, same, [tensor], outputs, compute, form.nbytes, f"{op.name}, dst={dst}")
 
 
 def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
-    def compute(found: Received) -> Written:
-        if group.rank() != src:
-            yield tensor, _read(found[src], tensor)
+    form, is_source = _form(tensor), group.rank() == src
 
-    sent = [tensor] if group.rank() == src else []
-    return _run("broadcast", group, [src, _like([tensor])], sent, [tensor], compute, f"src={src}")
+    def compute(found: Received) -> Written:
+        if not is_source:
+            yield 0, form.read(found[src])
+
+    sent, outputs = ([tensor], []) if is_source else ([], [tensor])
+    return _run("broadcast", group, [src, _like([tensor])], sent, outputs, compute, form.nbytes, f"src={src}")
 
 
 def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
     """outputs: one tensor per rank."""
+    form = _form(tensor)
+    for output in outputs:
+        if output.numel() != tensor.numel() or output.dtype is not tensor.dtype:
+            raise ShapeError(
+                f"an output is {output.describe()}, and the input {tensor.describe()}",
+                hint="outputs have the elements and the type of the input",
+                operator=name,
+            )
 
     def compute(found: Received) -> Written:
-        for rank, output in enumerate(outputs):
-            yield output, _read(found[rank], tensor).reshape(output.shape)
+        for rank in range(len(outputs)):
+            yield rank, form.read(found[rank])
 
-    return _run(name, group, _like([tensor]), [tensor], outputs, compute)
+    return _run(name, group, _like([tensor]), [tensor], outputs, compute, form.nbytes * group.size())
 
 
 def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
-    def compute(found: Received) -> Written:
-        for rank, output in enumerate(outputs):
-            yield output, _read(found[rank], output)
+    forms = [_form(output) for output in outputs]
 
-    return _run("gather", group, [dst, _like([tensor])], [tensor], outputs, compute, f"dst={dst}")
+    def compute(found: Received) -> Written:
+        for rank, form in enumerate(forms):
+            yield rank, form.read(found[rank])
+
+    nbytes = _form(tensor).nbytes * group.size()
+    return _run("gather", group, [dst, _like([tensor])], [tensor], outputs, compute, nbytes, f"dst={dst}")
 
 
 def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
-    def compute(found: Received) -> Written:
-        yield tensor, _read(found[src], tensor, group.rank() * tensor.numel() * tensor.element_size())
+    form, rank = _form(tensor), group.rank()
 
-    return _run("scatter", group, [src, _like([tensor])], inputs, [tensor], compute, f"src={src}")
+    def compute(found: Received) -> Written:
+        yield 0, form.read(found[src], rank * form.nbytes)
+
+    nbytes = form.nbytes * group.size()
+    return _run("scatter", group, [src, _like([tensor])], inputs, [tensor], compute, nbytes, f"src={src}")
 
 
 def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence[Any], op: ReduceOp) -> Work:
     """inputs: one tensor per rank, or one with the parts of all."""
-    size = output.numel() * output.element_size()
+    _check_reduction(name, op, output)
+    form, rank, size = _form(output), group.rank(), group.size()
 
     def compute(found: Received) -> Written:
-        parts = [_read(found[rank], output, group.rank() * size) for rank in range(group.size())]
-        yield output, _reduced(name, op, parts)
+        yield 0, _reduced(op, [form.read(found[each], rank * form.nbytes) for each in range(size)])
 
-    return _run(name, group, [op.name, _like([output])], inputs, [output], compute, op.name)
+    same = [op.name, _like([output])]
+    return _run(name, group, same, inputs, [output], compute, form.nbytes * size, op.name)
 
 
 def all_to_all(group: ProcessGroup, name: str, outputs: Sequence[Any], inputs: Sequence[Any]) -> Work:
     """outputs, inputs: one tensor per rank; rank i's input j has as many bytes as rank j's output i."""
-    sizes = [tensor.numel() * tensor.element_size() for tensor in inputs]
-    table = _sizes(group, name, sizes)
+    forms = [_form(output) for output in outputs]
+    sends, takes = ([_form(each).nbytes for each in tensors] for tensors in (inputs, outputs))
 
     def compute(found: Received) -> Written:
-        me = group.rank()
-        for rank, output in enumerate(outputs):
-            offset, length = sum(table[rank][:me]), table[rank][me]
-            if length != output.numel() * output.element_size():
-                raise ShapeError(
-                    f"rank {rank} sends {length} bytes, and output {rank} is {output.describe()}",
-                    hint="its input for this rank must have as many elements",
-                    operator=name,
-                )
-            yield output, _read(found[rank], output, offset)
+        for rank, form in enumerate(forms):
+            yield rank, form.read(found[rank])
 
-    return _run(name, group, (inputs or outputs)[0].dtype.name, inputs, outputs, compute)
-
-
-def _sizes(group: ProcessGroup, name: str, sizes: Sequence[int]) -> list[list[int]]:
-    """Every rank's list of sizes."""
-    found = exchange(group, f"{name} (sizes)", host.np.array(sizes, host.np.int64).tobytes())
-    return [host.np.frombuffer(data, host.np.int64).tolist() for data in found]
+    same = (inputs or outputs)[0].dtype.name
+    return _run(name, group, same, inputs, outputs, compute, sum(sends), sizes=(sends, takes))
 
 
 def barrier(group: ProcessGroup, name: str = "barrier") -> Work:
-    exchange(group, name, b"")
-    return Work()
+    return _exchange(group, name, b"", None, lambda found: [])
 
 
 def exchange(group: ProcessGroup, name: str, data: bytes, same: Any = None) -> list[bytes]:
     """Every rank's bytes, by rank.  Host: waits."""
-    assert group.client is not None
-    key = group.next_key()
-    part = host.np.frombuffer(data, host.np.uint8)
-    group.client.post(key, group.ranks, [name, same], _text(name, []), [part])
-    found = group.client.collect(key, group.timeout.total_seconds(), name)
-    return [found[rank] for rank in group.ranks]
+    found: list[bytes] = []
+
+    def compute(received: Received) -> Written:
+        found.extend(received[rank] for rank in range(group.size()))
+        return []
+
+    _exchange(group, name, data, same, compute).wait()
+    return found
 
 
-# between two ranks
+def _exchange(
+    group: ProcessGroup, name: str, data: bytes, same: Any, compute: Callable[[Received], Written]
+) -> Work:
+    collective = Collective(name, group, group.next_key(), compute, [], len(data))
+    collective.client.call(collective.key, group.ranks, [name, same], _text(name, []))
+    collective.give([host.np.frombuffer(data, host.np.uint8)], _now())
+    return HostWork(collective, [], Place(-1, None))
 
 
-class Message(Work):
-    """A message between two ranks, of `isend` or `irecv`."""
-
-    def __init__(self, group: ProcessGroup, name: str, key: str, tensor: Any, src: int) -> None:
-        super().__init__([tensor])
-        self._group, self._name, self._key, self._tensor, self._src = group, name, key, tensor, src
-        self._is_over = False
-
-    def wait(self, timeout: Any = None) -> bool:
-        """Wait for the other rank; the current stream follows what is received."""
-        if not self._is_over:
-            self._is_over = True
-            client, tensor = self._group.client, self._tensor
-            assert client is not None
-            found = client.collect(self._key, self._group.timeout.total_seconds(), self._name)
-            if self._group.rank() != self._src:
-                place = _place(self._name, self._group, [tensor])
-                self._done = _write(place, [(tensor, _read(found[self._group.ranks[self._src]], tensor))])
-        return super().wait(timeout)
-
-    def is_completed(self) -> bool:
-        """Return whether it has been waited for."""
-        return self._is_over and super().is_completed()
-
-
-def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag: int) -> Message:
+def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag: int) -> Work:
     """Begin a message; this rank is one of both."""
-    assert group.client is not None
-    other = dst if group.rank() == src else src
-    if other == group.rank():
-        raise ValueRangeError(f"rank {other} is this process", hint="name another rank", operator=name)
-    place = _place(name, group, [tensor])
-    is_source = group.rank() == src
-    key = group.next_key(f"{src}>{dst}/{tag}/")
-    parts = [_bytes_of(tensor, place)] if is_source else []
+    is_source, members = group.rank() == src, _pair(group, name, src, dst)
+    other = dst if is_source else src
+    kind = f"{src}>{dst}/{tag}/"
+    place, form = _place(name, group, [tensor], kind), _form(tensor)
+
+    def compute(found: Received) -> Written:
+        if not is_source:
+            yield 0, form.read(found[src])
+
+    sent, outputs = ([tensor], []) if is_source else ([], [tensor])
+    collective = Collective(name, group, group.next_key(kind), compute, outputs, form.nbytes)
     text = _text(name, [tensor], f"{'dst' if is_source else 'src'}={other}")
-    members = sorted((group.ranks[src], group.ranks[dst]))
     same = [tensor.dtype.name, tensor.numel()]
-    group.client.post(key, members, same, text, parts)
-    return Message(group, name, key, tensor, src)
+    gpu = _gpu(group, place)
+    collective.client.call(collective.key, members, same, text, gpu, nbytes=form.nbytes)
+    return _begin(collective, place, sent, outputs, members)
+
+
+def pass_bytes(group: ProcessGroup, name: str, data: bytes, src: int, dst: int) -> bytes:
+    """Pass bytes from one rank to another; return them.  Host: waits."""
+    kind, members = f"{src}>{dst}/objects/", _pair(group, name, src, dst)
+    found: list[bytes] = []
+
+    def compute(received: Received) -> Written:
+        found.append(received[src])
+        return []
+
+    collective = Collective(name, group, group.next_key(kind), compute, [], len(data))
+    other = f"dst={dst}" if group.rank() == src else f"src={src}"
+    collective.client.call(collective.key, members, ["objects"], _text(name, [], other))
+    collective.give([host.np.frombuffer(data, host.np.uint8)], _now())
+    HostWork(collective, [], Place(-1, None)).wait()
+    return found[0]
+
+
+def _pair(group: ProcessGroup, name: str, src: int, dst: int) -> list[int]:
+    """The members of a message.  Raises ValueRangeError unless they are two."""
+    if src == dst:
+        raise ValueRangeError(f"rank {src} is this process", hint="name another rank", operator=name)
+    return sorted((group.ranks[src], group.ranks[dst]))

@@ -15,7 +15,7 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .. import callers, config, host
+from .. import callers, host
 from ..core import storage, thread
 from ..core.native import whole
 from ..core.storage import Storage
@@ -24,7 +24,7 @@ from ..dtypes import int64
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from ..memory.private import PoolId
-from . import control, memory_stats, pending_copies
+from . import control, memory_stats, mistakes, pending_copies
 from . import device as devices
 from .generator import CAPTURE_UNSUPPORTED, Generator, check_generator
 from .pending_copies import HostUse
@@ -53,8 +53,8 @@ class StaticInputs:
         self._inputs: list[Input] = []
 
     def declare(self, tensor: Any) -> None:
-        """Check a tensor from now on, if FLAMBEAU_STRICT=1 is set."""
-        if config.strict():
+        """Check a tensor from now on, if mistakes are sought."""
+        if mistakes.are_sought():
             name = f"static input {len(self._inputs)}, {tensor.describe()}, declared at {callers.call_site()}"
             self._inputs.append(Input(name, weakref.ref(tensor._storage), tensor._storage.version))
 
@@ -65,27 +65,29 @@ class StaticInputs:
                 static_input.version = memory.version
 
     def check(self) -> None:
-        """Raise AcceleratorError if an input was freed or has no new values."""
+        """Raise AcceleratorError if an input was freed or has no new values, or add that to the collected mistakes."""
         for static_input in self._inputs:
             memory = static_input.memory()
             if memory is None:
-                raise AcceleratorError(
-                    f"{static_input.name}, was freed",
-                    hint="keep a reference to every tensor that the graph reads",
-                    error_code=CAPTURE_UNSUPPORTED,
-                    operator="replay",
-                )
-            if memory.version == static_input.version:
-                raise AcceleratorError(
-                    f"{static_input.name}, was not written since the last replay, or the capture",
-                    hint="copy_() new values into it before each replay",
-                    error_code=CAPTURE_UNSUPPORTED,
-                    operator="replay",
-                )
+                fact, hint = "was freed", "keep a reference to every tensor that the graph reads"
+            elif memory.version == static_input.version:
+                fact = "was not written since the last replay, or the capture"
+                hint = "copy_() new values into it before each replay"
+            else:
+                continue
+            text = f"{static_input.name}, {fact}"
+            if mistakes.collected is None:
+                raise AcceleratorError(text, hint=hint, error_code=CAPTURE_UNSUPPORTED, operator="replay")
+            mistakes.collected.add(f"a graph is replayed, but {text}; {hint}", is_error=True)
 
     def use_up(self, stream: Stream) -> None:
-        """Fill the inputs with poison after a replay, so that parts which are not written again are visible."""
+        """Fill the inputs with poison after a replay, so that parts which are not written again are visible.
+
+        While mistakes are collected, the program goes on with its values.
+        """
         self.note()
+        if mistakes.collected is not None:
+            return
         for static_input in self._inputs:
             memory = static_input.memory()
             if memory is not None and memory.device.index == stream.device_index:

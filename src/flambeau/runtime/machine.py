@@ -202,7 +202,8 @@ class Machine(thread.Machine):
         fork.watch(self)
         if config.strict():
             self.strict = strict.watch()
-        if self.choice.races == "error" and self.driver.capabilities.finds_races:
+        is_real = self.choice.races == "real" and (self.schedule or self.choice.schedule) != "submission"
+        if (self.choice.races == "error" or is_real) and self.driver.capabilities.finds_races:
             watch_host_accesses()
         if watcher is not None:
             watcher.started(self)

@@ -20,6 +20,7 @@ from ..driver.api import (
 )
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
 from . import device as devices
+from . import mistakes
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -201,6 +202,8 @@ class Stream(Queue):
             )
         if event.handle:
             self.wait(event.handle, event.external and self._takes_along(event))
+        elif mistakes.collected is not None:
+            mistakes.collected.waits_for_nothing(self.handle, repr(self), event)
 
     def wait_stream(self, stream: Stream) -> None:
         """Make later work on this stream follow all work submitted to `stream` so far.
@@ -446,6 +449,8 @@ class Event:
             if hooks.on_wait is not None:
                 hooks.on_wait(None, self)
             self._machine.driver.event_synchronize(self.handle)
+        elif mistakes.collected is not None:
+            mistakes.collected.waits_for_nothing(0, "the host", self)
 
     def elapsed_time(self, end_event: Event) -> float:
         """Return the time from this event to `end_event`, in milliseconds; both must be done.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import callers
 from ..core import thread
 from ..core.native import whole
+from . import mistakes
 from .stream import Stream
 
 if TYPE_CHECKING:
@@ -118,13 +119,17 @@ class Parents:
         if parent is None or parent[1].machine is not stream.machine or thread.here().chosen:
             return
         name, choice = parent
-        warnings.warn_explicit(_warning(current.name, name, choice, stream), UserWarning, *callers.place())
+        text = _warning(current.name, name, choice, stream)
+        if mistakes.collected is not None:
+            mistakes.collected.add(text.replace("\nhint: ", "; "), is_error=False)
+        else:
+            warnings.warn_explicit(f"{callers.call_site()}: {text}", UserWarning, *callers.place())
 
 
 def _warning(child: str, parent: str, choice: Choice, stream: Stream) -> str:
     had = [f"device cuda:{choice.device}", *(repr(side) for side in choice.side_streams())]
     return (
-        f"{callers.call_site()}: thread {child!r} works on {stream!r}; when thread {parent!r} started it, that had "
+        f"thread {child!r} works on {stream!r}; when thread {parent!r} started it, that had "
         f"chosen {', '.join(had)}, which new threads do not inherit\n"
         f"hint: start it with cuda.carry(function), or choose a device or a stream in the thread"
     )
@@ -138,7 +143,7 @@ def _remember_parents() -> None:
 
     @functools.wraps(start)
     def remembering(started: threading.Thread) -> None:
-        if thread.has_machine() and thread.machine().strict is not None:
+        if thread.has_machine() and (mistakes.collected is not None or thread.machine().strict is not None):
             choice = Choice.here()
             if not choice.is_as_in_new_threads():
                 started.__dict__[_PARENT] = (threading.current_thread().name, choice)

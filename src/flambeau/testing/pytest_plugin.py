@@ -120,7 +120,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
 def _checked() -> Iterator[None]:
     with check() as found:
         yield
-    if found.races:
+    if not found.is_clean:
         pytest.fail(str(found), pytrace=False)
 
 

@@ -37,7 +37,7 @@ def events_of(trace: Trace) -> Iterator[Event]:
     lanes = {each: sum(other[0] == each[0] for other in streams[:at]) for at, each in enumerate(streams)}
     threads = {number: lane for lane, number in enumerate(_threads(trace))}
     for device in trace.devices:
-        yield _named("process_name", device + 1, 0, f"cuda:{device}")
+        yield _named("process_name", device + 1, 0, trace.device_name(device))
     for device, stream in streams:
         label = trace.streams.get((device, stream), f"stream {stream}")
         yield _named("thread_name", device + 1, lanes[device, stream], label)

@@ -84,7 +84,8 @@ class Run(NamedTuple):
     @staticmethod
     def from_json(text: str | bytes) -> Run:
         *rest, peaks = json.loads(text)
-        return Run(*rest, [Peak(*peak) for peak in peaks])
+        status, error, shortage, steps, step_ns = rest
+        return Run(status, error, shortage, steps, step_ns, [Peak(*peak) for peak in peaks])
 
 
 class DeviceLog:
@@ -142,6 +143,7 @@ class Meter:
         self.card, self.memory, self.steps, self.values = card, memory, steps, values
         self.shortage = ""
         self._driver: VirtualDriver | None = None
+        self._has_pool = False  # whether the driver's own pool allocates, which has no segments
         self._logs: dict[int, DeviceLog] = {}
         self._live: dict[int, int] = {}  # the numbers of live blocks, by address
         self._count = 0
@@ -162,16 +164,16 @@ class Meter:
     def started(self, machine: machines.Machine) -> None:
         if isinstance(machine.driver, VirtualDriver):
             self._driver = machine.driver
+            self._has_pool = machine.settings.backend == "cudaMallocAsync"
 
     def begin(self) -> None:
         """Watch this process."""
         machines.watcher = self
         if not self.values:
             leave_out_host_values(True)
-        memory = {"on_block_taken": self._taken, "on_block_given": self._given, "on_memory": self._segments}
-        subscribe(**memory)
+        subscribe(on_block_taken=self._taken, on_block_given=self._given, on_memory=self._segments)
         self._undo = [
-            lambda: unsubscribe(**memory),
+            lambda: unsubscribe(on_block_taken=self._taken, on_block_given=self._given, on_memory=self._segments),
             register_module_forward_pre_hook(self._before_forward).remove,
             register_optimizer_step_pre_hook(self._before_step).remove,
             register_optimizer_step_post_hook(self._after_step).remove,
@@ -194,7 +196,11 @@ class Meter:
     def _taken(self, block: Any, stream: Any) -> None:
         self._count += 1
         self._live[block.address] = self._count
-        self._log(device_of(block.address) or 0).add(self._count, block.nbytes)
+        device = device_of(block.address) or 0
+        log = self._log(device)
+        if self._has_pool and self._driver is not None:
+            log.reserved = self._driver.pool_reserved(device)
+        log.add(self._count, block.nbytes)
 
     def _given(self, block: Any) -> None:
         number = self._live.pop(block.address, None)
@@ -244,7 +250,8 @@ class Meter:
     def _have_all_stepped(self) -> bool:
         if any(len(ends) < self.steps for ends in self._ends.values()):
             return False
-        return all(each in self._ends for each in gc.get_objects() if isinstance(each, Optimizer))
+        made = [each for each in gc.get_objects() if issubclass(type(each), Optimizer)]  # a dead proxy has no class
+        return all(each in self._ends for each in made)
 
     def run(self, status: int, error: str) -> Run:
         """What was seen."""
@@ -295,11 +302,15 @@ def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
                 os.dup2(errors.fileno(), 2)
             _run_in_child(run, meter, answer)
-        former = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child gets it too
+        formers = {
+            signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),  # a terminal sends it to the child too
+            signal.SIGTERM: signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number)),
+        }
         try:
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         finally:
-            signal.signal(signal.SIGINT, former)
+            for number, former in formers.items():
+                signal.signal(number, former)
         answer.seek(0)
         errors.seek(0)
         text = answer.read()

@@ -7,8 +7,9 @@
   reduction (C. Flanagan and P. Godefroid, "Dynamic partial-order reduction for model checking software", 2005) chooses
   them: for each race, at the choice that ran the first of its two commands, the schedule that runs the other's stream.
 - A result is what reaches the program: the bytes of each copy to the host, what it prints and its exit status.
-- A query answers by modelled time, and an access of the host waits for no stream: no schedule changes either.
-  Nor does one change the order in which threads of the program submit work.  The answer names these conditions.
+- An access of the host to pinned memory waits for no stream: where it races, a schedule chooses what runs before it.
+- A query answers by modelled time: no schedule changes that.  Nor does one change the order in which threads of the
+  program submit work, or pinned memory that is allocated while a copy uses it.  The answer names these conditions.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from .. import callers
 from ..driver.virtual.access import TAKING
 from ..driver.virtual.driver import VirtualDriver
 from ..driver.virtual.memory import FIRST_ADDRESS
-from ..driver.virtual.queue import arrays_of, run_copy_to_host
+from ..driver.virtual.queue import HOST_HANDLE, arrays_of, run_copy_to_host
+from ..driver.virtual.races import HOST
 from ..driver.virtual.schedule import Replay
 from ..errors import ArgumentError
 from ..runtime import machine as machines
-from .race_report import Checker, Recorder, Report
+from . import checked_processes
+from .race_report import Checker, Recorder, Report, joined, of_processes
 
 if TYPE_CHECKING:
     from ..driver.virtual.access import MemoryAccess
@@ -54,7 +57,8 @@ class Choice(NamedTuple):
 class Seen(NamedTuple):
     """One run.  copies: by command that copies to the host, its line and a digest of the bytes.
 
-    races: pairs of commands of streams;  host_races: the number of races with accesses of the host.
+    races: pairs of commands of streams, or of a command and an access of the host.
+    host_races: the number of races with allocations of the host.
     threads: how many threads of the program submitted work.
     """
 
@@ -108,7 +112,7 @@ class TracedSchedule(Replay):
 
     def choose(self, ready: Any) -> int:  # a `queue.Ready`
         taken = super().choose(ready)
-        self.made.append(Choice(tuple((each.queue.handle, each.number) for each in ready.commands), taken))
+        self.made.append(Choice(tuple(ready.points), taken))
         return taken
 
 
@@ -145,6 +149,7 @@ class TracedRecorder(Recorder):
         self._operations: list[Operation] = []
         self._host: dict[StreamKey, int] = {}
         self._taken: set[tuple[Point, Point]] = set()
+        self._with_host: set[tuple[Point, Point]] = set()
         self._racing: set[tuple[int, int]] = set()
         self._number = 0
 
@@ -160,7 +165,7 @@ class TracedRecorder(Recorder):
             for one in racing[:at]
             if one.point[0] != other.point[0] and one.conflicts(other) and not other.follows(one)
         }
-        return pairs | self._taken
+        return pairs | self._taken | self._with_host
 
     def _is_racing(self, access: MemoryAccess) -> bool:
         return any(low < access.high and access.low < high for low, high in self._racing)
@@ -187,6 +192,9 @@ class TracedRecorder(Recorder):
         super().found(queue, name, call, waited, conflicts, accesses)
         for conflict in conflicts:
             stream = conflict.use.stream
+            if queue is None and name == HOST and isinstance(stream, int):
+                self._with_host.add(((stream, conflict.use.number), (HOST_HANDLE, self._number)))
+                continue
             if queue is None or not isinstance(stream, int):
                 self.host_races += 1
                 continue
@@ -284,11 +292,14 @@ def _run_in_child(
     answer: BinaryIO,
 ) -> None:
     os.dup2(output.fileno(), 1)
+    others = checked_processes.Folder("real", places)
     explorer = machines.watcher = Explorer(choices)
     status = program()
     sys.stdout.flush()
     output.seek(0)
-    pickle.dump(explorer.seen(places, status, output.read()), answer)
+    seen = explorer.seen(places, status, output.read())
+    pickle.dump(seen._replace(report=joined([seen.report, *of_processes(others)])), answer)
+    others.close()
     answer.flush()
     os._exit(0)
 
@@ -355,6 +366,11 @@ def _reverse(seen: Seen, path: list[Step]) -> None:
     """For each race, ask for the other order where its first command was chosen."""
     ran_at = {choice.ready[choice.taken]: at for at, choice in enumerate(seen.choices)}
     for one, other in seen.races:
+        if other[0] == HOST_HANDLE:
+            for at in (ran_at.get(other), ran_at.get(one, _last_choice_before(seen, ran_at, one))):
+                if at is not None:
+                    path[at].wanted |= set(range(len(path[at].choice.ready)))
+            continue
         first, second = sorted((one, other), key=lambda point: seen.order.get(point, len(seen.order)))
         at = ran_at.get(first)
         if at is None:  # it was the only one that could run, or is the taking of a block
@@ -382,7 +398,7 @@ def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference:
     elif first.host_races:
         is_complete = False
         count_text = "1 race is" if first.host_races == 1 else f"{first.host_races} races are"
-        text = f"not proved: {count_text} with accesses of the host, which wait for no stream"
+        text = f"not proved: {count_text} with pinned memory that the host allocates"
     elif not first.races:
         text = f"ordered under every legal schedule: no two conflicting accesses of {operations} are unordered"
     elif is_complete:
@@ -392,6 +408,9 @@ def _decided(first: Seen, count: int, choices: Sequence[int] | None, difference:
     if first.queries and choices is None:
         is_complete = False
         text += f"\n  if each query of a stream or an event ({first.queries}) answers as in this run"
+    if any(race.processes for race in first.report.races) and choices is None:
+        is_complete = False
+        text += "\n  for the first process alone: others have races"
     if first.threads > 1 and choices is None:
         is_complete = False
         text += "\n  if its threads submit their work in the order of this run"

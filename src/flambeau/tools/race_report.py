@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import io
 import linecache
+import os
 import re
 import sys
 import tokenize
@@ -23,11 +24,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import callers
-from ..config import RACES, Gpus
+from ..config import CHECK_FOLDER, RACES, Gpus
 from ..core import thread
+from ..core.hooks import subscribe, unsubscribe
 from ..core.tensor import TensorBase, address_of
 from ..driver.virtual.access import TAKING
 from ..driver.virtual.driver import VirtualDriver
@@ -43,7 +46,11 @@ from ..driver.virtual.races import (
 )
 from ..errors import ArgumentError, RaceAccess
 from ..runtime import machine as machines
+from ..runtime import mistakes
+from ..runtime.mistakes import Mistake
 from ..runtime.stream import Stream
+from ..runtime.threads import Parents
+from . import checked_processes
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -57,6 +64,7 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 1_000_000  # of the record; each takes 48 bytes
 MAX_KINDS = 1_000  # distinct pairs of operators, lines and streams that are kept
 MAX_ITEMS = 64  # a longer list of the program is not searched for streams and tensors
+FIRST = "the first process"
 ALLOWED = "flambeau: allow-race"  # the comment that suppresses the races of its line
 
 # result
@@ -68,6 +76,7 @@ class Race:
 
     older, newer: an example of both accesses, in order of submission.  low, high: the bytes that they share.
     why: why nothing orders them.  count: how often it happened.
+    processes: the names of the processes where it happened, () if that is the first one alone.
     """
 
     older: RaceAccess
@@ -76,6 +85,7 @@ class Race:
     high: int
     why: str
     count: int
+    processes: tuple[str, ...] = ()
 
     @property
     def lines(self) -> tuple[str, str]:
@@ -100,6 +110,7 @@ class Report:
 
     edits: they order all races, and none of them can be left out.  verified: a replay of the record showed that.
     suppressed: how many races were left out, by comment or by file.  replayed: the operations of the record.
+    mistakes: what else is wrong (runtime/mistakes.py).
     """
 
     races: tuple[Race, ...] = ()
@@ -108,6 +119,12 @@ class Report:
     suppressed: int = 0
     replayed: int = 0
     notes: tuple[str, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether there is no race, and no mistake that strict mode makes an error."""
+        return not self.races and not any(mistake.is_error for mistake in self.mistakes)
 
     def __str__(self) -> str:
         return text_of(self)
@@ -123,6 +140,7 @@ class Report:
                     "high": race.high,
                     "why": race.why,
                     "count": race.count,
+                    "processes": list(race.processes),
                 }
                 for race in self.races
             ],
@@ -131,6 +149,7 @@ class Report:
             "suppressed": self.suppressed,
             "replayed": self.replayed,
             "notes": list(self.notes),
+            "mistakes": [mistake._asdict() for mistake in self.mistakes],
         }
 
     def to_sarif(self) -> dict[str, Any]:
@@ -140,15 +159,27 @@ class Report:
             {
                 "ruleId": "race",
                 "level": "error",
-                "message": {"text": f"{_pair_text(race)}; {race.why}" + (f"; edits: {hint}" if hint else "")},
+                "message": {
+                    "text": f"{_pair_text(race)}; {race.why}{_where(race)}" + (f"; edits: {hint}" if hint else "")
+                },
                 "locations": [_sarif_place(race.newer.site)],
                 "relatedLocations": [_sarif_place(race.older.site)],
                 "occurrenceCount": race.count,
             }
             for race in self.races
         ]
-        rule = {"id": "race", "shortDescription": {"text": "Unordered accesses to the same bytes"}}
-        tool = {"driver": {"name": "flambeau", "rules": [rule]}}
+        results += [
+            {
+                "ruleId": "mistake",
+                "level": "error" if mistake.is_error else "warning",
+                "message": {"text": mistake.text},
+                "locations": [_sarif_place(mistake.site)],
+            }
+            for mistake in self.mistakes
+        ]
+        rules = {"race": "Unordered accesses to the same bytes", "mistake": "Wrong use of streams, events or graphs"}
+        described = [{"id": name, "shortDescription": {"text": text}} for name, text in rules.items()]
+        tool = {"driver": {"name": "flambeau", "rules": described}}
         schema = "https://json.schemastore.org/sarif-2.1.0.json"
         return {"$schema": schema, "version": "2.1.0", "runs": [{"tool": tool, "results": results}]}
 
@@ -162,7 +193,7 @@ def text_of(report: Report) -> str:
     """The report for a terminal."""
     hidden = f", {report.suppressed} suppressed" if report.suppressed else ""
     if not report.races:
-        return "\n".join([f"no race was found{hidden}", *report.notes])
+        return "\n".join([f"no race was found{hidden}", *_mistake_lines(report), *report.notes])
     times = sum(race.count for race in report.races)
     pairs: dict[tuple[str, str], list[Race]] = {}
     for race in report.races:
@@ -181,7 +212,11 @@ def text_of(report: Report) -> str:
         what = "this edit orders them" if len(report.edits) == 1 else "these edits order them"
         what += ", and none can be left out" if report.verified and len(report.edits) > 1 else ""
         lines += [f"{what} ({checked}):", *(f"  {edit}" for edit in report.edits)]
-    return "\n".join([*lines, *report.notes]).rstrip()
+    return "\n".join([*lines, *_mistake_lines(report), *report.notes]).rstrip()
+
+
+def _mistake_lines(report: Report) -> list[str]:
+    return [f"mistake: {callers.shown_site(mistake.site)}: {mistake.text}" for mistake in report.mistakes]
 
 
 def _race_lines(race: Race) -> list[str]:
@@ -191,7 +226,11 @@ def _race_lines(race: Race) -> list[str]:
         lines.append(f"  {_access_text(access)}")
         lines.append(f"    at {callers.shown_site(access.site)}" + (f"    {source}" if source else ""))
     where = "pinned host memory" if race.low < 1 << 50 else "device memory"
-    return [*lines, f"  both use bytes [{race.low:#x}, {race.high:#x}) of {where}; {race.why}"]
+    return [*lines, f"  both use bytes [{race.low:#x}, {race.high:#x}) of {where}; {race.why}{_where(race)}"]
+
+
+def _where(race: Race) -> str:
+    return f"; in {', '.join(race.processes)}" if race.processes else ""
 
 
 def _access_text(access: RaceAccess) -> str:
@@ -219,9 +258,9 @@ def _counted(count: int, what: str) -> str:
 class Spot(NamedTuple):
     """The place for an insertion at a line.
 
-    first, last: the lines of the statement to put it before or after.  is_loop: the line is the head of a loop, before
-    which a line runs once only.  can_follow: a line can follow it in its block.  leaves: the spot is outside a `with`
-    that the line itself opens.
+    first, last: the lines of the statement to put it before or after.  is_loop: the line is the head of a loop or has
+    a comprehension, before which a line runs once only.  can_follow: a line can follow it in its block.  leaves: the
+    spot is outside a `with` that the line itself opens.
     """
 
     first: int
@@ -279,10 +318,18 @@ def spot_of(site: str) -> Spot:
             continue
         body = getattr(node, "body", None)
         is_head = isinstance(body, list) and bool(body) and line < body[0].lineno
-        is_loop = isinstance(node, (ast.For, ast.While)) and is_head
+        is_loop = (isinstance(node, (ast.For, ast.While)) and is_head) or _has_loop(node, line)
         can_follow = not isinstance(node, ENDS) and (not isinstance(body, list) or leaves)
         return Spot(node.lineno, node.end_lineno or node.lineno, is_loop, can_follow, leaves)
     return Spot(line, line)
+
+
+def _has_loop(node: ast.stmt, line: int) -> bool:
+    """Whether an expression at a line of a statement is evaluated several times."""
+    loops = ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
+    return any(
+        isinstance(each, loops) and each.lineno <= line <= (each.end_lineno or each.lineno) for each in ast.walk(node)
+    )
 
 
 def allows(site: str) -> bool:
@@ -336,6 +383,7 @@ def _is_suppressed(race: Race, places: Sequence[tuple[str, ...]]) -> bool:
 
 # names of the program's variables
 
+COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")  # before Python 3.12, frames of their own
 CO_OPTIMIZED = 1  # of code objects: a function's, whose variables are not in a dictionary
 
 
@@ -353,7 +401,10 @@ class Names:
         if frame is None:
             return
         package = sys.modules[__package__.partition(".")[0]]
-        for name, value in _variables(frame):
+        frames = [frame]
+        while frames[-1].f_code.co_name in COMPREHENSIONS and (outer := frames[-1].f_back) is not None:
+            frames.append(outer)  # where an edit goes
+        for name, value in (item for each in frames for item in _variables(each)):
             if isinstance(value, Stream):
                 self.streams.setdefault(value.handle, name)
             elif isinstance(value, TensorBase):
@@ -363,8 +414,9 @@ class Names:
             elif value is package and self.torch != name and "." not in name:
                 self.torch = name
         self.target = _assigned(frame)
-        if sys.version_info < (3, 13) and frame.f_code.co_flags & CO_OPTIMIZED:
-            frame.f_locals.clear()
+        for each in frames:
+            if sys.version_info < (3, 13) and each.f_code.co_flags & CO_OPTIMIZED:
+                each.f_locals.clear()
 
     def of(self, accesses: Sequence[MemoryAccess]) -> tuple[str, ...]:
         """The variable of each access, "" where none is known."""
@@ -373,7 +425,10 @@ class Names:
 
 
 def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """Expressions that a line of a frame can use, with values: variables, items of sequences, attributes of self."""
+    """Expressions that a line of a frame can use, with values.
+
+    They are variables, items of sequences, attributes of self, and streams that are attributes of variables.
+    """
     inner = frame.f_locals
     spaces = [inner] if inner is frame.f_globals else [inner, frame.f_globals]
     for space in spaces:
@@ -384,6 +439,11 @@ def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
                 yield from [(f"{name}[{at}]", item) for at, item in enumerate(value)]
     for attribute, value in list(getattr(inner.get("self"), "__dict__", {}).items()):
         yield f"self.{attribute}", value
+    for name, owner in list(inner.items()):
+        if name.isidentifier() and not isinstance(owner, type | ModuleType):
+            for attribute, value in list(getattr(owner, "__dict__", {}).items()):
+                if isinstance(value, Stream):
+                    yield f"{name}.{attribute}", value
 
 
 def _assigned(frame: FrameType) -> str:
@@ -446,13 +506,15 @@ class Remedy:
     """An edit, and where a replay applies it.
 
     waits: (line, waiter, awaited) of a wait.  owners: for `record_stream`, the uses that it keeps alive, as the serial
-    of their history and their stream.  times: how many races suggested it.
+    of their history and their stream.  times: how many races suggested it.  is_certain: whether the line runs as often
+    as the replay applies it.
     """
 
     edit: Edit
     waits: set[tuple[int, int, int]] = field(default_factory=set)
     owners: set[tuple[int, int]] = field(default_factory=set)
     times: int = 0
+    is_certain: bool = True
 
 
 @dataclass(eq=False)
@@ -598,6 +660,7 @@ class Recorder:
             waiter = waiting.handle
         edit = _edit(site, spot, after, statement)
         remedy = self._remedies.setdefault(edit, Remedy(edit))
+        remedy.is_certain = remedy.is_certain and (after or queue is None or not spot.is_loop)
         remedy.waits.add((self._site(site), waiter, awaited.handle))
         return remedy
 
@@ -632,7 +695,7 @@ class Recorder:
             others = [each for each in chosen if each is not remedy]
             if remedy not in kept and replay(entries, others, wanted) <= left:
                 chosen = others
-        can_run = all("<" not in remedy.edit.statement for remedy in chosen)
+        can_run = all(remedy.is_certain and "<" not in remedy.edit.statement for remedy in chosen)
         return tuple(remedy.edit for remedy in chosen), not left and can_run
 
     def _compact(self, remedies: Sequence[Remedy]) -> list[Entry]:
@@ -658,8 +721,16 @@ def merged(races: Iterable[Race]) -> tuple[Race, ...]:
     for race in races:
         key = *race.lines, race.older.operator, race.newer.operator
         known = found.get(key)
-        found[key] = race if known is None else replace(known, count=known.count + race.count)
+        found[key] = race if known is None else _together(known, race)
     return tuple(found.values())
+
+
+def _together(one: Race, other: Race) -> Race:
+    processes: tuple[str, ...] = ()
+    if one.processes or other.processes:
+        names = *(one.processes or (FIRST,)), *(other.processes or (FIRST,))
+        processes = tuple(dict.fromkeys(names))
+    return replace(one, count=one.count + other.count, processes=processes)
 
 
 def _key(stream: StreamKey) -> int:
@@ -687,6 +758,9 @@ def _why(conflict: Conflict, queue: Queue | None, waited: Sequence[Waited], is_f
             why = f"{waiter} last waited for {awaited.label} at {last.site}, for work before the access"
     if use.taken is not None and use.taken.is_fresh:
         why += f"; {FRESH}"
+    collected = mistakes.collected
+    if queue is not None and collected is not None and (site := collected.early_wait(waiting_queue(queue).handle)):
+        why += f"; it waited at {site} for an event that had not been recorded"
     return callers.shown_site(why)
 
 
@@ -749,21 +823,66 @@ def replay(entries: Sequence[Entry], remedies: Sequence[Remedy], wanted: set[int
     return left
 
 
+def of_processes(others: checked_processes.Folder) -> list[Report]:
+    """The reports of the processes that a checked program has started."""
+    return [_of_process(name, report) for name, report in others.reports()]
+
+
+def _of_process(name: str, report: Report | None) -> Report:
+    if report is None:
+        return Report(notes=(f"the races of {name} are not known: it was killed, or has not ended",))
+    races = tuple(replace(race, processes=race.processes or (name,)) for race in report.races)
+    wrong = tuple(each._replace(text=f"{each.text}; in {name}") for each in report.mistakes)
+    return replace(report, races=races, notes=tuple(f"{name}: {note}" for note in report.notes), mistakes=wrong)
+
+
+def check_this_process() -> None:
+    """Check this process, which a checked program has started anew."""
+    if machines.watcher is None and Path(os.environ[CHECK_FOLDER]).is_dir():
+        machines.watcher = Checker(checked_processes.settings()[0], is_first=False)
+
+
+def joined(reports: Sequence[Report]) -> Report:
+    """One report of several machines or processes."""
+    return Report(
+        merged(race for report in reports for race in report.races),
+        tuple(dict.fromkeys(edit for report in reports for edit in report.edits)),
+        all(report.verified for report in reports),
+        sum(report.suppressed for report in reports),
+        sum(report.replayed for report in reports),
+        tuple(dict.fromkeys(note for report in reports for note in report.notes)),
+        tuple(dict.fromkeys(mistake for report in reports for mistake in report.mistakes)),
+    )
+
+
 # checking
 
 
 class Checker:
-    """Watches every virtual machine that the process starts.  races: their reaction to unordered accesses."""
+    """Watches every virtual machine that the process starts.
 
-    def __init__(self, races: str) -> None:
+    races: their reaction to unordered accesses.  is_first: whether it belongs to the process that makes the report.
+    """
+
+    def __init__(self, races: str, is_first: bool = True) -> None:
         self._races = races
+        self._pid = os.getpid() if is_first else 0
         self._watched: list[tuple[weakref.ref[VirtualDriver], Recorder]] = []
         self.is_blind = False  # whether a machine of NVIDIA GPUs was started
+        self._parents: Parents | None = None
+        self._mistakes = mistakes.collected = mistakes.Collected()
 
     def chosen(self, choice: Gpus) -> Gpus:
         return replace(choice, races=self._races) if choice.kind == "virtual" else choice
 
     def started(self, machine: machines.Machine) -> None:
+        if self._pid != os.getpid() and CHECK_FOLDER in os.environ:
+            self._pid, self._watched = os.getpid(), []
+            checked_processes.leave_report(self.report)
+            self._mistakes = mistakes.collected = mistakes.Collected()
+        if self._parents is None:
+            self._parents = Parents()
+            subscribe(on_launch=self._worked)
         driver = machine.driver
         if not isinstance(driver, VirtualDriver):
             self.is_blind = True
@@ -773,26 +892,32 @@ class Checker:
         driver.watch(recorder)
         machines.watch_host_accesses()
 
+    def _worked(self, stream: Stream, _kernel: Any, _arguments: Any) -> None:
+        assert self._parents is not None
+        self._parents.worked(stream)
+
     def recorder(self) -> Recorder:
         """Make the witness of a machine."""
         return Recorder()
 
     def report(self, places: Sequence[tuple[str, ...]]) -> Report:
         """The races of all machines so far."""
-        reports = [recorder.report(places) for _, recorder in self._watched]
-        notes = [note for report in reports for note in report.notes]
+        report = joined([recorder.report(places) for _, recorder in self._watched])
+        report = replace(report, mistakes=tuple(self._mistakes.all()))
         if self.is_blind:
-            notes.append("races are found on virtual GPUs only: the program used NVIDIA GPUs")
-        return Report(
-            merged(race for report in reports for race in report.races),
-            tuple(dict.fromkeys(edit for report in reports for edit in report.edits)),
-            all(report.verified for report in reports),
-            sum(report.suppressed for report in reports),
-            sum(report.replayed for report in reports),
-            tuple(dict.fromkeys(notes)),
-        )
+            note = "races are found on virtual GPUs only: the program used NVIDIA GPUs"
+            report = replace(report, notes=(*report.notes, note))
+        return report
+
+    def is_first(self) -> bool:
+        """Whether this is the process that makes the report, and not a copy that was forked inside the block."""
+        return self._pid == os.getpid()
 
     def stop(self) -> None:
+        """End the watch of all machines."""
+        mistakes.collected = None
+        if self._parents is not None:
+            unsubscribe(on_launch=self._worked)
         for reference, _ in self._watched:
             if (driver := reference()) is not None:
                 driver.watch(None)
@@ -820,6 +945,7 @@ def check(*, races: str = "real", suppress: str | None = None) -> Iterator[Repor
     if machines.watcher is not None:
         raise ArgumentError("another check is running", hint="leave its block first", operator="check")
     places = read_suppressions(suppress) if suppress is not None else []
+    others = checked_processes.Folder(races, places)
     checker = machines.watcher = Checker(races)
     report = Report()
     try:
@@ -830,4 +956,6 @@ def check(*, races: str = "real", suppress: str | None = None) -> Iterator[Repor
     finally:
         machines.watcher = None
         checker.stop()
-        vars(report).update(vars(checker.report(places)))
+        if checker.is_first():
+            vars(report).update(vars(joined([checker.report(places), *of_processes(others)])))
+            others.close()

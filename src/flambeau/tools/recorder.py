@@ -14,7 +14,7 @@ import concurrent.futures
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,14 +103,15 @@ class Recorder:
         self._measured: Machine | None = None
         self._lock = Lock()
         self._functions: dict[str, Any] = {}
+        self._unsettled: list[tuple[int, int, Callable[[], tuple[int, int]]]] = []  # spans after collectives
 
     def begin(self, machine: Machine | None = None) -> None:
         """Begin.  machine: the one whose present time is the trace's beginning; else the first use is."""
         if machine is not None:
             self._zero(machine)
         names = (
-            "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_span", "on_range", "on_block_taken",
-            "on_block_given", "on_record", "on_wait", "on_blocked", "on_route",
+            "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_exchange", "on_span", "on_range",
+            "on_block_taken", "on_block_given", "on_record", "on_wait", "on_blocked", "on_route",
         )  # fmt: skip
         self._functions = {name: getattr(self, f"_{name}") for name in names}
         subscribe(**self._functions)
@@ -129,6 +130,9 @@ class Recorder:
                             machine.driver.device_synchronize(device)
         if self._measured is not None:
             self._measure(waits)
+        for index, zero, settle in self._unsettled:
+            start_ns, end_ns = settle()
+            self._spans[index] = self._spans[index]._replace(start_ns=start_ns - zero, end_ns=end_ns - zero)
         kept = [(span, index) for index, span in enumerate(self._spans) if span.end_ns >= 0]
         kept.sort(key=lambda entry: (entry[0].start_ns, entry[0].device, entry[0].end_ns))
         place = {index: new for new, (_, index) in enumerate(kept)}
@@ -166,6 +170,8 @@ class Recorder:
         zero = self._zeros.get(machine)
         if zero is None:
             zero = self._zeros[machine] = machine.driver.host_ns() - self._latest_ns
+            if len(self._zeros) == 1:
+                self.found.begin_ns = zero
             self.found.modelled = is_modelled(machine)
             self.found.source = machine.driver.properties(0).name
         return zero
@@ -210,7 +216,15 @@ class Recorder:
             host.opened = self._event(stream)
 
     def _on_span(
-        self, device: int, stream: int, name: str, start_ns: int, end_ns: int, nbytes: int, site: str
+        self,
+        device: int,
+        stream: int,
+        name: str,
+        start_ns: int,
+        end_ns: int,
+        nbytes: int,
+        site: str,
+        settle: Callable[[], tuple[int, int]] | None = None,
     ) -> None:
         host = self._host()
         if host.machine is None or not is_modelled(host.machine):
@@ -220,7 +234,9 @@ class Recorder:
             host.call = self._open_call(host, name)
         self._latest_ns = max(self._latest_ns, end_ns - zero)
         span = Span(device, stream, name, start_ns - zero, end_ns - zero, nbytes, _of_program(site), host.call)
-        self._add((host.machine, device, stream), span)
+        index = self._add((host.machine, device, stream), span)
+        if settle is not None and index != NONE:
+            self._unsettled.append((index, zero, settle))
 
     def _open_call(self, host: _Host, name: str) -> int:
         """Add the present call; its end is set when it returns."""
@@ -260,6 +276,9 @@ class Recorder:
 
     def _on_fill(self, stream: Stream, dst: int, nbytes: int) -> None:
         self._submitted(stream, "fill", nbytes)
+
+    def _on_exchange(self, stream: Stream, exchange: Any) -> None:
+        self._submitted(stream, exchange.name, exchange.nbytes)
 
     def _on_graph_launch(self, stream: Stream, graph: int) -> None:
         self._submitted(stream, "graph", 0)

@@ -127,6 +127,7 @@ class Trace:
 
     modelled: whether the times are modelled.  source: the name of the GPU.
     left_out: spans that were not kept, because there were `limit` already.  note: why the program ended early.
+    begin_ns: the beginning on the clock of the first machine.  devices_named: names that differ from `cuda:i`.
     """
 
     spans: list[Span] = field(default_factory=list)
@@ -142,6 +143,12 @@ class Trace:
     limit: int = LIMIT
     left_out: int = 0
     note: str = ""
+    begin_ns: int = 0
+    devices_named: dict[int, str] = field(default_factory=dict)
+
+    def device_name(self, device: int) -> str:
+        """The name of a device."""
+        return self.devices_named.get(device, f"cuda:{device}")
 
     @property
     def end_ns(self) -> int:

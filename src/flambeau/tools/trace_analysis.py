@@ -227,9 +227,10 @@ class Analysis:
         length, times = self.length_ns, self.trace.times
         if not self.figures:
             nothing = "nothing ran on a device"
-            return [("busy", nothing), *((name, "-") for name in ("idle", "blocked", "overlapped", "worst line"))]
-        busy = ", ".join(f"cuda:{each.device} {percent(each.busy_ns, length)}" for each in self.figures)
-        idle = ", ".join(f"cuda:{each.device} {percent(length - each.busy_ns, length)}" for each in self.figures)
+            return [("busy", nothing), *((each, "-") for each in ("idle", "blocked", "overlapped", "worst line"))]
+        name = self.trace.device_name
+        busy = ", ".join(f"{name(each.device)} {percent(each.busy_ns, length)}" for each in self.figures)
+        idle = ", ".join(f"{name(each.device)} {percent(length - each.busy_ns, length)}" for each in self.figures)
         waits = sum(map(len, self.blocked.values()))
         hidden = sum(each.is_hidden for found in self.blocked.values() for each in found)
         copies, beside = (sum(getattr(each, name) for each in self.figures) for name in ("copy_ns", "overlapped_ns"))
@@ -311,7 +312,7 @@ class _Causes:
                 rate = f", {other.nbytes / max(1, other.end_ns - other.start_ns):.1f} GB/s"
                 parts.append(Gap(self._device, low, end, COPY, other.site, f"waits for {other.name}{rate}"))
             elif (other.device, other.stream) != (span.device, span.stream):
-                where = f"{self._label(other)} of cuda:{other.device}"
+                where = f"{self._label(other)} of {self._trace.device_name(other.device)}"
                 parts.append(Gap(self._device, low, end, STREAM, other.site, f"waits for {other.name} on {where}"))
             end, index = low, binding
         return [part for part in reversed(parts) if part.end_ns > part.start_ns]

@@ -151,7 +151,7 @@ def _gaps(analysis: Analysis) -> str:
     rows = (
         f'<tr tabindex="0" data-from="{gap.start_ns}" data-to="{gap.end_ns}">'
         f"{_numbers(duration(gap.length_ns), duration(gap.start_ns - analysis.window[0]))}"
-        f"<td>cuda:{gap.device}</td><td>{escape(gap.cause)}</td><td>{escape(gap.text)}</td>"
+        f"<td>{escape(analysis.trace.device_name(gap.device))}</td><td>{escape(gap.cause)}</td><td>{escape(gap.text)}</td>"
         f"<td>{_line(gap.site)}</td></tr>"
         for gap in found[:ROWS]
     )
@@ -264,7 +264,7 @@ class _Data:
         return "\n".join(lines)
 
     def _add_device(self, device: int) -> None:
-        trace, group = self._trace, f"cuda:{device}"
+        trace, group = self._trace, self._trace.device_name(device)
         by_stream: defaultdict[int, list[int]] = defaultdict(list)
         by_part: defaultdict[str, list[int]] = defaultdict(list)
         for index, span in enumerate(trace.spans):
@@ -272,7 +272,7 @@ class _Data:
                 by_stream[span.stream].append(index)
             if span.lane != "kernels" and device in (span.device, span.peer):
                 other = span.device if device == span.peer else span.peer
-                by_part[f"link with cuda:{other}" if span.peer != NONE else span.lane].append(index)
+                by_part[f"link with {trace.device_name(other)}" if span.peer != NONE else span.lane].append(index)
         for stream in sorted(by_stream):
             indices = by_stream[stream]
             for place, index in enumerate(indices):
@@ -295,7 +295,7 @@ class _Data:
         kept = [each for each, later in pairwise(points) if later.time_ns > each.time_ns] + points[-1:]
         times = [each.time_ns for each in kept]
         return {
-            "device": device,
+            "device": self._trace.device_name(device),
             "time": [time - former for time, former in zip(times, [0, *times])],
             "allocated": [each.allocated for each in kept],
             "reserved": [each.reserved for each in kept],

@@ -19,6 +19,7 @@ import ctypes
 import os
 import struct
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
 from threading import Lock
 from time import perf_counter_ns
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from ... import host
 from ...core.nvidia import Event, Stream
 from ...core.queue import HotCalls, hooks
-from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
+from ...errors import AcceleratorError, ArgumentError, NotSupportedError, ProcessGoneError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...library_operation import LibraryOperation
 from ..api import (
@@ -38,6 +39,7 @@ from ..api import (
     CopyKind,
     DeviceProperties,
     EventHandle,
+    Exchange,
     GraphExecHandle,
     GraphHandle,
     KernelHandle,
@@ -581,6 +583,21 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ContextCalls):
             return self._blas_handles.of(of)
 
     # time
+
+    def exchange(
+        self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle
+    ) -> None:
+        raise NotSupportedError(
+            f"{exchange.name}: streams of NVIDIA GPUs do not run collectives of several processes here",
+            hint="they pass through the host: backend='gloo'",
+            operator="exchange",
+        )
+
+    def serve_exchanges(self) -> None:
+        """Do nothing: there are none."""
+
+    def finish_exchanges(self) -> None:
+        """Do nothing: there are none."""
 
     def host_ns(self) -> int:
         return perf_counter_ns()

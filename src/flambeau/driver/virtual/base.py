@@ -13,7 +13,7 @@ from ...kernel import Kernel
 from ...library_operation import CONVOLUTIONS
 from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..per_thread import PerThread
-from .clock import HostClocks
+from .clock import HostClocks, Preset
 from .copies import Copies
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
@@ -47,6 +47,7 @@ class Calls:
             watches_blocks=True,
             runs_references=True,
             finds_races=True,
+            exchanges=True,
             libraries=LIBRARIES,
             computes=choice.values,
         )
@@ -54,7 +55,7 @@ class Calls:
         self.is_profiled = False
         self._lock = ReentrantLock()
         self._inner_lock = self._lock.inner
-        self._engine = Engine(choice, schedule or from_text(choice.schedule))
+        self._engine = Engine(choice, schedule or from_text(choice.schedule), self._lock)
         self._captures = self._engine.captures
         self._events_of = Events(self._engine)
         self._copies = Copies(self._engine, self.faults)
@@ -67,6 +68,11 @@ class Calls:
         self._granted_workspace = blas_workspace() or 0
         self._blas_handles: PerThread[int, int] = PerThread()
         self._contexts: set[int] = set()  # devices that were used
+
+    @property
+    def preset(self) -> Preset:
+        """The figures of the modelled GPU."""
+        return self._engine.preset
 
     @property
     def queries(self) -> int:

@@ -2,6 +2,8 @@
 
 - Times are whole nanoseconds since the machine was made.  They depend on the calls made, never on the schedule.
 - Each host thread has a clock: every driver call costs it a fixed time, and a wait moves it to the awaited completion.
+- Times of work that follows a collective of several processes are known when that has run (`Late`): until then, a time
+  is the earliest possible one, and what it depends on besides.
 - Work starts when the host has submitted it, its stream and the events it waits for are through, and, for copies,
   the device's copy engine of that direction is free.  It ends one modelled duration later.
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ...errors import ConfigError
 from ...library_operation import Attention, AttentionBackward, Convolution, Gemm, LibraryOperation
@@ -259,7 +262,36 @@ class HostClocks:
 class CopyEngine:
     """A copy engine: one direction of one device's copies, one copy at a time."""
 
-    __slots__ = ("free_ns",)
+    __slots__ = ("free_ns", "late")
 
     def __init__(self) -> None:
         self.free_ns = 0
+        self.late: Late | None = None
+
+
+# What a time depends on besides a number of nanoseconds: it is not before the ends of these commands, which other
+# processes decide, and so many nanoseconds.
+Late = dict[Any, int]
+
+
+def settled(time_ns: int, late: Late | None) -> tuple[int, Late | None]:
+    """A time with the ends of commands that have run taken in; and what it still depends on."""
+    if late is None:
+        return time_ns, None
+    for command, ns in late.items():
+        if command.done:
+            time_ns = max(time_ns, command.end_ns + ns)
+    left = {command: ns for command, ns in late.items() if not command.done}
+    return time_ns, left or None
+
+
+def latest(first: Late | None, second: Late | None) -> Late | None:
+    """What the later of two times depends on."""
+    if first is None or second is None:
+        return first or second
+    return {each: max(first.get(each, 0), second.get(each, 0)) for each in (*first, *second)}
+
+
+def later(late: Late | None, ns: int) -> Late | None:
+    """What a time depends on that is `ns` later."""
+    return None if late is None else {command: before + ns for command, before in late.items()}

@@ -33,9 +33,10 @@ from ..api import (
 )
 from .access import MemoryAccess
 from .base import LIBRARIES, Calls, next_handle
-from .clock import preset
+from .clock import preset, settled
 from .copies import PEER_ACCESS_UNSUPPORTED
 from .events import INVALID_HANDLE, Event
+from .exchanges import ExchangeCalls
 from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE, device_of
@@ -214,7 +215,8 @@ class MemoryCalls(Calls):
 
     def host_accessed(self, access: Access) -> None:
         races = self._engine.races
-        if not races.explains or not access.nbytes or not self._engine.memory.pinned.blocks:
+        compares = races.explains or self._engine.runner.explores
+        if not compares or not access.nbytes or not self._engine.memory.pinned.blocks:
             return
         with self._lock:
             for block in self._engine.memory.pinned.blocks.overlapping(access.address, access.address + access.nbytes):
@@ -226,7 +228,7 @@ LAUNCH_OUT_OF_RESOURCES = 701  # CUresult
 PRIORITIES = (-5, 0)  # most and least urgent
 
 
-class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ContextCalls):
+class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls, ContextCalls):
     """An implementation of `driver.api.Driver`.
 
     schedule: the order in which ready streams run; None for the one that `choice` names.
@@ -366,6 +368,11 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ContextCalls):
             self._engine.queries += 1
             if queue.end_ns > self._engine.clock.spend(self._engine.preset.call_ns):
                 return False
+            if queue.late is not None:  # a collective, which other processes may hold up
+                if not self._engine.runner.run_until(queue.tail(), waits=False):
+                    return False
+                if settled(queue.end_ns, queue.late)[0] > self._engine.clock.now():
+                    return False
             self._engine.wait_for_queue(queue)
             return True
 

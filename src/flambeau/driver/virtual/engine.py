@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import callers
-from ...config import Gpus
+from ...config import Gpus, slowdown
 from ...core.queue import hooks
 from ...errors import AcceleratorError, FlambeauError, KernelReferenceError
 from ...vector_clock import Clock, VectorClocks
 from .access import TAKING, History, MemoryAccess, Overlap, Taken
 from .capture import Captures, nothing
-from .clock import CopyEngine, HostClocks, preset
+from .clock import CopyEngine, HostClocks, Late, later, latest, preset, settled
 from .memory import Block, Memory
 from .queue import (
     WAITS_KEPT,
@@ -75,6 +76,11 @@ MAX_PENDING = 1024  # commands per stream
 COMPUTING = frozenset({run_reference, run_copy, run_copy_from_host, run_copy_to_host, run_fill})
 
 
+def _settle(start_ns: int, end_ns: int, start: Late | None, end: Late | None) -> tuple[int, int]:
+    """The start and the end of work that followed a collective, which has run."""
+    return settled(start_ns, start)[0], settled(end_ns, end)[0]
+
+
 def _nbytes(command: Command) -> int:
     """The bytes that a copy or a fill moves, or the size of a kernel's operands."""
     accesses = command.accesses[:1] if command.name.split()[0] in ("copy", "fill") else command.accesses
@@ -84,7 +90,7 @@ def _nbytes(command: Command) -> int:
 class Engine:
     """The state and time model behind the driver's calls.  Callers hold the driver's lock."""
 
-    def __init__(self, choice: Gpus, schedule: Schedule) -> None:
+    def __init__(self, choice: Gpus, schedule: Schedule, lock: Any) -> None:
         self.preset = preset(choice.preset)
         total = choice.memory or self.preset.total_memory
         if choice.values and not choice.memory:
@@ -92,7 +98,7 @@ class Engine:
         self.memory = Memory([total] * choice.count, choice.values)
         self.clocks = VectorClocks()
         self.clock = HostClocks()
-        self.runner = Runner(schedule, fixed_values=choice.races != "real")
+        self.runner = Runner(schedule, fixed_values=choice.races != "real", lock=lock)
         self.computes = choice.values
         poisons = choice.values or choice.races != "poison"  # without values there is nothing to poison
         self.races = Races(self.clocks, choice.races if poisons else "real", self.runner.explores)
@@ -100,8 +106,10 @@ class Engine:
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
         self.kernels = [BusySpans() for _ in range(choice.count)]
         self.work = [BusySpans() for _ in range(choice.count)]  # of kernels and copies
+        self.slowdown = slowdown()  # the factor of all durations; a straggler has more than 1
         self.captures = Captures()
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
+        self.host_races = 0  # accesses of the host that conflicted with unfinished work
         self.queries = 0  # of the program, whether a stream or an event is done
         self._sequence = 0
 
@@ -123,11 +131,13 @@ class Engine:
         site: str = "",
         called: str = "",
         launched: str = "",
+        is_seen: bool = True,
     ) -> None:
         """Submit a command to a queue, or record it if the queue is capturing.
 
         site, called: the source line and the operation of the call, by default the present one.
         launched: the source line of the graph's launch, for a node of a graph.
+        is_seen: whether tools are told of it.
         Raises: RaceError, or the failure of a command that had to run to make room.
         """
         if not self.computes and work in COMPUTING:
@@ -148,20 +158,28 @@ class Engine:
         command = Command(queue, name, work, detail, accesses, blocks, site)
         command.called = called
         command.launched = launched
-        start = now = self.clock.spend(host_ns)
+        start = self.clock.spend(host_ns)
         if queue.end_ns > start:
             start = queue.end_ns
         for engine in engines:
             start = max(start, engine.free_ns)
+        if self.slowdown != 1 and is_seen:
+            duration_ns = int(duration_ns * self.slowdown)
+        late = queue.late
+        if late is not None or any(engine.late is not None for engine in engines):
+            for engine in engines:
+                late = latest(late, engine.late)
+            start, late = settled(start, late)
         self._sequence += 1
         command.sequence = self._sequence
         command.clock = self.clocks.advance(queue.handle)
         command.number = command.clock.number
         command.end_ns = queue.end_ns = start + duration_ns
+        command.late = queue.late = None if late is None else later(late, duration_ns)
         for engine in engines:
-            engine.free_ns = command.end_ns
-        if work is not run_poison:
-            self._observe(command, start, now, bool(engines))
+            engine.free_ns, engine.late = command.end_ns, command.late
+        if is_seen and work is not run_poison:
+            self.observe(command, start, late, _nbytes(command), bool(engines))
         if races is not None and races.conflicts:
             self.races.mark(command, queue.handle, races.conflicts)
         self.races.record(command, races, histories)
@@ -187,23 +205,30 @@ class Engine:
             self.races.meet(queue, name, call, queue.waited, races.conflicts, accesses)
         return races
 
-    def _observe(self, command: Command, start_ns: int, now_ns: int, is_copy: bool) -> None:
-        """Add a command to the busy spans and call the hook, once its times are known."""
-        device = command.queue.device
+    def observe(
+        self, command: Command, start_ns: int, late: Late | None, nbytes: int, is_copy: bool = False
+    ) -> None:
+        """Add a command to the busy spans and call the hook.  late: what its start depends on besides."""
+        device, now_ns = command.queue.device, self.clock.now()
         self.work[device].add(start_ns, command.end_ns, now_ns)
         if not is_copy:
             self.kernels[device].add(start_ns, command.end_ns, now_ns)
         if hooks.on_span is not None:
             site = command.site or callers.call_site()
             stream = 0 if command.queue.is_default else command.queue.handle
-            hooks.on_span(device, stream, command.name, start_ns, command.end_ns, _nbytes(command), site)
+            times = start_ns, command.end_ns
+            if command.late is None:
+                hooks.on_span(device, stream, command.name, *times, nbytes, site)
+            else:
+                settle = partial(_settle, *times, late, command.late)
+                hooks.on_span(device, stream, command.name, *times, nbytes, site, settle)
 
     def _make_room(self, queue: Queue) -> None:
         """Block the host, if a queue is full, until its oldest command is done."""
         if len(queue.pending) >= MAX_PENDING:
             oldest = queue.pending[0]
-            self.block_host(oldest.end_ns)
             self.runner.run_until(oldest)
+            self.block_host(settled(oldest.end_ns, oldest.late)[0])
 
     def take_block(self, queue: Queue, low: int, high: int) -> None:
         """Allocate the block [low, high) on a stream: an operation of the stream that writes poison.
@@ -272,15 +297,19 @@ class Engine:
     def check_host(self, access: MemoryAccess, block: Block) -> None:
         """Report a host access to pinned memory that conflicts with work that the host has not waited for.
 
+        Under a schedule that may run more than a wait needs, that work comes before or after it.
         Raises: RaceError under races="error".
         """
         if self.races.witness is not None:
-            self.races.witness.begins(None, 0, callers.call_site())
+            self.races.witness.begins(None, self.host_races + 1, callers.call_site())
         races = self.races.compare(HOST, [access], [block], [block.history])
         if races is not None and races.conflicts:
             what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
             self.races.meet(None, HOST, (site, what), self.host_waited, races.conflicts, [access])
+            self.host_races += 1
+            if self.runner.explores:
+                self.runner.run_before_host(self.host_races)
 
     def publish(self, queue: Queue) -> None:
         """Run a queue's commands, and write pending poison that other processes may read.  Host: does not wait."""
@@ -290,10 +319,10 @@ class Engine:
             for block in memory.live_in(low, high):
                 memory.space.materialise(block.low, block.high)
 
-    def wait(self, awaited: Awaited | None, end_ns: int, clock: Clock) -> None:
+    def wait(self, awaited: Awaited | None, end_ns: int, late: Late | None, clock: Clock) -> None:
         """Let the host wait for work that ends at `end_ns`; afterwards it knows everything in `clock`."""
         self.runner.run_until(awaited)
-        self.block_host(end_ns)
+        self.block_host(settled(end_ns, late)[0])
         self.clocks.host_learn(clock)
 
     def block_host(self, end_ns: int) -> None:
@@ -305,7 +334,7 @@ class Engine:
                 hooks.on_blocked(now, end_ns)
 
     def wait_for_queue(self, queue: Queue) -> None:
-        self.wait(queue.tail(), queue.end_ns, self.clocks.snapshot(queue.handle))
+        self.wait(queue.tail(), queue.end_ns, queue.late, self.clocks.snapshot(queue.handle))
 
     def wait_for_device(self, device: int) -> None:
         queues = [queue for queue in self.runner.queues if queue.device == device]
@@ -325,7 +354,7 @@ class Engine:
         """Wait for unfinished work on the blocks.  This orders nothing: the program did not ask for the wait."""
         for command in unfinished(blocks):
             self.runner.run_until(command)
-            self.block_host(command.end_ns)
+            self.block_host(settled(command.end_ns, command.late)[0])
 
     def run_users(self, blocks: Sequence[Block]) -> None:
         """Run unfinished work on the blocks."""
@@ -346,4 +375,6 @@ class Engine:
                     failed.append(error)
                 except AcceleratorError:
                     is_done = True
+                except FlambeauError as error:  # of a collective of several processes
+                    failed += [] if getattr(error, "is_repeated", False) else [error]
         return failed + [failure for device, failure in self.runner.failures.items() if device not in known]

@@ -18,6 +18,8 @@ from ...errors import AcceleratorError
 from ...vector_clock import Clock
 from ..api import EventHandle
 from .capture import CAPTURE_ISOLATION, CAPTURE_MERGE, CAPTURED_EVENT, Capture
+from .clock import Late, settled
+from .clock import latest as later_of
 from .engine import Engine
 from .memory import INVALID_VALUE
 from .queue import Awaited, Queue
@@ -32,12 +34,14 @@ RECORDS_KEPT = 8  # per event
 class Generation:
     """One record of an event: the commands before it, its clock and its time.
 
+    late: what the time depends on besides.
     site: the source line of the record, where races are errors.
     """
 
     after: Awaited | None
     clock: Clock
     time_ns: int
+    late: Late | None = None
     site: str = ""
 
 
@@ -121,7 +125,7 @@ class Events:
 
     def point(self, queue: Queue) -> Generation:
         """Return the point after everything submitted to `queue` so far."""
-        return Generation(queue.tail(), self._engine.clocks.snapshot(queue.handle), queue.end_ns)
+        return Generation(queue.tail(), self._engine.clocks.snapshot(queue.handle), queue.end_ns, queue.late)
 
     def wait_on_queue(self, queue: Queue, event: Event, external: bool = False) -> None:
         """Make later commands of `queue` follow the event's latest record."""
@@ -168,6 +172,8 @@ class Events:
         self._engine.clocks.learn(queue.handle, latest.clock)
         queue.follow(latest.after)
         queue.end_ns = max(queue.end_ns, latest.time_ns)
+        if latest.late is not None:
+            queue.late = later_of(queue.late, latest.late)
 
     def is_done(self, event: Event, orders: bool = True) -> bool:
         """Whether the latest record is complete at the host's modelled time.  If so, its work is run first.
@@ -182,16 +188,21 @@ class Events:
             return True
         if latest.time_ns > now and not event.interprocess:
             return False
+        if latest.late is not None:  # a collective, which other processes may hold up
+            if not self._engine.runner.run_until(latest.after, waits=False, fails=orders):
+                return False
+            if settled(latest.time_ns, latest.late)[0] > now:
+                return False
         self._await(event, latest, orders)
         return True
 
     def _await(self, event: Event, latest: Generation, orders: bool) -> None:
         if orders:
             self._note(event, self._engine.host_waited)
-            self._engine.wait(latest.after, latest.time_ns, latest.clock)
+            self._engine.wait(latest.after, latest.time_ns, latest.late, latest.clock)
         else:
             self._engine.runner.run_until(latest.after)
-            self._engine.block_host(latest.time_ns)
+            self._engine.block_host(settled(latest.time_ns, latest.late)[0])
 
     def _check_host(self, event: Event, name: str) -> None:
         """Raise AcceleratorError for a wait or a query of a captured event, or if a capture forbids all of them."""
@@ -241,4 +252,5 @@ class Events:
                     operator="event_elapsed",
                 )
         assert start.latest is not None and end.latest is not None
-        return (end.latest.time_ns - start.latest.time_ns) / 1e6
+        end_ns, _ = settled(end.latest.time_ns, end.latest.late)
+        return (end_ns - settled(start.latest.time_ns, start.latest.late)[0]) / 1e6

@@ -4,6 +4,9 @@
 - A wait runs commands until those it waits for are done.  The schedule picks among the streams that are ready: their
   first command's predecessors are done, and, under a schedule that runs ancestors only, the wait needs that command.
 - A blocked stream is examined again when the command that blocks it is done.
+- A command with a `gate` (exchanges.py) is not ready before other processes have done their part.  When nothing else
+  can run, a wait releases the driver's lock and waits for a gate.
+- Times after such a command depend on when it ends: see clock.Late.
 - A command that fails as it would on a GPU stops its device for good: every later call on the device reports it.
 - A reference that fails in any other way raises InternalError from the wait that ran it, or KernelReferenceError if it
   is the program's; the device stays usable.
@@ -32,8 +35,9 @@ from ...errors import (
 )
 from ...kernel import Access
 from ...vector_clock import Clock
-from ..api import StreamHandle
+from ..api import Exchange, StreamHandle
 from .access import MemoryAccess, Overlap
+from .clock import Late
 from .faults import InjectedFailure
 from .memory import Block
 from .schedule import Schedule
@@ -61,12 +65,14 @@ class Command:
     number: its index on the stream;  sequence: its index among all commands;  clock: all work that is done when it is.
     poisoned_reads: bytes that it reads as poison;  poisoned_writes: bytes that hold poison after it ran.
     notes: what a tool keeps about it.
+    gate: what must be ready before it runs, None for no more than its predecessors.
+    late: what its end depends on besides `end_ns`, None once that is known.
     covered: unfinished uses that it replaced in the history, because it writes all of their bytes.
     """
 
     __slots__ = (
-        "blocks", "called", "clock", "covered", "detail", "done", "end_ns", "launched", "name", "notes", "number",
-        "predecessors", "queue", "poisoned_writes", "sequence", "site", "poisoned_reads", "accesses", "work",
+        "blocks", "called", "clock", "covered", "detail", "done", "end_ns", "gate", "late", "launched", "name", "notes",
+        "number", "predecessors", "queue", "poisoned_writes", "sequence", "site", "poisoned_reads", "accesses", "work",
     )  # fmt: skip
 
     def __init__(
@@ -97,6 +103,8 @@ class Command:
         self.poisoned_writes: list[tuple[Space, Overlap]] | None = None
         self.covered: list[Use] | None = None
         self.notes: Any = None
+        self.gate: Exchange | None = None
+        self.late: Late | None = None
 
     def poison_read(self, overlap: Overlap) -> None:
         if self.poisoned_reads is None:
@@ -129,6 +137,7 @@ class Command:
         self.accesses = self.blocks = ()
         self.poisoned_reads = self.poisoned_writes = self.covered = None
         self.predecessors = NO_WAITS
+        self.gate = None
 
     @property
     def place(self) -> str:
@@ -184,6 +193,8 @@ Work = Callable[[Command], None]
 class Queue:
     """One stream.  end_ns: the end of everything submitted so far;  waits: the predecessors of its next command.
 
+    late: what the end depends on besides `end_ns`, None if it is known.
+
     name: the program's name for it, "" if there is none;  site: the source line that made it.
     launched_on: for a branch of a graph, the stream of the launch;  waited: its waits, for reports.
     share: the fraction of the device's multiprocessors that its kernels run on.
@@ -191,7 +202,7 @@ class Queue:
     """
 
     __slots__ = (
-        "capture", "device", "end_ns", "handle", "is_default", "is_retired", "joined", "last", "launched_on",
+        "capture", "device", "end_ns", "handle", "is_default", "is_retired", "joined", "last", "late", "launched_on",
         "name", "pending", "priority", "share", "site", "tails", "waited", "waits",
     )  # fmt: skip
 
@@ -210,6 +221,7 @@ class Queue:
         self.waits: list[Awaited] = []
         self.joined: Join | None = None  # the waits and the last command as one join
         self.end_ns = 0
+        self.late: Late | None = None
         self.capture: Capture | None = None
         self.tails: tuple[int, ...] = ()
 
@@ -246,7 +258,8 @@ class Queue:
 class Runner:
     """Runs commands of all queues.  `log` has (stream, number, name) of each one run, in order."""
 
-    def __init__(self, schedule: Schedule, fixed_values: bool) -> None:
+    def __init__(self, schedule: Schedule, fixed_values: bool, lock: Any) -> None:
+        self._lock = lock
         self.queues: dict[Queue, None] = {}  # in order of creation
         self.log: deque[tuple[StreamHandle, int, str]] = deque(maxlen=LOG_LENGTH)
         self.failures: dict[int, AcceleratorError] = {}
@@ -277,37 +290,93 @@ class Runner:
                 fact, hint=LOST_HINT, error_code=failure.error_code, sticky=True
             ) from failure.__cause__
 
-    def run_until(self, target: Awaited | None) -> None:
-        """Run until `target` is done.  Raises AcceleratorError if a command fails or has failed."""
-        if target is None or target.done:
-            return
-        if self._ancestors_only and isinstance(target, Command) and self._is_next(target):
+    def run_until(self, target: Awaited | None, waits: bool = True, fails: bool = True) -> bool:
+        """Run until `target` is done; return whether it is.
+
+        waits: whether the host waits for other processes where the target needs them.
+        fails: whether a collective that has failed may raise; if not, it is left.
+        Raises: AcceleratorError if a command fails or has failed; CollectiveError.
+        """
+        while target is not None and not target.done:
+            shut = self._run_ready(target, fails)
+            if target.done:
+                break
+            if not waits:
+                return False
+            self._wait_for_any(shut)
+        return True
+
+    def _wait_for_any(self, gates: Sequence[Exchange]) -> None:
+        """Wait for other processes.  Threads may use the driver meanwhile."""
+        state = self._lock.inner._release_save()
+        try:
+            gates[0].wait(gates)
+        finally:
+            self._lock.inner._acquire_restore(state)
+
+    def _run_ready(self, target: Awaited, fails: bool) -> list[Exchange]:
+        """Run what can run until `target` is done; return the gates that hold it up."""
+        shut: list[Exchange] = []
+        if self._ancestors_only and isinstance(target, Command) and self._is_next(target, fails):
             self._run_first(target.queue)
-            return
+            return shut
         needed = needed_numbers(target)
         ready = Ready()
         held_up: dict[Command, list[Queue]] = {}
         for queue in needed if self._ancestors_only else list(self.queues):
-            self._look_at(queue, needed, ready, held_up)
+            self._look_at(queue, needed, ready, held_up, shut, fails)
         while not target.done:
             if not len(ready):
-                self._check_all(needed)
+                for queue in needed:
+                    self.check(queue.device)
+                assert shut, "no command that the wait needs can run"
+                return shut
             queue = ready.take(self.schedule.choose(ready) if len(ready) > 1 else 0)
             command = self._run_first(queue)
             for candidate in (queue, *held_up.pop(command, ())):
-                self._look_at(candidate, needed, ready, held_up)
+                self._look_at(candidate, needed, ready, held_up, shut, fails)
             if self.is_interruptible:
                 run_handlers()  # between commands the state is consistent
+        return shut
 
-    def _is_next(self, command: Command) -> bool:
+    def run_before_host(self, number: int) -> None:
+        """Run what the schedule chooses before an access of the host, which waits for none of it.
+
+        number: of the access, among those of the host that race.
+        """
+        ready = Ready()
+        held_up: dict[Command, list[Queue]] = {}
+        for queue in list(self.queues):
+            self._look_at(queue, {}, ready, held_up, [], False)
+        while len(ready):
+            index = self.schedule.choose(HostOrReady(ready, number))
+            if index == 0:
+                return
+            queue = ready.take(index - 1)
+            command = self._run_first(queue)
+            for candidate in (queue, *held_up.pop(command, ())):
+                self._look_at(candidate, {}, ready, held_up, [], False)
+
+    def _is_next(self, command: Command, fails: bool) -> bool:
         """Whether a command can run at once, without asking the schedule."""
         queue = command.queue
-        return queue.pending[0] is command and not command.predecessors and queue.device not in self.failures
+        if queue.pending[0] is not command or command.predecessors or queue.device in self.failures:
+            return False
+        return command.gate is None or _is_open(command.gate, fails)
 
     def _look_at(
-        self, queue: Queue, needed: dict[Queue, int], ready: Ready, held_up: dict[Command, list[Queue]]
+        self,
+        queue: Queue,
+        needed: dict[Queue, int],
+        ready: Ready,
+        held_up: dict[Command, list[Queue]],
+        shut: list[Exchange],
+        fails: bool,
     ) -> None:
-        """If the wait may run a queue's first command, add the queue to `ready`, or to `held_up` by what blocks it."""
+        """Examine a queue's first command, if the wait may run it.
+
+        Add the queue to `ready`; or to `held_up`, by what blocks it; or its gate, if the wait needs it, to `shut`.
+        """
         if not queue.pending or queue.device in self.failures:
             return
         head = queue.pending[0]
@@ -319,13 +388,13 @@ class Runner:
                 held_up.setdefault(holder, []).append(queue)
                 return
             waits.pop()
+        if head.gate is not None:
+            is_needed = head.number <= needed.get(queue, 0)
+            if not _is_open(head.gate, fails and is_needed):
+                if is_needed:
+                    shut.append(head.gate)
+                return
         ready.add(queue)
-
-    def _check_all(self, queues: Iterable[Queue]) -> None:
-        """Raise the failure of a device, because no command that a wait needs can run."""
-        for queue in queues:
-            self.check(queue.device)
-        raise AssertionError("no command that the wait needs can run")
 
     def _run_first(self, queue: Queue) -> Command:
         command = queue.pending.popleft()
@@ -336,6 +405,9 @@ class Runner:
             command.finish()
             raise user_reference_failed(command.name, _where(command), error.__cause__) from error.__cause__
         except MODELLED as error:
+            if command.gate is not None:  # of the collective, not of the GPU
+                command.finish()
+                raise
             failure = self.failures[queue.device] = _failure(command, error)
             failure.__cause__ = error
             self.check(queue.device)
@@ -344,6 +416,10 @@ class Runner:
             what = callers.operator_of(command.name, command.called)
             raise reference_failed(what, _where(command), error) from error
         return command
+
+
+def _is_open(gate: Exchange, fails: bool) -> bool:
+    return gate.is_ready() or (fails and gate.has_failed())
 
 
 class Ready(Sequence[StreamHandle]):
@@ -360,15 +436,37 @@ class Ready(Sequence[StreamHandle]):
         return [queue.handle for _, queue in entry] if isinstance(entry, list) else entry[1].handle
 
     @property
-    def commands(self) -> list[Command]:
-        """The first command of each."""
-        return [queue.pending[0] for _, queue in self._queues]
+    def points(self) -> list[tuple[StreamHandle, int]]:
+        """The stream and the number of the first command of each."""
+        return [(queue.handle, queue.pending[0].number) for _, queue in self._queues]
 
     def add(self, queue: Queue) -> None:
         insort(self._queues, (queue.pending[0].sequence, queue))
 
     def take(self, index: int) -> Queue:
         return self._queues.pop(index)[1]
+
+
+HOST_HANDLE = StreamHandle(-1)
+
+
+class HostOrReady(Sequence[StreamHandle]):
+    """An access of the host, which comes first, or one of the ready streams."""
+
+    def __init__(self, ready: Ready, number: int) -> None:
+        self._ready = ready
+        self._number = number
+
+    def __len__(self) -> int:
+        return 1 + len(self._ready)
+
+    def __getitem__(self, index: Any) -> Any:
+        return [HOST_HANDLE, *self._ready][index]
+
+    @property
+    def points(self) -> list[tuple[StreamHandle, int]]:
+        """As of `Ready`, with the number of the host's access."""
+        return [(HOST_HANDLE, self._number), *self._ready.points]
 
 
 def needed_numbers(target: Awaited) -> dict[Queue, int]:

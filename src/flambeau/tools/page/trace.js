@@ -197,7 +197,7 @@
       const all = [xs, m.allocated.concat(m.allocated.slice(-1)), m.reserved.concat(m.reserved.slice(-1))], top = Math.max(1, all[2].reduce((a, b) => Math.max(a, b), 0)) * 1.08;
       const size = (v) => v >= 2 ** 30 ? (v / 2 ** 30).toFixed(2) + " GiB" : v >= 2 ** 20 ? (v / 2 ** 20).toFixed(1) + " MiB" : (v / 1024).toFixed(0) + " KiB";
       const stepped = uPlot.paths.stepped({ align: 1 }), axis = { stroke: colors.soft, grid: { stroke: colors.line, width: 1 }, ticks: { stroke: colors.line } };
-      plots.push(new uPlot({ width: width, height: 130, title: "memory of cuda:" + m.device, padding: [null, 0, null, 0], cursor: { drag: { x: false, y: false }, sync: { key: "memory" } }, legend: { live: true },
+      plots.push(new uPlot({ width: width, height: 130, title: "memory of " + m.device, padding: [null, 0, null, 0], cursor: { drag: { x: false, y: false }, sync: { key: "memory" } }, legend: { live: true },
         scales: { x: { time: false }, y: { range: () => [0, top] } },
         axes: [Object.assign({}, axis, { values: (u, v) => v.map(ns), size: 26, space: 90 }), Object.assign({}, axis, { values: (u, v) => v.map(size), size: side, incrs: Array.from({ length: 50 }, (_, k) => 2 ** k) })],
         series: [{ label: "time", value: (u, v) => v == null ? "" : ns(v) },

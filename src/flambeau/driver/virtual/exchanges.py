@@ -1,0 +1,111 @@
+"""Exchanges of virtual GPUs: collectives of several processes, as commands of a stream.
+
+- An exchange is two commands.  The first reads the inputs and gives them to the other processes.  The second writes the
+  outputs; its gate opens when all processes have given theirs.
+- The inputs are given as early as they can be: by the call, or when what they depend on has come (`serve_exchanges`,
+  which a thread of the process calls).  So a process serves the others whether or not its program waits.
+- A machine that computes no values passes none.
+- The modelled end is the latest start of all processes plus the time of the links (parallel/links.py).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ...config import Gpus
+from ...errors import AcceleratorError, FlambeauError
+from ...kernel import Access
+from ..api import Exchange, StreamHandle
+from .access import MemoryAccess
+from .base import Calls
+from .capture import CAPTURE_UNSUPPORTED
+from .clock import settled
+from .queue import Command, Queue, Work, arrays_of
+from .schedule import Schedule
+
+
+class ExchangeCalls(Calls):
+    """The exchange calls of the Driver."""
+
+    def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
+        super().__init__(choice, schedule)
+        self._to_give: deque[Command] = deque()
+        self._to_finish: deque[Command] = deque()
+
+    def exchange(
+        self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle
+    ) -> None:
+        with self._lock:
+            queue = self._queue(stream)
+            if queue.capture is not None:
+                what = f"{exchange.name}: a collective of several processes cannot be captured"
+                self._captures.break_all([queue.capture], what, CAPTURE_UNSUPPORTED)
+            engine = self._engine
+            given = self._submit(queue, exchange, inputs, run_give, 0)
+            start_ns, late = settled(given.end_ns, given.late)
+            given.detail = exchange, start_ns, late, engine.computes
+            self._to_give.append(given)
+            written = self._submit(queue, exchange, outputs, run_finish, exchange.duration_ns)
+            written.detail = exchange, engine.computes
+            written.gate = exchange
+            written.late = queue.late = {written: 0}
+            engine.observe(written, start_ns, late, exchange.nbytes)
+            self._to_finish.append(written)
+            self._serve()
+
+    def _submit(
+        self, queue: Queue, exchange: Exchange, operands: Sequence[Access], work: Work, duration_ns: int
+    ) -> Command:
+        engine = self._engine
+        accesses = [MemoryAccess(each, exchange.name) for each in operands]
+        blocks = [engine.memory.find(queue.device, each.low, each.high, exchange.name) for each in accesses]
+        host_ns = engine.preset.launch_ns if work is run_give else 0
+        engine.submit(queue, exchange.name, work, None, accesses, blocks, duration_ns, host_ns, is_seen=False)
+        assert queue.last is not None
+        return queue.last
+
+    def serve_exchanges(self) -> None:
+        with self._lock:
+            self._serve()
+
+    def _serve(self) -> None:
+        """Run what gives inputs, and what it depends on, as far as no other process holds it up."""
+        for command in list(self._to_give):
+            with suppress(AcceleratorError):  # later calls on the device report it
+                self._engine.runner.run_until(command, waits=False, fails=False)
+        self._to_give = deque(each for each in self._to_give if not each.done)
+        while self._to_finish and self._to_finish[0].done:
+            self._to_finish.popleft()
+
+    def finish_exchanges(self) -> None:
+        with self._lock:
+            failure: FlambeauError | None = None
+            while self._to_finish:
+                command = self._to_finish[0]
+                try:
+                    self._engine.runner.run_until(command)
+                except FlambeauError as error:
+                    failure = failure or error
+                if self._to_finish and self._to_finish[0] is command:  # another thread may have done it meanwhile
+                    self._to_finish.popleft()
+            if failure is not None:
+                raise failure
+
+
+def run_give(command: Command) -> None:
+    """Give the inputs to the other processes.  Accesses: the inputs.  detail: the exchange and its modelled start."""
+    exchange, start_ns, late, computes = command.detail
+    exchange.give(arrays_of(command) if computes else (), settled(start_ns, late)[0])
+
+
+def run_finish(command: Command) -> None:
+    """Write the outputs; poison, if the exchange has failed.  Accesses: the outputs.  detail: the exchange."""
+    exchange, computes = command.detail
+    try:
+        command.end_ns = max(command.end_ns, exchange.finish(arrays_of(command) if computes else None))
+    except BaseException:
+        for access, block in zip(command.accesses, command.blocks if computes else ()):
+            block.space.poison(access.low, access.high)
+        raise

@@ -1,0 +1,98 @@
+"""Flight recorder: the last collectives of this process, in a fixed amount of memory.
+
+- TORCH_FR_BUFFER_SIZE sets how many are kept (2000).
+- A failed collective's error has the last few as a note.  If TORCH_FR_DUMP_TEMP_FILE is set, the process also writes
+  what `dump` returns to the file of that name with the rank behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import deque
+from typing import Any
+
+SIZE = 2000
+SHOWN = 5  # in a note
+
+
+class Entry:
+    """One collective.  state: scheduled, started (its values were given) or completed;  times: of the wall clock."""
+
+    __slots__ = ("completed_ns", "created_ns", "group", "key", "name", "nbytes", "number", "started_ns", "text")
+
+    def __init__(self, number: int, key: str, name: str, text: str, nbytes: int) -> None:
+        self.number = number
+        self.group, _, self.key = key.partition(":")
+        self.name, self.text, self.nbytes = name, text, nbytes
+        self.created_ns = time.time_ns()
+        self.started_ns = self.completed_ns = 0
+
+    @property
+    def state(self) -> str:
+        return "completed" if self.completed_ns else "started" if self.started_ns else "scheduled"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "record_id": self.number,
+            "pg_id": self.group,
+            "collective_seq_id": self.key,
+            "profiling_name": self.name,
+            "call": self.text,
+            "nbytes": self.nbytes,
+            "state": self.state,
+            "time_created_ns": self.created_ns,
+            "time_discovered_started_ns": self.started_ns or None,
+            "time_discovered_completed_ns": self.completed_ns or None,
+        }
+
+
+class FlightRecorder:
+    """The last collectives of a process, oldest first."""
+
+    def __init__(self, rank: int | None) -> None:
+        text = os.environ.get("TORCH_FR_BUFFER_SIZE", "")
+        self.rank = rank
+        self._entries: deque[Entry] = deque(maxlen=max(int(text), 1) if text.isdecimal() else SIZE)
+        self._running: dict[str, Entry] = {}
+        self._count = 0
+
+    def add(self, key: str, name: str, text: str, nbytes: int) -> None:
+        """Add a collective that is called now."""
+        if len(self._entries) == self._entries.maxlen:
+            oldest = self._entries[0]
+            self._running.pop(f"{oldest.group}:{oldest.key}", None)
+        entry = self._running[key] = Entry(self._count, key, name, text, nbytes)
+        self._count += 1
+        self._entries.append(entry)
+
+    def started(self, key: str) -> None:
+        """Note that a collective's values have been given."""
+        if key in self._running:
+            self._running[key].started_ns = time.time_ns()
+
+    def completed(self, key: str) -> None:
+        """Note that all ranks have given theirs."""
+        entry = self._running.pop(key, None)
+        if entry is not None:
+            entry.completed_ns = time.time_ns()
+
+    def dump(self) -> str:
+        """The entries as JSON."""
+        entries = [each.to_json() for each in list(self._entries)]
+        return json.dumps({"version": "flambeau 1", "rank": self.rank, "entries": entries}, indent=1)
+
+    def note(self) -> str:
+        """The last entries, for an error."""
+        lines = [f"the last collectives of rank {self.rank}:"]
+        for each in list(self._entries)[-SHOWN:]:
+            lines.append(f"  {each.number}: {each.text}, {each.nbytes} bytes, {each.state}")
+        return "\n".join(lines)
+
+    def write(self) -> None:
+        """Write the entries to the file that TORCH_FR_DUMP_TEMP_FILE names, if any."""
+        prefix = os.environ.get("TORCH_FR_DUMP_TEMP_FILE")
+        if prefix:
+            with open(f"{prefix}{self.rank}", "w", encoding="utf-8") as file:
+                file.write(self.dump())

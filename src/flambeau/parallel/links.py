@@ -1,0 +1,87 @@
+"""Links between the ranks of a modelled cluster, and the modelled time of their collectives.
+
+- Ranks are on hosts, equally many on each, in their order.  Within a host they have the links of the GPU's preset
+  (NVLink or PCIe); between hosts, each rank has a network interface of its own.
+- A collective takes `share * bytes / bus bandwidth + latency`, as a ring does.  The share of the bytes that crosses
+  each link is that of nccl-tests (doc/PERFORMANCE.md): 2(n-1)/n of the tensor for all_reduce, (n-1)/n of the whole for
+  all_gather, reduce_scatter, all_to_all, gather and scatter, and all of it for broadcast, reduce and messages.
+- The bus bandwidth is that of the ring's slowest part: of the GPUs' links; or of a host's network interfaces together.
+- The latency is START_NS and one step per hop: n-1 hops, 2(n-1) for all_reduce.  The figures are those of the ring's
+  low-latency protocol in NCCL's tuning table (src/graph/tuning.cc).
+- None of this has been compared with hardware.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..errors import ConfigError
+
+VARIABLE = "FLAMBEAU_LINKS"
+HINT = f"{VARIABLE} is for example hosts=4,network=50,latency=2.7,slow=2-3:10"
+START_NS = 6_600
+STEP_NS = 600  # within a host
+WHOLE = ("broadcast", "reduce", "send", "recv", "isend", "irecv")
+
+
+class Links(NamedTuple):
+    """The links of a cluster.
+
+    hosts: their number.  network: GB/s of one rank's network interface, in one direction.
+    latency: microseconds per step between hosts.  slow: factors by which links between two ranks are slower.
+    """
+
+    hosts: int = 1
+    network: float = 50.0  # an interface of 400 Gb/s
+    latency: float = 2.7
+    slow: Mapping[tuple[int, int], float] = {}
+
+    def host(self, rank: int, world_size: int) -> int:
+        """The host of a rank."""
+        return rank * self.hosts // world_size
+
+    def duration_ns(self, name: str, nbytes: int, ranks: Sequence[int], world_size: int, peer_rate: float) -> int:
+        """The modelled time of a collective or a message, once all ranks have begun.
+
+        nbytes: of the tensor that is reduced or sent, or of all ranks' parts together.  ranks: of the job.
+        peer_rate: bytes per nanosecond of the links within a host, in one direction.
+        """
+        count = len(ranks)
+        hosts = [self.host(rank, world_size) for rank in ranks]
+        hops = count - 1
+        share = 1.0 if name in WHOLE else hops / count
+        if name == "all_reduce":
+            share, hops = 2 * share, 2 * hops
+        rate, step_ns = peer_rate, float(STEP_NS)
+        if len(set(hosts)) > 1:
+            rate = min(rate, self.network * min(hosts.count(host) for host in set(hosts)))
+            step_ns = 1e3 * self.latency
+        ring = [tuple(sorted(pair)) for pair in zip(ranks, [*ranks[1:], ranks[0]])]
+        rate /= max((self.slow.get((pair[0], pair[1]), 1.0) for pair in ring), default=1.0)
+        return int(START_NS + hops * step_ns + share * nbytes / rate)
+
+
+def from_environment(environment: Mapping[str, str] = os.environ) -> Links:
+    """The links that FLAMBEAU_LINKS describes.  Raises ConfigError."""
+    return parsed(environment.get(VARIABLE, ""))
+
+
+def parsed(text: str) -> Links:
+    """The links that a text describes: hosts=4,network=50,latency=2.7,slow=2-3:10.  Raises ConfigError."""
+    values: dict[str, float] = {}
+    slow: dict[tuple[int, int], float] = {}
+    for option in filter(None, text.split(",")):
+        if found := re.fullmatch(r"slow=(\d+)-(\d+):(\d+\.?\d*)", option):
+            first, second = sorted((int(found[1]), int(found[2])))
+            slow[first, second] = float(found[3])
+        elif found := re.fullmatch(r"(hosts|network|latency)=(\d+\.?\d*)", option):
+            values[found[1]] = float(found[2])
+        else:
+            raise ConfigError(f"{VARIABLE}={text!r}: {option!r} is unknown", hint=HINT)
+    hosts = values.pop("hosts", 1)
+    if hosts != int(hosts) or hosts < 1 or values.get("network", 1) <= 0 or any(not each for each in slow.values()):
+        raise ConfigError(f"{VARIABLE}={text!r}: hosts, rates and factors are above 0", hint=HINT)
+    return Links(hosts=int(hosts), slow=slow, **values)

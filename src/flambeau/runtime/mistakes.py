@@ -1,0 +1,61 @@
+"""Mistakes other than races: strict mode reports each at once; `flambeau check` collects them.
+
+- A thread works on a GPU without the device or stream that the thread which started it had chosen.
+- A graph is launched although a declared input has no new values, or was freed.
+- A stream, or the host, waits for an event that is never recorded, which has no effect.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .. import callers, config
+
+MAX_KEPT = 1000  # of each kind
+
+
+class Mistake(NamedTuple):
+    """A mistake.  is_error: whether strict mode raises an error, and not a warning."""
+
+    text: str
+    site: str
+    is_error: bool
+
+
+class Collected:
+    """The mistakes of a checked program."""
+
+    def __init__(self) -> None:
+        self._found: dict[Mistake, None] = {}
+        self._waits: dict[tuple[int, str], tuple[str, Any]] = {}  # by stream and line, for events not yet recorded
+
+    def add(self, text: str, is_error: bool) -> None:
+        """Add a mistake of the program's present line."""
+        if len(self._found) < MAX_KEPT:
+            self._found[Mistake(text, callers.call_site(), is_error)] = None
+
+    def waits_for_nothing(self, stream: int, label: str, event: Any) -> None:
+        """A stream (0: the host) waits for an event that was not recorded yet."""
+        if len(self._waits) < MAX_KEPT:
+            self._waits.setdefault((stream, callers.call_site()), (label, event))
+
+    def early_wait(self, stream: int) -> str:
+        """The line of a stream's wait for an event that was not recorded yet, "" if there is none."""
+        return next((site for other, site in self._waits if other == stream), "")
+
+    def all(self) -> list[Mistake]:
+        """The mistakes so far.  A wait is one if its event was not recorded since."""
+        never = [
+            Mistake(f"{label} waits for an event that is never recorded, which has no effect", site, False)
+            for (_, site), (label, event) in self._waits.items()
+            if not event.handle
+        ]
+        return [*self._found, *never]
+
+
+collected: Collected | None = None  # while a tool collects them
+
+
+def are_sought() -> bool:
+    """Whether mistakes are looked for."""
+    return collected is not None or config.strict()

@@ -1,0 +1,95 @@
+"""The processes that a checked program starts: each leaves its report in a folder, for that of the first process.
+
+- The folder's name is in FLAMBEAU_CHECK, so new processes check themselves when they import flambeau; forked ones have
+  the check already.
+- A process leaves a mark when its machine starts, and its report when it ends by itself.  A mark without a report is
+  one of a process that was killed, or still runs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..config import CHECK_FOLDER
+
+SETTINGS = "settings"  # the file of the reaction to races, and of the suppressed places
+MARK, REPORT = ".started", ".report"
+EXIT_PRIORITY = 10  # of the finalizer in children of multiprocessing
+
+
+class Folder:
+    """The folder of the reports of a check's other processes."""
+
+    def __init__(self, races: str, places: Sequence[tuple[str, ...]]) -> None:
+        self._former = os.environ.get(CHECK_FOLDER)
+        self._path = Path(tempfile.mkdtemp(prefix="flambeau-check-"))
+        (self._path / SETTINGS).write_bytes(pickle.dumps((races, list(places))))
+        os.environ[CHECK_FOLDER] = str(self._path)
+
+    def reports(self) -> list[tuple[str, Any]]:
+        """Wait for the processes that have used a machine and end by themselves.
+
+        Return the name of each and its report, None if it has left none.
+        """
+        for process in multiprocessing.active_children():
+            if not process.daemon and (self._path / f"{process.pid}{MARK}").exists():
+                process.join()
+        found = []
+        for mark in sorted(self._path.glob(f"*{MARK}"), key=lambda path: path.stat().st_mtime_ns):
+            report = mark.with_suffix(REPORT)
+            # written by a process of the program, in a folder of this user alone
+            found.append((mark.read_text(), pickle.loads(report.read_bytes()) if report.exists() else None))
+        return found
+
+    def close(self) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+        if self._former is None:
+            os.environ.pop(CHECK_FOLDER, None)
+        else:
+            os.environ[CHECK_FOLDER] = self._former
+
+
+def settings() -> tuple[str, list[tuple[str, ...]]]:
+    """The reaction to races and the suppressed places of the check that started this process."""
+    found: tuple[str, list[tuple[str, ...]]] = pickle.loads(Path(os.environ[CHECK_FOLDER], SETTINGS).read_bytes())
+    return found
+
+
+def leave_report(report: Callable[[Sequence[tuple[str, ...]]], Any]) -> None:
+    """Leave this process's report when it ends.  report: makes it, given the suppressed places."""
+    from multiprocessing import util
+
+    folder, pid = Path(os.environ[CHECK_FOLDER]), os.getpid()
+    left: list[bool] = []
+
+    def leave() -> None:
+        if os.getpid() == pid and not left and folder.exists():
+            left.append(True)
+            draft = folder / f"{pid}.draft"
+            draft.write_bytes(pickle.dumps(report(settings()[1])))
+            draft.rename(folder / f"{pid}{REPORT}")
+
+    (folder / f"{pid}{MARK}").write_text(_name())
+    atexit.register(leave)
+    util.Finalize(None, leave, exitpriority=EXIT_PRIORITY)
+
+
+def _name() -> str:
+    """The name of this process in reports."""
+    workers = sys.modules.get("flambeau.data.workers")
+    if workers is not None and (info := workers.get_worker_info()) is not None:
+        return f"data worker {info.id}"
+    name = multiprocessing.current_process().name
+    if name == "MainProcess":
+        rank = os.environ.get("RANK")
+        return f"process {os.getpid()}" if rank is None else f"rank {rank}"
+    return f"process {name!r}"

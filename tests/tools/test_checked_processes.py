@@ -1,0 +1,134 @@
+"""Races of the processes that a checked program starts."""
+
+import json
+import os
+import re
+
+import pytest
+
+from tests.forks import ROOT, Wanted
+
+WORK = """import os, signal, sys
+import flambeau as torch
+from flambeau import multiprocessing
+from flambeau.utils.data import DataLoader, Dataset
+
+
+def race(*_):
+    side = torch.cuda.Stream(name="side")
+    a = torch.ones(8, device="cuda")
+    with torch.cuda.stream(side):
+        b = a * 2
+    torch.cuda.synchronize()
+
+
+def right(*_):
+    torch.ones(8, device="cuda").mul_(2).tolist()
+
+
+def killed(*_):
+    right()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Racing(Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        race()
+        return index
+
+
+if __name__ == "__main__":
+"""
+
+
+def start(method, *functions):
+    """Statements that run functions in processes, and do not wait for them."""
+    lines = [f"    context = multiprocessing.get_context({method!r})"]
+    for number, function in enumerate(functions):
+        lines.append(f"    context.Process(target={function}, name='{method} {number}').start()")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def checked(programs, tmp_path):
+    """The exit status and the report of a program."""
+
+    def check(body, *options):
+        path = tmp_path / "program.py"
+        path.write_text(WORK + body)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAMBEAU")}
+        temporary = tmp_path / "temporary"
+        temporary.mkdir(exist_ok=True)
+        kept |= {"PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_PURE": "1", "TMPDIR": str(temporary)}
+        command = ["-m", "flambeau", "check", "--gpus", "virtual:1", "--json", *options, str(path)]
+        done = programs.run(Wanted(command, str(tmp_path), kept))
+        assert not list(temporary.glob("flambeau-check*"))
+        return done.returncode, json.loads(done.stdout)
+
+    return check
+
+
+def places(report):
+    """The line, the count and the processes of each race."""
+    return [
+        (int(re.search(r":(\d+)", race["newer"]["site"])[1]), race["count"], race["processes"])
+        for race in report["races"]
+    ]
+
+
+def test_a_race_of_a_forked_process_is_in_the_report(checked):
+    status, report = checked(start("fork", "race", "right"))
+    assert (status, places(report)) == (1, [(11, 1, ["process 'fork 0'"])])
+    assert report["verified"] and [edit["statement"] for edit in report["edits"]] == [
+        "side.wait_stream(torch.cuda.default_stream())"
+    ]
+
+
+def test_races_of_the_same_lines_are_one_with_the_names_of_all_processes(checked):
+    wait = "    for each in multiprocessing.active_children():\n        each.join()\n    race()\n"
+    status, report = checked(start("fork", "race", "race") + wait)
+    ((line, count, names),) = places(report)
+    assert (status, line, count) == (1, 11, 3)
+    assert sorted(names) == ["process 'fork 0'", "process 'fork 1'", "the first process"]
+
+
+def test_without_races_it_is_silent(checked):
+    status, report = checked(start("fork", "right"))
+    assert (status, report["races"], report["notes"]) == (0, [], [])
+
+
+def test_data_workers_have_numbers(checked):
+    status, report = checked("    assert len(list(DataLoader(Racing(), batch_size=2, num_workers=2))) == 2\n")
+    ((line, count, names),) = places(report)
+    assert (status, line, count, sorted(names)) == (1, 11, 4, ["data worker 0", "data worker 1"])
+
+
+def test_a_killed_process_is_named(checked):
+    status, report = checked(start("fork", "killed"))
+    assert status == 0 and report["races"] == []
+    assert report["notes"] == ["the races of process 'fork 0' are not known: it was killed, or has not ended"]
+
+
+def test_a_proof_is_of_the_first_process(checked):
+    status, report = checked(start("fork", "race") + "    right()\n", "--prove")
+    assert status == 1 and places(report) == [(11, 1, ["process 'fork 0'"])]
+    assert not report["proof"]["is_complete"] and "for the first process alone" in report["proof"]["text"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_so_is_a_race_of_a_process_that_starts_anew(checked, method):
+    status, report = checked(start(method, "race", "right"))
+    assert (status, places(report)) == (1, [(11, 1, [f"process '{method} 0'"])])
+
+
+@pytest.mark.full
+def test_and_of_another_python(checked):
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import program; program.race()"
+    run = f"subprocess.run([sys.executable, '-c', {code!r}, '.'], check=True)"
+    status, report = checked(f"    import subprocess\n    {run}\n")
+    ((line, count, (name,)),) = places(report)
+    assert (status, line, count) == (1, 11, 1) and re.fullmatch(r"process \d+", name)
