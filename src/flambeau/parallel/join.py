@@ -23,12 +23,11 @@ class JoinHook:
     """Calls of a process whose inputs have ended.
 
     Example:
-        >>> class Count(torch.distributed.algorithms.join.JoinHook):
+        >>> class AddZero(torch.distributed.algorithms.join.JoinHook):
         ...     def main_hook(self):
-        ...         torch.distributed.all_reduce(torch.zeros(1))
-        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
-        >>> Count().main_hook()
-        >>> torch.distributed.destroy_process_group()
+        ...         print("add 0 to the sum of the other processes")
+        >>> AddZero().main_hook()
+        add 0 to the sum of the other processes
     """
 
     def main_hook(self) -> None:
@@ -62,23 +61,25 @@ class Joinable(ABC):
     """Base of classes that make collective calls once per input, and can make them without one.
 
     Example:
-        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> join = torch.distributed.algorithms.join
+        >>> class AddZero(join.JoinHook):
+        ...     def main_hook(self):
+        ...         torch.distributed.all_reduce(torch.zeros(1))
         >>> class Counter(join.Joinable):
-        ...     join_device, join_process_group, total = torch.device("cpu"), None, torch.zeros(1)
+        ...     join_device, join_process_group, total = torch.device("cpu"), None, 0
         ...     def join_hook(self, **kwargs):
-        ...         return join.JoinHook()
-        ...     def add(self, count):
+        ...         return AddZero()
+        ...     def add(self, number):
         ...         join.Join.notify_join_context(self)
-        ...         part = torch.full((1,), float(count))
-        ...         torch.distributed.all_reduce(part)
-        ...         self.total += part
+        ...         torch.distributed.all_reduce(number)
+        ...         self.total += number.item()
+        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> counter = Counter()
         >>> with join.Join([counter]):
-        ...     for count in (1, 2):
-        ...         counter.add(count)
+        ...     for number in torch.tensor([[1.0], [2.0]]):
+        ...         counter.add(number)
         >>> counter.total
-        tensor([3.])
+        3.0
         >>> torch.distributed.destroy_process_group()
     """
 
