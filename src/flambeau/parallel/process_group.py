@@ -1100,7 +1100,8 @@ class DTensor(Spread):
     """A tensor whose parts are in several processes, for imports and `isinstance`: none is made.
 
     Example:
-        >>> isinstance(torch.ones(1), torch.distributed.tensor.DTensor)
+        >>> from flambeau.distributed.tensor import DTensor
+        >>> isinstance(torch.ones(1), DTensor)
         False
     """
 
@@ -1109,8 +1110,9 @@ class DeviceMesh(Spread):
     """An array of processes in several dimensions, for imports and `isinstance`: none is made.
 
     Example:
+        >>> from flambeau.distributed.device_mesh import DeviceMesh
         >>> try:
-        ...     torch.distributed.device_mesh.DeviceMesh("cuda", [0, 1])
+        ...     DeviceMesh("cuda", [0, 1])
         ... except NotImplementedError as error:
         ...     print(str(error).startswith("DeviceMesh: "))
         True
@@ -1121,9 +1123,9 @@ class Placement:
     """The layout of a tensor over the processes of one dimension of a mesh: a value to compare and to print.
 
     Example:
-        >>> rows = torch.distributed.tensor.Shard(0)
-        >>> isinstance(rows, torch.distributed.tensor.Placement), rows == torch.distributed.tensor.Replicate()
-        (True, False)
+        >>> from flambeau.distributed.tensor import Placement, Replicate, Shard
+        >>> isinstance(Shard(0), Placement), Shard(0) == Shard(0), Shard(0) == Replicate()
+        (True, True, False)
     """
 
     def __eq__(self, other: object) -> bool:
@@ -1141,7 +1143,8 @@ class Shard(Placement):
     """A layout in which each process has a part of the tensor along its dimension `dim`.
 
     Example:
-        >>> torch.distributed.tensor.Shard(0)
+        >>> from flambeau.distributed.tensor import Shard
+        >>> Shard(0)
         Shard(dim=0)
     """
 
@@ -1153,7 +1156,8 @@ class Replicate(Placement):
     """A layout in which each process has the whole tensor.
 
     Example:
-        >>> torch.distributed.tensor.Replicate()
+        >>> from flambeau.distributed.tensor import Replicate
+        >>> Replicate()
         Replicate()
     """
 
@@ -1162,7 +1166,8 @@ class Partial(Placement):
     """A layout in which each process has an operand of a reduction whose result is the tensor.
 
     Example:
-        >>> torch.distributed.tensor.Partial()
+        >>> from flambeau.distributed.tensor import Partial
+        >>> Partial()
         Partial(reduce_op='sum')
     """
 
@@ -1174,7 +1179,8 @@ class FullyShardedDataParallel(Spread):
     """A module whose parameters are spread over several processes, for `isinstance`: none is made.
 
     Example:
-        >>> isinstance(torch.nn.Linear(1, 1), torch.distributed.fsdp.FullyShardedDataParallel)
+        >>> from flambeau.distributed.fsdp import FullyShardedDataParallel
+        >>> isinstance(torch.nn.Linear(1, 1), FullyShardedDataParallel)
         False
     """
 
@@ -1183,8 +1189,9 @@ class StorageOfSeveral(Spread):
     """A reader or writer of checkpoint files of several processes, for imports and `isinstance`: none is made.
 
     Example:
+        >>> from flambeau.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
         >>> try:
-        ...     torch.distributed.checkpoint.hf_storage.HuggingFaceStorageReader("folder")
+        ...     HuggingFaceStorageReader("folder")
         ... except NotImplementedError:
         ...     print("not supported: use torch.save")
         not supported: use torch.save
@@ -1195,8 +1202,9 @@ class Policy(Spread):
     """An option of modules that are spread over several processes, for imports: none is made.
 
     Example:
+        >>> from flambeau.distributed.fsdp import MixedPrecision
         >>> try:
-        ...     torch.distributed.fsdp.MixedPrecision(param_dtype=torch.float16)
+        ...     MixedPrecision(param_dtype=torch.float16)
         ... except NotImplementedError:
         ...     print("not supported: use torch.autocast")
         not supported: use torch.autocast
@@ -1205,7 +1213,7 @@ class Policy(Spread):
 
 def _of_several(path: str) -> Callable[..., Any]:
     """Make a function that raises NotSupportedError.  path: its name in torch.distributed."""
-    name = path.rpartition(".")[2]
+    module, _, name = path.rpartition(".")
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotSupportedError("nothing is spread over several processes: a group has one", hint=ONE, operator=name)
@@ -1214,8 +1222,9 @@ def _of_several(path: str) -> Callable[..., Any]:
     refuse.__doc__ = f"""Raise NotSupportedError: tensors and modules are not spread over several processes.
 
     Example:
+        >>> from flambeau.distributed.{module} import {name}
         >>> try:
-        ...     torch.distributed.{path}()
+        ...     {name}()
         ... except NotImplementedError as error:
         ...     print(str(error).startswith("{name}: "))
         True
