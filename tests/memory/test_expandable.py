@@ -215,3 +215,21 @@ def test_a_page_that_cannot_be_unmapped_stays_counted(driver, allocator):
 def test_an_address_in_a_range_is_the_allocators(driver, allocator):
     (x,) = allocate(allocator, 50 * MIB)
     assert allocator.owns(x.address + 49 * MIB) and not allocator.owns(x.address - 1)
+
+
+def test_a_block_that_is_not_given_away_returns_to_its_own_segment(driver, allocator):
+    allocator.configure(Settings())
+    (x,) = allocate(allocator, 20 * MIB)
+    free(allocator, x)
+    allocator.configure(EXPANDABLE)
+
+    def fail(name):
+        if name == "block_taken":
+            raise AcceleratorError("the stream is gone", operator=name)
+
+    driver.on_call = fail
+    with pytest.raises(AcceleratorError):
+        allocate(allocator, 20 * MIB)  # of the ordinary segment, by a pool of expandable ones
+    driver.on_call = lambda name: None
+    allocator.empty_cache()
+    assert driver.held() == allocator.reserved_bytes == 0

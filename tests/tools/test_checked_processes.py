@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from flambeau.errors import ConfigError
+from flambeau.tools import checked_processes
 from tests.forks import ROOT, Wanted
 
 WORK = """import os, signal, sys
@@ -132,3 +134,10 @@ def test_and_of_another_python(checked):
     status, report = checked(f"    import subprocess\n    {run}\n")
     ((line, count, (name,)),) = places(report)
     assert (status, line, count) == (1, 11, 1) and re.fullmatch(r"process \d+", name)
+
+
+def test_a_folder_that_others_may_write_is_refused(tmp_path, monkeypatch):
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("FLAMBEAU_CHECK", str(tmp_path))
+    with pytest.raises(ConfigError, match=r"FLAMBEAU_CHECK='/.*mode 40777.*\nhint: "):
+        checked_processes.settings()

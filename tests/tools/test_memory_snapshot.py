@@ -282,3 +282,24 @@ def test_a_changed_byte_is_read_or_refused(tmp_path_factory, at, value):
     except FileFormatError:
         found = None
     assert found is None or isinstance(memory_report.explain(found, "changed"), str)
+
+
+def test_a_replay_with_expandable_segments_maps_what_it_needs(gpus):
+    sizes = (30, 40, 50, 60)
+
+    def growing():
+        for mib in sizes:
+            torch.empty(mib << 18, device="cuda")
+
+    device = record(growing).devices[0]
+    found = memory_replay.replay(device, "expandable_segments:True")
+    assert found.reserved == 60 * MIB == found.used and found.failed is None
+    assert memory_replay.replay(device).reserved == sum(sizes) * MIB
+    assert memory_replay.replay(device, "expandable_segments:True", 50 * MIB).failed is not None
+
+
+def test_the_pool_of_the_driver_cannot_be_replayed():
+    (device,) = parse(as_pytorch()).devices
+    with pytest.raises(ConfigError, match="cudaMallocAsync") as caught:
+        memory_replay.replay(device, "backend:cudaMallocAsync")
+    assert "backend" in caught.value.hint

@@ -14,6 +14,7 @@ from ..core.inplace import check_inplace, rebase
 from ..core.record import Edge, Node, Saved, fit, save, streams_of
 from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, alias_of, empty_tensor
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
+from ..runtime import device as devices
 from .mode import GradMode, mode
 
 
@@ -324,6 +325,7 @@ class Function:
             raise NotSupportedError(
                 "forward is not defined", hint="define it as a static method", operator=cls.__name__
             )
+        devices.unmirror("a Function was applied")
         is_split = cls.setup_context is not Function.setup_context
         args = _positional(cls, args, kwargs, is_split)
         context = FunctionCtx()

@@ -13,6 +13,7 @@ from ..core.operator import FACT, OUT, VALUE
 from ..core.record import AccumulateGrad, OperatorNode, Saved, edge_of, observers
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, shown
+from ..runtime import device as devices
 from .node_hooks import RemovableHandle, add, hooks_of, pack
 
 CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # operands without a gradient
@@ -287,6 +288,7 @@ def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
 
     For a write in place it is called twice: before the write, and after it with what was saved of the result.
     """
+    devices.unmirror("nodes of the graph were observed")
     with _observing:
         if observer in observers:
             observers.remove(observer)

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..core.tensor import TensorBase, new_tensor
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, shown
+from ..runtime import device as devices
 
 Hook = Callable[..., Any]
 
@@ -64,6 +65,7 @@ def leaf_hooks(leaf: Any) -> LeafHooks:
 
 def add(hooks: OrderedDict[int, Any], entry: Any) -> RemovableHandle:
     """Append an entry; the handle removes it."""
+    devices.unmirror("a hook was registered")
     handle = RemovableHandle(hooks)
     hooks[handle.id] = entry
     return handle

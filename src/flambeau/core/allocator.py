@@ -51,7 +51,7 @@ class BlockAllocator:
             self._poll()
         block = pool.take(size, stream) or self._find_room(pool, size, stream)
         if self._watches_blocks:
-            self._show_taken(pool, block, nbytes, stream)
+            self._show_taken(block, nbytes, stream)
         block.requested = nbytes
         if block.served != size:
             block.served = size
@@ -68,10 +68,12 @@ class BlockAllocator:
             hooks.on_block_taken(block, stream)
         return block
 
-    def _show_taken(self, pool: Pool, block: Block, nbytes: int, stream: StreamHandle) -> None:
+    def _show_taken(self, block: Block, nbytes: int, stream: StreamHandle) -> None:
         try:
             self._driver.block_taken(self.device, block.address, nbytes, stream)
         except BaseException:
+            pool = block.segment.pool  # in a shortage, not the one that was asked
+            assert pool is not None
             pool.put(block)
             raise
 

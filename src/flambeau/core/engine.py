@@ -182,7 +182,7 @@ class GraphTask:
         if consumer is None:
             return
         producer = made_on.get(device) or thread.current_stream(device)
-        if consumer is not producer:
+        if consumer is not producer and consumer.handle != producer.handle:
             if isinstance(node, AccumulateGrad):
                 node_streams.mismatch(consumer, producer)
             if producer.machine.capture is not None:

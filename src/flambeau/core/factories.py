@@ -30,6 +30,8 @@ def resolve(value: Any) -> int:
         return device_index
     machine = thread.machine()
     if machine.is_started:
+        if device_index != _CURRENT:
+            device.unmirror(device.NAMED)
         current = thread.current_device() if device_index == _CURRENT else device_index
         if current < len(machine.devices):
             return current

@@ -1,11 +1,10 @@
 cimport cython
-from .queue cimport Hooks
-from .queue cimport Queue
+from .queue cimport Hooks, Mirror, Queue
 from . cimport storage, tensor, thread
 from .layout cimport Layout
 from .native cimport copied, enter_critical, is_unshared, leave_critical, put_address
 
-from .storage cimport Storage
+from .storage cimport Storage, Twins
 from .tensor cimport TensorBase
 from .thread cimport Device
 
@@ -28,7 +27,10 @@ cdef class Step:
     cdef public bytearray spare
     cdef public bytearray template
     cdef public object called
+    cdef public tuple mirrored
 
+    @cython.locals(slot=Place, operand=TensorBase, twins=Twins, memory=Storage, start=Py_ssize_t)
+    cdef readdress(self, bytearray buffer, list used, Py_ssize_t index)
     @cython.locals(buffer=bytearray, slot=Place, operand=TensorBase, address=cython.ulonglong)
     cpdef bytearray addressed(self, list used)
 
@@ -44,6 +46,7 @@ cdef class Launch(Step):
     @cython.locals(buffer=bytearray)
     cpdef bytearray filled(self, list used, drawn)
     cpdef _put_numbers(self, bytearray buffer, used, drawn)
+    cdef put_draws(self, bytearray buffer, drawn)
 
 @cython.final
 cdef class LibraryCall(Step):
@@ -106,6 +109,13 @@ cdef class Plan:
 cdef bint _is_one_of(array, list values)
 @cython.locals(buffer=bytearray)
 cdef _launch(Launch step, Queue stream, list used, drawn)
+@cython.locals(memory=Storage)
+cdef bint _are_mirrored(list bound, Mirror mirror) except -1
+@cython.locals(
+    mirrored=tuple, handles=list, workspaces=list, launch=Launch, buffer=bytearray, index=Py_ssize_t,
+    queue=Queue, nbytes=Py_ssize_t, workspace=Storage,
+)
+cdef _run_on_all(Step step, Mirror mirror, list used, drawn)
 @cython.locals(packed=bytearray, workspace=Storage)
 cdef _run_library(LibraryCall step, Queue stream, list used)
 @cython.locals(index=Py_ssize_t, whole=TensorBase)

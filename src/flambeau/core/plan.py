@@ -21,7 +21,7 @@ from .hooks import touched
 from .layout import Layout
 from .native import copied, enter_critical, is_unshared, leave_critical, put_address
 from .operator import Number
-from .queue import hooks
+from .queue import Mirror, hooks
 from .tensor import TensorBase
 from .thread import Device
 
@@ -50,10 +50,11 @@ class Step:
     """One operation that a plan puts on a stream: its argument buffer, and the positions of addresses in it.
 
     spare: a buffer of an earlier call that has no other owner.  A call overwrites all parts in which calls differ.
-    called: the operator's public name.
+    called: the operator's public name.  mirrored: what `Mirror.load` returned last, or None.
     """
 
-    __slots__ = ("addresses", "called", "spare", "template")
+    __slots__ = ("addresses", "called", "mirrored", "spare", "template")
+    mirrored: Any
     addresses: list[Place]
     spare: bytearray | None
     template: bytearray
@@ -72,6 +73,14 @@ class Step:
             put_address(buffer, slot.at, address)
         return buffer
 
+    def readdress(self, buffer: bytearray, used: list[Any], index: int) -> None:
+        """Fill in the addresses of the operands' twins on a further device."""
+        for slot in self.addresses:
+            operand = used[slot.operand]
+            twins = operand._storage.twins
+            start = twins.start + operand._offset * operand._layout.itemsize + slot.start
+            put_address(buffer, slot.at, twins.memories[index].address() + start)
+
 
 class Launch(Step):
     """One launch of a plan, and the positions of numbers and draws in its buffer (see lowering.launch_of)."""
@@ -85,7 +94,7 @@ class Launch(Step):
         self.grid = grid
         self.values = values
         self.addresses = []
-        self.spare = None
+        self.spare = self.mirrored = None
         self.numbers: list[tuple[int, Any, Number]] = []
         self.draws: list[tuple[int, Any, int]] = []
 
@@ -99,6 +108,10 @@ class Launch(Step):
     def _put_numbers(self, buffer: bytearray, used: Sequence[Any], drawn: Any) -> None:
         for at, struct, number in self.numbers:
             self._put_number(buffer, at, at, struct, number, used[number.index])
+        self.put_draws(buffer, drawn)
+
+    def put_draws(self, buffer: bytearray, drawn: Sequence[Any]) -> None:
+        """Write the random draws into a buffer."""
         for at, struct, index in self.draws:
             struct.pack_into(buffer, at, drawn[index])
 
@@ -145,7 +158,7 @@ class LibraryCall(Step):
         self.operation = operation
         self.handle = handle
         self.workspace_nbytes = workspace_nbytes
-        self.spare = None
+        self.spare = self.mirrored = None
 
     def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
         """Return the memory that a call accesses."""
@@ -315,6 +328,8 @@ class Plan:
             bound.append(bound[index][at])
         if self.has_given:
             bound.append(target)
+        if stream is not None and stream.mirror is not None and not _are_mirrored(bound, stream.mirror):
+            stream.mirror.end("an operand is on the first device only")
         if self.draws:
             self._draw_and_run(bound, stream)
         elif self.lifetimes is not None:
@@ -334,6 +349,8 @@ class Plan:
         enter_critical()
         try:
             drawn = self._drawn()
+            if stream is not None and stream.mirror is not None:
+                stream.mirror.draw(self.draws)
             if self.lifetimes is not None:
                 self._run_in_turn(stream, bound, drawn)
             else:
@@ -351,7 +368,9 @@ class Plan:
         return False
 
     def _run_step(self, step: Any, stream: Any, bound: list[Any], drawn: Any) -> None:
-        if isinstance(step, Launch):
+        if stream is not None and stream.mirror is not None:
+            _run_on_all(step, stream.mirror, bound, drawn)
+        elif isinstance(step, Launch):
             _launch(step, stream, bound, drawn)
         elif isinstance(step, HostCall):
             step.run(bound, drawn)
@@ -425,6 +444,43 @@ def _run_library(step: LibraryCall, stream: Any, used: list[Any]) -> None:
         stream.library_run(step.handle, packed, 0)
     if is_unshared(packed):
         step.spare = packed
+
+
+def _are_mirrored(bound: list[Any], mirror: Mirror) -> bool:
+    for value in bound:
+        if isinstance(value, TensorBase):
+            memory = value._storage
+            if memory.device.index >= 0 and (memory.twins is None or memory.twins.group is not mirror.group):
+                return False
+    return True
+
+
+def _run_on_all(step: Any, mirror: Mirror, used: list[Any], drawn: Any) -> None:
+    """Run a step on every device of a mirror, with the addresses and the draws of each."""
+    mirrored = step.mirrored
+    if mirrored is None or mirrored[0] is not mirror.group:
+        mirrored = mirror.load(step)
+    handles, workspaces = mirrored[1], mirrored[2]
+    launch = step if isinstance(step, Launch) else None
+    buffer = step.addressed(used) if launch is None else launch.filled(used, drawn)
+    for index in range(len(mirror.queues)):
+        queue = mirror.queues[index]
+        if index > 0:
+            if not is_unshared(buffer):
+                buffer = copied(buffer)
+            step.readdress(buffer, used, index - 1)
+        if launch is not None:
+            if index > 0 and launch.draws:
+                launch.put_draws(buffer, mirror.drawn[index - 1])
+            queue.launch(handles[index], launch.grid, buffer)
+            continue
+        nbytes = workspaces[index]
+        workspace = None
+        if nbytes:
+            workspace = storage.on_device(queue.machine.devices[queue.device_index], nbytes, queue.handle)
+        queue.library_run(handles[index], buffer, 0 if workspace is None else workspace.address())
+    if is_unshared(buffer):
+        step.spare = buffer
 
 
 def _built(result: Any, used: list[Any]) -> Any:

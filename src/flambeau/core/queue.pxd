@@ -37,7 +37,14 @@ cdef class HotCalls:
     cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind, stream)
     cpdef library_run(self, plan, bytearray packed, unsigned long long workspace, stream)
 
+cdef class Mirror:
+    cdef public list queues
+    cdef public object group
+    cdef public list drawn
+    cdef public object made
+
 cdef class Queue:
+    cdef public Mirror mirror
     cdef public thread.Machine machine
     cdef public object driver
     cdef public HotCalls hot

@@ -11,10 +11,37 @@ from ..library_operation import unpack_addresses
 from .native import enter_critical, leave_critical
 
 
-class Queue:
-    """The part of a Stream that calls the driver."""
+class Mirror:
+    """Queues of several devices: the work of plans on the first is repeated on the others (parallel/mirror.py).
 
-    __slots__ = ("alone", "device_index", "driver", "handle", "hot", "machine", "mark")
+    group: the same object for all mirrors of the same queues.  drawn: for a call that draws random numbers, per further
+    device, what it draws there.  made: gets a weak reference to every new tensor.
+    """
+
+    __slots__ = ("drawn", "group", "made", "queues")
+    made: Any
+    queues: list[Queue]
+    group: Any
+    drawn: list[Any]
+
+    def end(self, reason: str, error: Any = None) -> None:
+        """Work on the first device alone from now on.  error: why no other device can."""
+        raise AssertionError("the subclass defines end")
+
+    def load(self, step: Any) -> Any:
+        """Set and return the step's handles on the devices: (group, [handle, ...], [workspace bytes, ...])."""
+        raise AssertionError("the subclass defines load")
+
+    def draw(self, draws: Any) -> None:
+        """Set `drawn` for the draws of a plan."""
+        raise AssertionError("the subclass defines draw")
+
+
+class Queue:
+    """The part of a Stream that calls the driver.  mirror: where plans repeat the work of this queue, or None."""
+
+    __slots__ = ("alone", "device_index", "driver", "handle", "hot", "machine", "mark", "mirror")
+    mirror: Mirror | None
     alone: dict[int, Any]  # {device index: this Stream}
     machine: Any
     driver: Driver
@@ -31,6 +58,7 @@ class Queue:
         self.device_index = device_index
         self.handle = handle
         self.alone = {device_index: self}  # the streams by device of work on this stream alone
+        self.mirror = None
         self.mark = None  # event that others wait for to follow this stream; a wait means its latest record
 
     def record(self, event: EventHandle, external: bool = False) -> None:

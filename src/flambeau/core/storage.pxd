@@ -2,6 +2,7 @@ cimport cython
 from .allocator cimport BlockAllocator
 from .pool cimport Block
 from .layout cimport Layout
+from .queue cimport Mirror, Queue
 from . cimport thread
 from .thread cimport Device
 
@@ -9,7 +10,16 @@ cdef unsigned long long _WIDEST
 cdef Py_ssize_t _INFERENCE
 
 @cython.final
+cdef class Twins:
+    cdef public object group
+    cdef public list memories
+    cdef public Py_ssize_t start
+    cdef public Twins before
+    cdef public bint is_live
+
+@cython.final
 cdef class Storage:
+    cdef public Twins twins
     cdef public Py_ssize_t nbytes
     cdef public Device device
     cdef public Py_ssize_t version
@@ -36,5 +46,7 @@ cpdef Storage owning(Device device, Py_ssize_t nbytes, unsigned long long addres
 cpdef Storage placeholder(Device device, Py_ssize_t nbytes, Py_ssize_t place)
 @cython.locals(allocator=BlockAllocator, block=Block, storage=Storage)
 cpdef Storage on_device(Device device, Py_ssize_t nbytes, stream)
+@cython.locals(memories=list, queue=Queue)
+cpdef add_twins(Storage memory, Mirror mirror)
 @cython.locals(storage=Storage)
 cpdef Storage of_array(array, Layout layout)

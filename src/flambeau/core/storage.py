@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from .. import host
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
+from ..errors import OutOfMemoryError
 from . import call_errors, thread
 from .allocator import BlockAllocator
 from .layout import WIDEST_ACCESS, Layout
+from .queue import Mirror
 from .thread import CPU, Device
 
 if TYPE_CHECKING:
@@ -32,6 +34,23 @@ class NotLowerable(Exception):
     """The call that is being lowered needs a value or an address: its body has to run in every call."""
 
 
+class Twins:
+    """The counterparts of a storage on other devices.
+
+    memories: one storage per device;  start: where it begins in each, in bytes;  group: see queue.Mirror.
+    before: the twins that these replaced;  is_live: whether a mirror may use them.
+    """
+
+    __slots__ = ("before", "group", "is_live", "memories", "start")
+
+    def __init__(self, group: Any, memories: list[Storage], start: int, before: Twins | None = None) -> None:
+        self.before = before
+        self.is_live = True
+        self.group = group
+        self.memories = memories
+        self.start = start
+
+
 class Storage:
     """`nbytes` of memory on a device.
 
@@ -40,11 +59,12 @@ class Storage:
     aligned: whether its address suits a GPU's widest access; True for host memory.
     whole: the array of the tensor that spans all of the memory, in the layout `whole_layout`.
     place: of a placeholder, its index among the plan's operands; else NO_PLACE.
+    twins: its counterparts on other devices, or None (see queue.Mirror).
     """
 
     __slots__ = (
         "__weakref__", "_address", "_allocator", "_array", "_block", "_has_address", "_owner", "aligned", "device",
-        "nbytes", "place", "version", "whole", "whole_layout",
+        "nbytes", "place", "twins", "version", "whole", "whole_layout",
     )  # fmt: skip
     nbytes: int
     version: int
@@ -53,6 +73,7 @@ class Storage:
     device: Device
     whole: Any
     whole_layout: Layout | None
+    twins: Twins | None
     _address: int
     _has_address: bool
     _array: Any
@@ -112,7 +133,7 @@ class Storage:
 def _new(device: Device, nbytes: int) -> Storage:
     """Make a storage without memory."""
     storage: Storage = Storage.__new__(Storage)
-    storage._block = storage._owner = storage._allocator = None
+    storage._block = storage._owner = storage._allocator = storage.twins = None
     storage.device = device
     storage.nbytes = nbytes
     storage.version = _INFERENCE if thread.here().inference else 0
@@ -157,6 +178,18 @@ def on_device(device: Device, nbytes: int, stream: StreamHandle) -> Storage:
             allocator.lock.release()
         storage.aligned = storage._address % _WIDEST == 0
     return storage
+
+
+def add_twins(memory: Storage, mirror: Mirror) -> None:
+    """Allocate a new storage's twins.  Where there is no memory, the mirror ends."""
+    memories = []
+    try:
+        for queue in mirror.queues[1:]:
+            memories.append(on_device(queue.machine.devices[queue.device_index], memory.nbytes, queue.handle))
+    except OutOfMemoryError as error:
+        mirror.end("a further device is out of memory", error)
+    else:
+        memory.twins = Twins(mirror.group, memories, 0)
 
 
 def of_array(array: Any, layout: Layout) -> Storage:

@@ -1,5 +1,5 @@
 cimport cython
-from .queue cimport Hooks
+from .queue cimport Hooks, Mirror, Queue
 from . cimport storage, thread
 from .layout cimport Layout, dense_layout, known_dense, layout_of
 from .native cimport blank
@@ -41,7 +41,8 @@ cpdef unsigned long long address_of(TensorBase tensor) except? 0
 cpdef TensorBase new_tensor(Storage storage, Layout layout, Py_ssize_t offset=*)
 @cython.locals(tensor=TensorBase)
 cpdef TensorBase new_tensor_of(cls, Storage storage, Layout layout, Py_ssize_t offset)
-cpdef TensorBase taken(Layout layout, stream)
+@cython.locals(made=TensorBase, mirror=Mirror)
+cpdef TensorBase taken(Layout layout, Queue stream)
 cpdef TensorBase new_on_host(Layout layout)
 @cython.locals(layout=Layout, device=Device)
 cpdef TensorBase empty_tensor(shape, dtype, int index, bint pin_memory=*, name=*)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import ref
 
 from .. import host
 from .. import memory_formats as formats
@@ -206,7 +207,12 @@ def taken(layout: Layout, stream: Any) -> TensorBase:
     Raises: OutOfMemoryError.
     """
     if layout.device.index >= 0:
-        return new_tensor(storage.on_device(layout.device, layout.nbytes, stream.handle), layout)
+        made = new_tensor(storage.on_device(layout.device, layout.nbytes, stream.handle), layout)
+        mirror = stream.mirror
+        if mirror is not None:
+            storage.add_twins(made._storage, mirror)
+            mirror.made.append(ref(made))
+        return made
     return new_on_host(layout)
 
 

@@ -199,6 +199,8 @@ class DirectAllocator(CachingAllocator):
             self._put_off.append(block)
         else:
             self._return(block)
+        if hooks.on_block_given is not None:
+            hooks.on_block_given(block)
         pool = block.segment.pool
         assert pool is not None
         counters = pool.counters

@@ -50,19 +50,19 @@ class _Kept:
         """Do nothing: the view drops its reference to the bucket."""
 
 
-_KEPT = _Kept()
+KEPT = _Kept()
 
 
 def _bucket_view(buffer: TensorBase, start: int, like: TensorBase) -> TensorBase:
     """A dense tensor of the shape and dtype of `like`, `start` bytes into a bucket, with its own version."""
     whole, nbytes = buffer._storage, like.numel() * like.dtype.itemsize
-    memory = owning(whole.device, nbytes, whole.address() + start, whole, _KEPT)
+    memory = owning(whole.device, nbytes, whole.address() + start, whole, KEPT)
     return tensor_over(memory, like.dtype, like.shape, st.contiguous(like.shape))
 
 
-def _pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBase:
+def pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBase:
     """Pack tensors of one device into a uint8 bucket; clear_gaps: zero the padding.  Host: returns at once."""
-    starts, nbytes = _bucket_layout(tensors)
+    starts, nbytes = bucket_layout(tensors)
     buffer = empty_tensor((nbytes,), uint8, tensors[0].device_index, name="pack")
     if clear_gaps:
         cast(Tensor, buffer).zero_()
@@ -81,13 +81,13 @@ def _pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorB
     return buffer
 
 
-def _unpack(buffer: TensorBase, likes: Sequence[TensorBase]) -> list[TensorBase]:
-    """Unpack a bucket of `_pack` into tensors like these."""
-    starts, _ = _bucket_layout(likes)
+def unpack(buffer: TensorBase, likes: Sequence[TensorBase]) -> list[TensorBase]:
+    """Unpack a bucket of `pack` into tensors like these."""
+    starts, _ = bucket_layout(likes)
     return [_bucket_view(buffer, start, each) for start, each in zip(starts, likes)]
 
 
-def _bucket_layout(tensors: Sequence[TensorBase]) -> tuple[list[int], int]:
+def bucket_layout(tensors: Sequence[TensorBase]) -> tuple[list[int], int]:
     """The start of each tensor in a bucket, and the bucket's size, in bytes."""
     starts, end = [], 0
     for each in tensors:
@@ -96,7 +96,7 @@ def _bucket_layout(tensors: Sequence[TensorBase]) -> tuple[list[int], int]:
     return starts, end
 
 
-def _buckets(tensors: Sequence[TensorBase], nbytes: int) -> Iterator[list[int]]:
+def buckets(tensors: Sequence[TensorBase], nbytes: int) -> Iterator[list[int]]:
     """Group tensors by dtype into buckets of at most `nbytes` bytes, as indexes; a larger tensor is alone."""
     open_groups: dict[Any, tuple[list[int], int]] = {}
     for place, each in enumerate(tensors):
@@ -284,12 +284,12 @@ def broadcast_coalesced(
             )
     copies: list[list[Any]] = [[None] * len(tensors) for _ in indexes]
     copies[0] = list(tensors)
-    for group in _buckets(tensors, buffer_size) if len(indexes) > 1 else ():
+    for group in buckets(tensors, buffer_size) if len(indexes) > 1 else ():
         likes = [tensors[place] for place in group]
-        buffer = _pack(likes)
+        buffer = pack(likes)
         for copied, index in zip(copies[1:], indexes[1:]):
             moved = transfer.to_device(buffer, index, True)
-            for place, each in zip(group, _unpack(moved, likes)):
+            for place, each in zip(group, unpack(moved, likes)):
                 copied[place] = each
     return [tuple(each) for each in copies]
 
@@ -361,11 +361,11 @@ def reduce_add_coalesced(
     if len(inputs) == 1:
         return tuple(inputs[0])
     totals: list[Any] = [None] * len(inputs[0])
-    for group in _buckets(inputs[0], buffer_size):
-        flats = [_flat([each[place] for place in group]) for each in inputs]
+    for group in buckets(inputs[0], buffer_size):
+        flats = [flat([each[place] for place in group]) for each in inputs]
         total = reduce_add(flats, target)
         likes = [inputs[0][place] for place in group]
-        for place, each in zip(group, _unpack(total, likes)):
+        for place, each in zip(group, unpack(total, likes)):
             totals[place] = each
     return tuple(totals)
 
@@ -384,9 +384,9 @@ def _groups(inputs: Any) -> list[tuple[Any, ...]]:
     return groups
 
 
-def _flat(tensors: Sequence[Any]) -> Any:
+def flat(tensors: Sequence[Any]) -> Any:
     """A packed buffer as a vector of its tensors' dtype."""
-    buffer, kind = _pack(tensors, clear_gaps=True), tensors[0].dtype
+    buffer, kind = pack(tensors, clear_gaps=True), tensors[0].dtype
     count = buffer.numel() // kind.itemsize
     return tensor_over(buffer._storage, kind, (count,), (1,))
 

@@ -1,8 +1,9 @@
 """DataParallel and its parts: scatter and gather of nested inputs, replicas of a module, and threads that call them.
 
-- A forward splits the inputs, copies the module to the other devices, calls the copies in threads and joins the
-  outputs.  Backward sums the copies' gradients into the module's parameters in the order of the devices, so results are
-  the same in every run.
+- A forward splits the inputs, copies the module to the other devices, calls the copies and joins the outputs.  Backward
+  sums the copies' gradients into the module's parameters in the order of the devices, so results are the same in every
+  run.
+- The copies run in threads, or as one whose work is repeated on all devices (mirror.py); results are the same.
 - Tensors are split or joined along a dimension.  Tuples, named tuples, lists and mappings are traversed.  Any other
   value goes to every device as it is.
 - The parts of a CPU tensor are copied on one background stream per device.  The device's current stream waits for it
@@ -15,10 +16,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from .. import callers
 from ..autograd.autocast import Kept
@@ -37,9 +39,14 @@ from ..runtime.stream import Stream
 from ..runtime.threads import streams
 from ..tensor import checks
 from . import comm
+from .broadcast import Broadcast
+from .mirror import Replicas
 
+log = logging.getLogger("flambeau")
 BALANCE = 0.75  # a device with a smaller share of the best one's memory or processors causes a warning
 _background: WeakKeyDictionary[Machine, dict[int, StreamHandle]] = WeakKeyDictionary()  # Streams would keep machines
+
+_in_threads: dict[int, Any] = {}  # weak references to the modules that cannot be mirrored, by id
 
 
 class DataParallel(Module):
@@ -47,7 +54,10 @@ class DataParallel(Module):
 
     device_ids: the GPUs, all of them by default; the module's parameters and buffers must be on the first.
     output_device: the device of the joined outputs, the first GPU by default;  dim: the dimension that is split.
-    Without a GPU the module itself is called; with one GPU, no thread is started.
+    Without a GPU the module itself is called; with one GPU, no thread is started.  Otherwise Python runs the module
+    once, in a thread, and its kernels run on all GPUs.  It runs once per GPU, in a thread each, if it has hooks, if the
+    parts of the inputs differ in shape, and from its first call on that reads a value or a device, uses a Function, a
+    stream or an event, draws random numbers on the host, or changes a container or a variable that all replicas share.
     Raises: DeviceMismatchError in forward if a parameter or buffer is not on the first device.
     Example:
         >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
@@ -74,14 +84,20 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
-        check_place(self.module, self.device_ids[0])
+        members = _Members(self.module)
+        members.check_place(self.device_ids[0], "DataParallel")
         args, named = self.scatter(inputs, kwargs, self.device_ids)
         if not args:
             args, named = ((),), ({},)
         if len(self.device_ids) == 1:
             return self.module(*args[0], **named[0])
-        replicas = self.replicate(self.module, self.device_ids[: len(args)])
-        return self.gather(self.parallel_apply(replicas, args, named), self.output_device)
+        used = self.device_ids[: len(args)]
+        outputs = None
+        if _is_plain(type(self)):
+            outputs = _mirrored_outputs(members, used, args, named)
+        if outputs is None:
+            outputs = self.parallel_apply(self.replicate(self.module, used), args, named)
+        return self.gather(outputs, self.output_device)
 
     def replicate(self, module: Any, device_ids: Sequence[int]) -> list[Module]:
         """Copies of the module, one per device.
@@ -156,14 +172,78 @@ def data_parallel(
         return module(*args, **named)
     gpus = _device_indexes("data_parallel", device_ids, count)
     target = _output("data_parallel", output_device, gpus)
-    check_place(module, gpus[0], "data_parallel")
+    members = _Members(module)
+    members.check_place(gpus[0], "data_parallel")
     split, split_named = scatter_kwargs(args, named, gpus, dim)
     if not split:
         split, split_named = ((),), ({},)
     if len(gpus) == 1:
         return module(*split[0], **split_named[0])
     used = gpus[: len(split)]
-    return gather(parallel_apply(replicate(module, used), split, split_named, used), target, dim)
+    outputs = _mirrored_outputs(members, used, split, split_named)
+    if outputs is None:
+        outputs = parallel_apply(replicate(module, used), split, split_named, used)
+    return gather(outputs, target, dim)
+
+
+def _is_plain(cls: type[DataParallel]) -> bool:
+    """Return whether a class replicates and calls modules as DataParallel does."""
+    return cls.replicate is DataParallel.replicate and cls.parallel_apply is DataParallel.parallel_apply
+
+
+class _Members:
+    """A module's descendants, itself first, and their parameters and buffers, each once."""
+
+    def __init__(self, module: Module) -> None:
+        self.modules = [module]
+        known = {id(module)}
+        for each in self.modules:  # the loop appends to it
+            for child in each._modules.values():
+                if child is not None and id(child) not in known:
+                    known.add(id(child))
+                    self.modules.append(child)
+        params = [param for each in self.modules for param in each._parameters.values() if param is not None]
+        buffers = [buffer for each in self.modules for buffer in each._buffers.values() if buffer is not None]
+        self.params = list({id(each): each for each in params}.values())
+        self.buffers = list({id(each): each for each in buffers}.values())
+
+    def check_place(self, index: int, called: str) -> None:
+        if any(each.device_index != index for each in (*self.params, *self.buffers)):
+            check_place(self.modules[0], index, called)
+
+    def replica(self, params: dict[int, Any], buffers: dict[int, Any]) -> Module:
+        """Copy the module, with other parameters and buffers, by the original's id."""
+        copied = {id(each): _shallow(each) for each in self.modules}
+        for each in self.modules:
+            _fill(copied[id(each)], each, copied, params, buffers)
+        return copied[id(self.modules[0])]
+
+
+def _mirrored_outputs(
+    members: _Members, gpus: list[int], args: Sequence[Any], named: Sequence[Any]
+) -> list[Any] | None:
+    """Return the replicas' outputs by device; None if they have to run in threads from the start."""
+    module = members.modules[0]
+    if len(gpus) < 2 or id(module) in _in_threads:
+        return None
+
+    def call(replicas: Sequence[tuple[int, Any, Any]], stream: Stream | None) -> list[Any]:
+        calls = [_Replica(at, each, inputs[0], inputs[1], gpus[at]) for at, each, inputs in replicas]
+        for each in calls:
+            if stream is not None:
+                each.streams[each.device] = stream
+        _run_in_threads(calls)
+        return _results(calls)
+
+    found = Replicas(members, gpus, args, named, call).outputs()
+    if found is None:
+        return None
+    outputs, reason = found
+    if reason:
+        key = id(module)
+        _in_threads[key] = ref(module, lambda _: _in_threads.pop(key, None))
+        log.info("DataParallel: %s runs in threads from now on, one per GPU: %s", type(module).__name__, reason)
+    return outputs
 
 
 def _check_module(name: str, module: Any, dim: Any) -> None:
@@ -376,34 +456,6 @@ def _check_lengths(kind: str, outputs: Sequence[Any]) -> None:
         )
 
 
-class Broadcast(Function):
-    """Copy tensors to several devices; their gradients are summed on the first."""
-
-    @staticmethod
-    def forward(ctx: Any, gpus: Sequence[int], *inputs: Any) -> Any:
-        ctx.source = gpus[0]
-        ctx.count = len(inputs)
-        return tuple(each for copies in comm.broadcast_coalesced(inputs, gpus) for each in copies)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return (None, *ReduceAddCoalesced.apply(ctx.source, ctx.count, *grads))
-
-
-class ReduceAddCoalesced(Function):
-    """Sum groups of `count` tensors, one group per device, on one device; the gradient is copied to all."""
-
-    @staticmethod
-    def forward(ctx: Any, target: int, count: int, *grads: Any) -> Any:
-        groups = [grads[start : start + count] for start in range(0, len(grads), count)]
-        ctx.devices = [each[0].device_index for each in groups]
-        return comm.reduce_add_coalesced(groups, comm.place_of(target))
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return (None, None, *Broadcast.apply(ctx.devices, *grads))
-
-
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
     """Copy a module to several devices; the first copy shares the parameters and buffers of the module.
 
@@ -427,12 +479,8 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
     with naming("replicate"):
         params = _copies(list(network.parameters()), gpus, plain)
         buffers = _copies(list(network.buffers()), gpus, plain)
-    modules = list(network.modules())
-    replicas = [{id(each): _shallow(each) for each in modules} for _ in gpus]
-    for place, copied in enumerate(replicas):
-        for module in modules:
-            _fill(copied[id(module)], module, copied, params[place], buffers[place])
-    return [copied[id(network)] for copied in replicas]
+    members = _Members(network)
+    return [members.replica(*each) for each in zip(params, buffers)]
 
 
 def _copies(tensors: list[Any], gpus: Sequence[int], plain: bool) -> list[dict[int, Any]]:
@@ -511,17 +559,22 @@ def parallel_apply(
         _Replica(index, module, input, kwargs, place)
         for index, (module, input, kwargs, place) in enumerate(zip(modules, inputs, named, places))
     ]
-    _run(calls)
+    if len(calls) == 1:
+        calls[0].run()
+    else:
+        _run_in_threads(calls)
+    return _results(calls)
+
+
+def _results(calls: list[_Replica]) -> list[Any]:
+    """Return what calls returned.  Raises the first one's exception."""
     for call in calls:
         if isinstance(call.result, WorkerException):
             raise call.result.again()
     return [call.result for call in calls]
 
 
-def _run(calls: list[_Replica]) -> None:
-    if len(calls) == 1:
-        calls[0].run()
-        return
+def _run_in_threads(calls: list[_Replica]) -> None:
     threads = [threading.Thread(target=call.run, name=f"flambeau-replica-{call.index}") for call in calls]
     for each in threads:
         each.start()

@@ -227,6 +227,7 @@ def current_device() -> int:
         >>> torch.cuda.current_device()
         0
     """
+    devices.unmirror(devices.ASKED)
     return devices.cuda_index()
 
 
@@ -277,6 +278,7 @@ def synchronize(device: Any = None) -> None:
     index = devices.index_or_current(device)
     if hooks.on_wait is not None:
         hooks.on_wait(None, devices.cuda(index))
+    devices.unmirror("the host waited for the device")
     thread.machine().driver.device_synchronize(index)
 
 
@@ -289,6 +291,7 @@ def current_stream(device: Any = None) -> Stream:
         ...     torch.cuda.current_stream() == side
         True
     """
+    devices.unmirror("the program asked for a stream")
     return thread.current_stream(devices.index_or_current(device))
 
 

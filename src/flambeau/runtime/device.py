@@ -98,6 +98,40 @@ def _make(device_type: str, index: int | None) -> device:
     return new_device
 
 
+ASKED, NAMED = "the program asked for the index of its device", "the program named a device by its index"
+
+
+class ObservedDevice(device):
+    """The device of the tensors of a mirrored replica.  To read its index ends the mirror (`unmirror`)."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "index":
+            unmirror(ASKED)
+        return object.__getattribute__(self, name)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
+def observed(index: int) -> ObservedDevice:
+    made = object.__new__(ObservedDevice)
+    made.type, made.index = "cuda", index
+    return made
+
+
+def unmirror(reason: str) -> None:
+    """End the mirror of this thread's current device, if there is one (parallel/mirror.py)."""
+    now = thread.here()
+    stream = now.streams[now.device] if now.device < len(now.streams) else None
+    if stream is not None and stream.mirror is not None:
+        stream.mirror.end(reason)
+
+
 _known: dict[str, device] = {}  # by device text, as used so far
 CPU = _make("cpu", None)
 thread.CPU.public = CPU
@@ -155,6 +189,11 @@ def cuda_index(value: Any = None) -> int:
     if isinstance(value, DeviceGuard):
         value = value.index
     chosen = CUDA if value is None else as_device(named_by(value))
+    if type(chosen) is ObservedDevice:
+        known: int = object.__getattribute__(chosen, "index")
+        return known
+    if chosen.index is not None:
+        unmirror(NAMED)
     if chosen.type != "cuda":
         raise ArgumentError(f"Expected a cuda device, but got: {chosen}", hint="use 'cuda', 'cuda:0' or an index")
     index = thread.current_device() if chosen.index is None else chosen.index

@@ -68,6 +68,10 @@ class State:
         with self._lock:
             self.seed, self.counter = seed, 0
 
+    def position(self) -> tuple[Any, ...]:
+        """Return a value that changes when numbers are drawn."""
+        return self.seed, self.counter
+
     def count_from(self, counter: int) -> None:
         """Continue with a counter."""
         with self._lock:
@@ -124,6 +128,12 @@ class TwisterState(State):
         with self._lock:
             self.seed, self.counter = seed, 0
             self._bits, self._is_fresh, self.next_normal = None, True, None
+
+    def position(self) -> tuple[Any, ...]:
+        if self._bits is None:
+            return self.seed, self.counter, self.next_normal
+        words = self._bits.state["state"]
+        return self.seed, self.counter, str(self.next_normal), words["pos"], int(words["key"][0]), int(words["key"][-1])
 
     def copy(self) -> TwisterState:
         new = TwisterState(self.seed)

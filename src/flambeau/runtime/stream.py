@@ -116,6 +116,11 @@ class Stream(Queue):
         return "the default stream" if is_default else f"stream {self.handle}"
 
     @property
+    def plain(self) -> Stream:
+        """The stream of which this is the mirrored form (parallel/mirror.py), else itself."""
+        return self
+
+    @property
     def device(self) -> devices.device:
         """The device whose work it orders."""
         return devices.cuda(self.device_index)
@@ -226,8 +231,9 @@ class Stream(Queue):
                 hint="pass a torch.cuda.Stream; ExternalStream wraps a raw one",
                 operator="wait_stream",
             )
-        if stream is self:
+        if stream.handle == self.handle:
             return
+        stream = stream.plain
         check_alive(stream, self.machine, "wait_stream")
         self.follow(stream)
 
@@ -543,6 +549,7 @@ def enter(stream: Stream) -> None:
     It ends with plain assignments, after which no signal handler can raise: otherwise an `__enter__` could be left
     without its `__exit__`.
     """
+    devices.unmirror("the program chose a stream")
     now, streams = thread.here(), thread.streams_with(stream)
     now.streams, now.device, now.chosen = streams, stream.device_index, True
 

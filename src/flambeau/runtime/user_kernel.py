@@ -223,6 +223,7 @@ class CudaKernel:
         """
         size = _grid(self.name, grid, block, shared_mem)
         values = self._checked_count(args)
+        devices.unmirror("a kernel was launched by hand")
         stream = self._stream(stream, values)
         driver = stream.machine.driver
         if driver.capabilities.runs_references and self.reference is None:

@@ -18,8 +18,8 @@ from ..runtime import device as devices
 from . import checks
 
 MEMORY = (  # the attributes of a Storage that say which memory it has
-    "_address", "_allocator", "_array", "_block", "_has_address", "_owner", "aligned", "nbytes", "whole",
-    "whole_layout",
+    "_address", "_allocator", "_array", "_block", "_has_address", "_owner", "aligned", "nbytes", "twins",
+    "whole", "whole_layout",
 )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from ..errors import (
 )
 from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
+from ..runtime import device as devices
 from ..runtime.stream import Stream, adopted, check_alive
 from . import checks, factories, gradient, legacy, methods, operators, storages, subclass
 from .format import to_text
@@ -360,6 +361,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> x[1:].data_ptr() - x.data_ptr()
             8
         """
+        devices.unmirror("the program asked for an address")
         return self.address() if self.numel() else 0
 
     def untyped_storage(self) -> storages.UntypedStorage:
@@ -554,6 +556,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> torch.ones(1, device="cuda").get_device()
             0
         """
+        devices.unmirror(devices.ASKED)
         return self.device_index
 
     def pin_memory(self, device: Any = None) -> Any:

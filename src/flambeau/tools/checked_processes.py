@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import pickle
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -20,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from ..config import CHECK_FOLDER
+from ..errors import ConfigError
 
 SETTINGS = "settings"  # the file of the reaction to races, and of the suppressed places
 MARK, REPORT = ".started", ".report"
+PRIVATE = 0o700  # mode of the folder
 EXIT_PRIORITY = 10  # of the finalizer in children of multiprocessing
 
 
@@ -59,8 +62,18 @@ class Folder:
 
 
 def settings() -> tuple[str, list[tuple[str, ...]]]:
-    """The reaction to races and the suppressed places of the check that started this process."""
-    found: tuple[str, list[tuple[str, ...]]] = pickle.loads(Path(os.environ[CHECK_FOLDER], SETTINGS).read_bytes())
+    """The reaction to races and the suppressed places of the check that started this process.
+
+    Raises: ConfigError if others could have written them.
+    """
+    folder = Path(os.environ[CHECK_FOLDER])
+    status = folder.stat()
+    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != PRIVATE:
+        raise ConfigError(
+            f"{CHECK_FOLDER}={str(folder)!r}: it has mode {status.st_mode:o} and owner {status.st_uid}",
+            hint="leave it to `flambeau check`, which makes a folder for this user alone",
+        )
+    found: tuple[str, list[tuple[str, ...]]] = pickle.loads((folder / SETTINGS).read_bytes())
     return found
 
 

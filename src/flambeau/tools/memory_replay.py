@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..config import Gpus
 from ..core.pool import Block
 from ..driver.api import StreamHandle
-from ..errors import OutOfMemoryError
+from ..errors import ConfigError, OutOfMemoryError
 from ..memory.allocator import CachingAllocator
 from ..memory.out_of_memory import size
 from ..memory.settings import Settings, parse
@@ -81,7 +81,13 @@ class _Pools:
 
 def replay(device: Device, settings: str = "", capacity: int | None = None) -> Replay:
     """Replay the events of a device.  settings: as PYTORCH_ALLOC_CONF.  Raises ConfigError for other settings."""
-    pools = _Pools(parse(settings, "--replay"), capacity or ROOM)
+    parsed = parse(settings, "--replay")
+    if parsed.backend not in ("", "native"):
+        raise ConfigError(
+            f"--replay: the {parsed.backend} backend is the driver's own, and cannot be replayed",
+            hint="leave backend: out",
+        )
+    pools = _Pools(parsed, capacity or ROOM)
     count = 0
     failed: Event | None = None
     try:

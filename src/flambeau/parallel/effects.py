@@ -1,0 +1,79 @@
+"""Python state that the forward of a module may change: what n replicas in threads change n times.
+
+Found are containers in attributes of the modules, in closures and in globals that the methods of the modules' classes
+name, by their lengths; and variables that these methods assign, by their values.  Other state, such as a file, is not.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections import OrderedDict, defaultdict, deque
+from types import CodeType, FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..nn.module import Module
+
+CONTAINERS = frozenset((list, dict, set, deque, OrderedDict, defaultdict, bytearray))
+NUMBERS = frozenset((int, float, bool, str, type(None)))
+OWN = frozenset(Module().__dict__)  # attributes that every module has
+LIBRARY = __name__.partition(".")[0] + "."
+
+Place = tuple[Any, str]
+_of_classes: WeakKeyDictionary[type, list[Place]] = WeakKeyDictionary()
+_of_functions: WeakKeyDictionary[FunctionType, list[Place]] = WeakKeyDictionary()
+
+
+def marks(modules: list[Any]) -> list[Any]:
+    """Return a value that changes if the forward of the modules changes state that is found."""
+    found: list[Any] = []
+    for module in modules:
+        for name, value in module.__dict__.items():
+            if name not in OWN:
+                if type(value) in CONTAINERS:
+                    found.append(len(value))
+                elif type(value) is FunctionType:
+                    found += [_mark(*place) for place in _of_function(value)]
+        found += [_mark(*place) for place in _of_class(type(module))]
+    return found
+
+
+def _mark(place: Any, key: str) -> Any:
+    """Return what is compared of a variable."""
+    try:
+        value = place.get(key) if key else place.cell_contents
+    except ValueError:  # an empty cell
+        return None
+    kind = type(value)
+    return len(value) if kind in CONTAINERS else value if kind in NUMBERS else id(value)
+
+
+def _of_class(cls: type) -> list[Place]:
+    """Return the places of the methods that a program defined."""
+    places = _of_classes.get(cls)
+    if places is None:
+        bases = [base for base in cls.__mro__ if base is not object and not _is_ours(base)]
+        methods = [value for base in bases for value in vars(base).values() if type(value) is FunctionType]
+        places = _of_classes[cls] = [place for method in methods for place in _of_function(method)]
+    return places
+
+
+def _is_ours(cls: type) -> bool:
+    return f"{cls.__module__}.".startswith(LIBRARY)
+
+
+def _of_function(function: FunctionType) -> list[Place]:
+    """Return a function's closure cells, and the globals that it names: (cell, "") and (globals, name)."""
+    places = _of_functions.get(function)
+    if places is None:
+        places = _of_functions[function] = [(cell, "") for cell in function.__closure__ or ()]
+        places += [(function.__globals__, name) for name in _globals_of(function.__code__)]
+    return places
+
+
+def _globals_of(code: CodeType) -> set[str]:
+    names = {str(each.argval) for each in dis.get_instructions(code) if each.opname.endswith("_GLOBAL")}
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _globals_of(constant)
+    return names
