@@ -213,6 +213,9 @@ def broadcast(
     devices: the destinations;  out: tensors of the same shape on GPUs to write instead.  Exactly one of the two.
     Host:   returns at once; waits for a pageable CPU tensor.
     Raises: ArgumentTypeError, DeviceMismatchError, ShapeError; CollectiveError unless it is exactly one.
+    Example:
+        >>> torch.cuda.comm.broadcast(torch.tensor([3]), [0, 1])
+        (tensor([3], device='cuda:0'), tensor([3], device='cuda:1'))
     """
     checks.tensor("broadcast", "the source", tensor)
     if (devices is None) == (out is None):
@@ -263,6 +266,10 @@ def broadcast_coalesced(
     Host:   returns at once.
     Memory: on devices[0], one buffer at a time, until its copies are done; the results' own memory are the buffers.
     Raises: DeviceMismatchError if a tensor is not on devices[0], ArgumentError if there is no device.
+    Example:
+        >>> pair = torch.ones(2, device="cuda:0"), torch.zeros(1, device="cuda:0")
+        >>> torch.cuda.comm.broadcast_coalesced(pair, [0, 1])[1]
+        (tensor([1., 1.], device='cuda:1'), tensor([0.], device='cuda:1'))
     """
     indexes = _indexes("broadcast_coalesced", devices)
     checks.count("broadcast_coalesced", "buffer_size", buffer_size)
@@ -293,6 +300,10 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
     destination: the device of one of the inputs, the current device by default.
     Host:   returns at once.
     Raises: ArgumentError if an input is on the CPU or of another size; DeviceMismatchError if none is on destination.
+    Example:
+        >>> inputs = [torch.ones(2, device="cuda:0"), torch.ones(2, device="cuda:1")]
+        >>> torch.cuda.comm.reduce_add(inputs, 1)
+        tensor([2., 2.], device='cuda:1')
     """
     inputs = checks.tensors("reduce_add", "inputs", inputs)
     if not inputs:
@@ -335,6 +346,11 @@ def reduce_add_coalesced(
     Units:  buffer_size in bytes.
     Host:   returns at once.
     Raises: as reduce_add; ArgumentError if the devices have different numbers of tensors.
+    Example:
+        >>> on_first = [torch.ones(2, device="cuda:0"), torch.zeros(1, device="cuda:0")]
+        >>> on_second = [torch.ones(2, device="cuda:1"), torch.ones(1, device="cuda:1")]
+        >>> torch.cuda.comm.reduce_add_coalesced([on_first, on_second], 0)
+        (tensor([2., 2.], device='cuda:0'), tensor([1.], device='cuda:0'))
     """
     inputs = _groups(inputs)
     target = _target("reduce_add_coalesced", destination)
@@ -391,6 +407,9 @@ def scatter(
     out: tensors on GPUs to write instead; their sizes along `dim` are the parts'.
     Host:   returns at once; waits for a pageable CPU tensor.
     Raises: ArgumentError, ArgumentTypeError, ShapeError; DeviceMismatchError, also for a stream of another device.
+    Example:
+        >>> torch.cuda.comm.scatter(torch.arange(3), [0, 1], chunk_sizes=[1, 2])
+        (tensor([0], device='cuda:0'), tensor([1, 2], device='cuda:1'))
     """
     checks.tensor("scatter", "the source", tensor)
     if not tensor.ndim:
@@ -434,6 +453,10 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
     destination: the current device if not given, "cpu" for the CPU;  out: a tensor to write instead.
     Host:   returns at once; waits if the destination is the CPU.
     Raises: ArgumentTypeError if an input is on the CPU, ShapeError if sizes differ outside `dim`; IndexRangeError.
+    Example:
+        >>> parts = [torch.zeros(1, device="cuda:0"), torch.ones(2, device="cuda:1")]
+        >>> torch.cuda.comm.gather(parts, destination=1)
+        tensor([0., 1., 1.], device='cuda:1')
     """
     tensors = checks.tensors("gather", "tensors", tensors)
     if not tensors:

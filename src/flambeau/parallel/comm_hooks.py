@@ -31,22 +31,66 @@ def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
 
 
 def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average a bucket in float16: half the bytes are sent."""
+    """Average a bucket in float16: half the bytes are sent.
+
+    Example:
+        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+        >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+        >>> hooks = torch.distributed.algorithms.ddp_comm_hooks.default_hooks
+        >>> net.register_comm_hook(None, hooks.fp16_compress_hook)
+        >>> net(torch.ones(4, 3)).sum().backward()
+        >>> net.module.bias.grad
+        tensor([4., 4.])
+        >>> torch.distributed.destroy_process_group()
+    """
     return _compressed(float16, process_group, bucket)
 
 
 def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average a bucket in bfloat16: half the bytes are sent, and the range is that of float32."""
+    """Average a bucket in bfloat16: half the bytes are sent, and the range is that of float32.
+
+    Example:
+        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+        >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+        >>> hooks = torch.distributed.algorithms.ddp_comm_hooks.default_hooks
+        >>> net.register_comm_hook(None, hooks.bf16_compress_hook)
+        >>> net(torch.ones(4, 3)).sum().backward()
+        >>> net.module.bias.grad
+        tensor([4., 4.])
+        >>> torch.distributed.destroy_process_group()
+    """
     return _compressed(bfloat16, process_group, bucket)
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
-    """Return a hook that calls another with the bucket in float16, and converts its result back."""
+    """Return a hook that calls another with the bucket in float16, and converts its result back.
+
+    Example:
+        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+        >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+        >>> hooks = torch.distributed.algorithms.ddp_comm_hooks.default_hooks
+        >>> net.register_comm_hook(None, hooks.fp16_compress_wrapper(hooks.allreduce_hook))
+        >>> net(torch.ones(4, 3)).sum().backward()
+        >>> net.module.bias.grad
+        tensor([4., 4.])
+        >>> torch.distributed.destroy_process_group()
+    """
     return _wrapper(float16, hook)
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
-    """Return a hook that calls another with the bucket in bfloat16, and converts its result back."""
+    """Return a hook that calls another with the bucket in bfloat16, and converts its result back.
+
+    Example:
+        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+        >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+        >>> hooks = torch.distributed.algorithms.ddp_comm_hooks.default_hooks
+        >>> net.register_comm_hook(None, hooks.bf16_compress_wrapper(hooks.allreduce_hook))
+        >>> net(torch.ones(4, 3)).sum().backward()
+        >>> net.module.bias.grad
+        tensor([4., 4.])
+        >>> torch.distributed.destroy_process_group()
+    """
     return _wrapper(bfloat16, hook)
 
 

@@ -100,19 +100,46 @@ class DataParallel(Module):
         return self.gather(outputs, self.output_device)
 
     def replicate(self, module: Any, device_ids: Sequence[int]) -> list[Module]:
-        """Copies of the module, one per device."""
+        """Copies of the module, one per device.
+
+        Example:
+            >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
+            >>> [str(replica.weight.device) for replica in net.replicate(net.module, [0, 1])]
+            ['cuda:0', 'cuda:1']
+        """
         return replicate(module, device_ids)
 
     def scatter(self, inputs: Any, kwargs: Any, device_ids: Sequence[int]) -> Any:
-        """The inputs of each device: (positional ones, keyword ones)."""
+        """The inputs of each device: (positional ones, keyword ones).
+
+        Example:
+            >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
+            >>> args, kwargs = net.scatter((torch.ones(4, 3),), {}, [0, 1])
+            >>> args[1][0].shape, kwargs
+            (torch.Size([2, 3]), ({}, {}))
+        """
         return scatter_kwargs(inputs, kwargs, device_ids, self.dim)
 
     def parallel_apply(self, replicas: Sequence[Any], inputs: Any, kwargs: Any) -> list[Any]:
-        """The outputs of the copies."""
+        """The outputs of the copies.
+
+        Example:
+            >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
+            >>> args, kwargs = net.scatter((torch.ones(4, 3),), {}, [0, 1])
+            >>> replicas = net.replicate(net.module, [0, 1])
+            >>> [output.shape for output in net.parallel_apply(replicas, args, kwargs)]
+            [torch.Size([2, 2]), torch.Size([2, 2])]
+        """
         return parallel_apply(replicas, inputs, kwargs, self.device_ids[: len(replicas)])
 
     def gather(self, outputs: Sequence[Any], output_device: Any) -> Any:
-        """The outputs joined on one device."""
+        """The outputs joined on one device.
+
+        Example:
+            >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
+            >>> net.gather([torch.zeros(1, device="cuda:0"), torch.ones(1, device="cuda:1")], 0)
+            tensor([0., 1.], device='cuda:0')
+        """
         return gather(outputs, output_device, self.dim)
 
 
@@ -124,7 +151,13 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """Call a module once on several GPUs, as DataParallel does."""
+    """Call a module once on several GPUs, as DataParallel does.
+
+    Example:
+        >>> net = torch.nn.Linear(3, 2).cuda()
+        >>> torch.nn.parallel.data_parallel(net, torch.ones(4, 3), [0, 1]).shape
+        torch.Size([4, 2])
+    """
     _check_module("data_parallel", module, dim)
     if module_kwargs is not None and not isinstance(module_kwargs, dict):
         raise ArgumentTypeError(
@@ -319,7 +352,13 @@ class Gather(Function):
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
-    """Split nested inputs over GPUs: one copy of the structure per device, fewer if a tensor has too few rows."""
+    """Split nested inputs over GPUs: one copy of the structure per device, fewer if a tensor has too few rows.
+
+    Example:
+        >>> first, second = torch.nn.parallel.scatter({"x": torch.arange(4), "name": "a"}, [0, 1])
+        >>> second
+        {'x': tensor([2, 3], device='cuda:1'), 'name': 'a'}
+    """
     checks.integer("scatter", "dim", dim)
     with naming("scatter"):
         gpus = [devices.cuda_index(each) for each in checks.listed("scatter", "target_gpus", "devices", target_gpus)]
@@ -344,7 +383,13 @@ def _scatter(value: Any, gpus: list[int], dim: int) -> list[Any]:
 def scatter_kwargs(
     inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """Split positional and keyword inputs over GPUs; the shorter list is padded with empty ones."""
+    """Split positional and keyword inputs over GPUs; the shorter list is padded with empty ones.
+
+    Example:
+        >>> args, kwargs = torch.nn.parallel.scatter_kwargs((torch.arange(2),), {"scale": 3}, [0, 1])
+        >>> args[1], kwargs[1]
+        ((tensor([1], device='cuda:1'),), {'scale': 3})
+    """
     if kwargs is not None and not isinstance(kwargs, dict):
         raise ArgumentTypeError(
             f"kwargs must be a dict, got {shown(kwargs)}", hint="names and values", operator="scatter_kwargs"
@@ -362,6 +407,10 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
 
     None stays None; tensors without dimensions become a vector, with a warning.
     Raises: ArgumentError if mappings or sequences differ in length.
+    Example:
+        >>> parts = torch.nn.parallel.scatter({"x": torch.arange(4)}, [0, 1])
+        >>> torch.nn.parallel.gather(parts, "cpu")
+        {'x': tensor([0, 1, 2, 3])}
     """
     if not isinstance(outputs, Sequence) or isinstance(outputs, str):
         raise ArgumentTypeError(
@@ -412,6 +461,11 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
 
     Host:   returns at once.
     Raises: DeviceMismatchError if a parameter or buffer is not on the first device.
+    Example:
+        >>> net = torch.nn.Linear(3, 2).cuda()
+        >>> first, second = torch.nn.parallel.replicate(net, [0, 1])
+        >>> first.weight.device, second.weight.device
+        (device(type='cuda', index=0), device(type='cuda', index=1))
     """
     if not isinstance(network, Module):
         raise ArgumentTypeError(
@@ -475,6 +529,11 @@ def parallel_apply(
     autocast and current streams are the caller's.
     Host:   returns when all threads have; each waits where its module does.
     Raises: the first replica's exception, with its type, naming replica and device, after all threads have ended.
+    Example:
+        >>> modules = [torch.nn.ReLU(), torch.nn.Tanh()]
+        >>> inputs = [torch.ones(1, device="cuda:0"), torch.zeros(1, device="cuda:1")]
+        >>> torch.nn.parallel.parallel_apply(modules, inputs)
+        [tensor([1.], device='cuda:0'), tensor([0.], device='cuda:1')]
     """
     modules = checks.listed("parallel_apply", "modules", "modules", modules)
     inputs = checks.listed("parallel_apply", "inputs", "inputs, one per module", inputs)

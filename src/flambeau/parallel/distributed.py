@@ -215,6 +215,17 @@ class DistributedDataParallel(Module, joins.Joinable):
 
         The hook divides by the number of processes.  torch.distributed.algorithms.ddp_comm_hooks has some.
         Raises: ArgumentTypeError if the hook cannot be called; ModeError if there is one already.
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> def summed(group, bucket):
+            ...     work = torch.distributed.all_reduce(bucket.buffer(), group=group, async_op=True)
+            ...     return work.get_future().then(lambda done: done.value()[0])
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+            >>> net.register_comm_hook(None, summed)
+            >>> net(torch.ones(4, 3)).sum().backward()
+            >>> net.module.bias.grad
+            tensor([4., 4.])
+            >>> torch.distributed.destroy_process_group()
         """
         if not callable(hook):
             raise ArgumentTypeError(
@@ -235,7 +246,15 @@ class DistributedDataParallel(Module, joins.Joinable):
     # buffers and state
 
     def will_sync_module_buffers(self) -> bool:
-        """Return whether the next forward copies rank 0's buffers to the other processes."""
+        """Return whether the next forward copies rank 0's buffers to the other processes.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
+            >>> torch.nn.parallel.DistributedDataParallel(net).will_sync_module_buffers()
+            True
+            >>> torch.distributed.destroy_process_group()
+        """
         return bool(self.require_forward_param_sync and self.forward_sync_buffers and self._buffers_of_module())
 
     def _buffers_of_module(self) -> list[Any]:
@@ -282,13 +301,30 @@ class DistributedDataParallel(Module, joins.Joinable):
         block all have the parameters of a process that was among the last.
         divide_by_initial_world_size: False divides gradients by the number of processes that still have inputs.
         enable, throw_on_early_termination: see Join.
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
+            >>> with net.join():
+            ...     for x in torch.ones(3, 1, 1):
+            ...         net(x).sum().backward()
+            >>> net.module.bias.grad
+            tensor([3.])
+            >>> torch.distributed.destroy_process_group()
         """
         return joins.Join(
             [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
         )
 
     def join_hook(self, **kwargs: Any) -> joins.JoinHook:
-        """Return the calls of a process whose inputs have ended."""
+        """Return the calls of a process whose inputs have ended.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
+            >>> isinstance(net.join_hook(), torch.distributed.algorithms.join.JoinHook)
+            True
+            >>> torch.distributed.destroy_process_group()
+        """
         self._divide_by_initial_world_size = kwargs.get("divide_by_initial_world_size", True)
         return _Shadow(self)
 

@@ -40,7 +40,15 @@ class Future:
         self._changing = threading.Lock()
 
     def done(self) -> bool:
-        """Return whether the value is there for the host, or an error."""
+        """Return whether the value is there for the host, or an error.
+
+        Example:
+            >>> future = torch.futures.Future()
+            >>> before = future.done()
+            >>> future.set_result(3)
+            >>> before, future.done()
+            (False, True)
+        """
         return self._is_done.is_set()
 
     def wait(self) -> Any:
@@ -48,6 +56,11 @@ class Future:
 
         Host:   waits for a value of the CPU; returns at once for tensors on GPUs.
         Order:  the current streams follow the work that computes the tensors.
+        Example:
+            >>> future = torch.futures.Future()
+            >>> future.set_result(torch.ones(2, device="cuda"))
+            >>> future.wait()
+            tensor([1., 1.], device='cuda:0')
         """
         self._begin()
         self._is_done.wait()
@@ -63,6 +76,11 @@ class Future:
         """Return the value of a future that is done, or raise its error; it orders nothing.
 
         Raises: ModeError if the future is not done.
+        Example:
+            >>> future = torch.futures.Future()
+            >>> future.set_result(3)
+            >>> future.value()
+            3
         """
         if not self.done():
             raise ModeError("the future is not done", hint="call wait()", operator="Future.value")
@@ -71,11 +89,26 @@ class Future:
         return self._value
 
     def set_result(self, result: Any) -> None:
-        """Set the value, once; work on GPUs up to now belongs to it."""
+        """Set the value, once; work on GPUs up to now belongs to it.
+
+        Example:
+            >>> future = torch.futures.Future()
+            >>> future.set_result([1, 2])
+            >>> future.wait()
+            [1, 2]
+        """
         self._complete(result, None)
 
     def set_exception(self, result: BaseException) -> None:
-        """Set an error, which `wait` and `value` raise."""
+        """Set an error, which `wait` and `value` raise.
+
+        Example:
+            >>> future = torch.futures.Future()
+            >>> future.set_exception(ValueError("no data"))
+            >>> future.wait()
+            Traceback (most recent call last):
+            ValueError: no data
+        """
         self._complete(None, result)
 
     def _complete(self, value: Any, error: BaseException | None) -> None:
@@ -96,6 +129,12 @@ class Future:
         """Return a future of `callback(self)`, which is called when this one is done.
 
         Order: of tensors on GPUs, on a stream that follows the work that computes them.
+        Example:
+            >>> future = torch.futures.Future()
+            >>> doubled = future.then(lambda done: done.value() * 2)
+            >>> future.set_result(torch.ones(2, device="cuda"))
+            >>> doubled.wait()
+            tensor([2., 2.], device='cuda:0')
         """
         result = Future()
         if self._start is not None:
@@ -110,7 +149,14 @@ class Future:
             start()
 
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
-        """Call `callback(self)` when this future is done; at once if it is."""
+        """Call `callback(self)` when this future is done; at once if it is.
+
+        Example:
+            >>> future = torch.futures.Future()
+            >>> future.add_done_callback(lambda done: print("done:", done.value()))
+            >>> future.set_result(3)
+            done: 3
+        """
         with self._changing:
             if not self.done():
                 self._callbacks.append(callback)

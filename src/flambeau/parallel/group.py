@@ -79,15 +79,36 @@ class ProcessGroup:
         self._counts: dict[str, int] = {}
 
     def rank(self) -> int:
-        """Return this process's number in the group."""
+        """Return this process's number in the group.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> torch.distributed.new_group([0]).rank()
+            0
+            >>> torch.distributed.destroy_process_group()
+        """
         return self._rank
 
     def size(self) -> int:
-        """Return the number of processes."""
+        """Return the number of processes.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> torch.distributed.new_group([0]).size()
+            1
+            >>> torch.distributed.destroy_process_group()
+        """
         return len(self.ranks)
 
     def name(self) -> str:
-        """Return the backend's name."""
+        """Return the backend's name.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> torch.distributed.new_group([0]).name()
+            'gloo'
+            >>> torch.distributed.destroy_process_group()
+        """
         return self.backend
 
     def next_key(self, kind: str = "") -> str:
@@ -139,23 +160,66 @@ class Work:
         self._done = done  # on the stream that writes the outputs, None on the CPU
 
     def wait(self, timeout: Any = None) -> bool:
-        """Make the current stream wait for the outputs.  Host: does not wait for a GPU.  Returns True."""
+        """Make the current stream wait for the outputs.  Host: does not wait for a GPU.  Returns True.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> x = torch.ones(2, device="cuda")
+            >>> work = torch.distributed.all_reduce(x, async_op=True)
+            >>> work.wait()
+            True
+            >>> x
+            tensor([1., 1.], device='cuda:0')
+            >>> torch.distributed.destroy_process_group()
+        """
         if self._done is not None:
             thread.current_stream(self._done.device_index).wait_event(self._done)
         return True
 
     def is_completed(self) -> bool:
-        """Return whether the outputs are there."""
+        """Return whether the outputs are there.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
+            >>> work.is_completed()
+            True
+            >>> torch.distributed.destroy_process_group()
+        """
         return self._done is None or self._done.query()
 
     def is_success(self) -> bool:
-        """Return whether the outputs are there."""
+        """Return whether the outputs are there.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
+            >>> work.is_success()
+            True
+            >>> torch.distributed.destroy_process_group()
+        """
         return self.is_completed()
 
     def result(self) -> Any:
-        """Return the collective's outputs."""
+        """Return the collective's outputs.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
+            >>> work.result()
+            [tensor([1.])]
+            >>> torch.distributed.destroy_process_group()
+        """
         return self.value
 
     def get_future(self) -> Future:
-        """Return the future of the collective's outputs."""
+        """Return the future of the collective's outputs.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
+            >>> work.get_future().then(lambda done: done.value()[0] + 1).wait()
+            tensor([2.])
+            >>> torch.distributed.destroy_process_group()
+        """
         return future_of(self, self.value)

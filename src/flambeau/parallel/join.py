@@ -20,13 +20,33 @@ SKEW = 1000  # iterations without inputs that cause a warning
 
 
 class JoinHook:
-    """Calls of a process whose inputs have ended."""
+    """Calls of a process whose inputs have ended.
+
+    Example:
+        >>> class AddZero(torch.distributed.algorithms.join.JoinHook):
+        ...     def main_hook(self):
+        ...         print("add 0 to the sum of the other processes")
+        >>> AddZero().main_hook()
+        add 0 to the sum of the other processes
+    """
 
     def main_hook(self) -> None:
-        """Make the collective calls of one iteration of the other processes."""
+        """Make the collective calls of one iteration of the other processes.
+
+        Example:
+            >>> torch.distributed.algorithms.join.JoinHook().main_hook()  # nothing, unless a class overrides it
+        """
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Called once all processes' inputs have ended.  is_last_joiner: whether this one's were among the last."""
+        """Called once all processes' inputs have ended.  is_last_joiner: whether this one's were among the last.
+
+        Example:
+            >>> class Report(torch.distributed.algorithms.join.JoinHook):
+            ...     def post_hook(self, is_last_joiner):
+            ...         print("was among the last:", is_last_joiner)
+            >>> Report().post_hook(True)
+            was among the last: True
+        """
 
 
 class JoinConfig(NamedTuple):
@@ -38,13 +58,44 @@ class JoinConfig(NamedTuple):
 
 
 class Joinable(ABC):
-    """Base of classes that make collective calls once per input, and can make them without one."""
+    """Base of classes that make collective calls once per input, and can make them without one.
+
+    Example:
+        >>> join = torch.distributed.algorithms.join
+        >>> class AddZero(join.JoinHook):
+        ...     def main_hook(self):
+        ...         torch.distributed.all_reduce(torch.zeros(1))
+        >>> class Counter(join.Joinable):
+        ...     join_device, join_process_group, total = torch.device("cpu"), None, 0
+        ...     def join_hook(self, **kwargs):
+        ...         return AddZero()
+        ...     def add(self, number):
+        ...         join.Join.notify_join_context(self)
+        ...         torch.distributed.all_reduce(number)
+        ...         self.total += number.item()
+        >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+        >>> counter = Counter()
+        >>> with join.Join([counter]):
+        ...     for number in torch.tensor([[1.0], [2.0]]):
+        ...         counter.add(number)
+        >>> counter.total
+        3.0
+        >>> torch.distributed.destroy_process_group()
+    """
 
     _join_config = JoinConfig()
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return the calls of a process whose inputs have ended.  kwargs: those of the Join."""
+        """Return the calls of a process whose inputs have ended.  kwargs: those of the Join.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))  # a Joinable
+            >>> isinstance(net.join_hook(), torch.distributed.algorithms.join.JoinHook)
+            True
+            >>> torch.distributed.destroy_process_group()
+        """
 
     @property
     @abstractmethod
@@ -146,6 +197,15 @@ class Join:
 
         It returns the Work of an all_reduce, or None outside a Join and for all joinables but the first.
         Raises: ModeError with throw_on_early_termination, if the inputs of a process have ended.
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> join = torch.distributed.algorithms.join
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
+            >>> with join.Join([net]):
+            ...     work = join.Join.notify_join_context(net)
+            >>> type(work).__name__, join.Join.notify_join_context(net)  # outside of the block: None
+            ('Work', None)
+            >>> torch.distributed.destroy_process_group()
         """
         found = notify(joinable)
         return None if found is None else found[0]

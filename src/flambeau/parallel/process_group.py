@@ -1097,15 +1097,36 @@ class Spread:
 
 
 class DTensor(Spread):
-    """A tensor whose parts are in several processes."""
+    """A tensor whose parts are in several processes, for imports and `isinstance`: none is made.
+
+    Example:
+        >>> from flambeau.distributed.tensor import DTensor
+        >>> isinstance(torch.ones(1), DTensor)
+        False
+    """
 
 
 class DeviceMesh(Spread):
-    """Processes in several dimensions."""
+    """An array of processes in several dimensions, for imports and `isinstance`: none is made.
+
+    Example:
+        >>> from flambeau.distributed.device_mesh import DeviceMesh
+        >>> try:
+        ...     DeviceMesh("cuda", [0, 1])
+        ... except NotImplementedError as error:
+        ...     print(str(error).startswith("DeviceMesh: "))
+        True
+    """
 
 
 class Placement:
-    """How the processes along a dimension have the parts of a tensor: a value, for tables of them."""
+    """The layout of a tensor over the processes of one dimension of a mesh: a value to compare and to print.
+
+    Example:
+        >>> from flambeau.distributed.tensor import Placement, Replicate, Shard
+        >>> isinstance(Shard(0), Placement), Shard(0) == Shard(0), Shard(0) == Replicate()
+        (True, True, False)
+    """
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)
@@ -1119,52 +1140,106 @@ class Placement:
 
 
 class Shard(Placement):
-    """Each process has a part along the dimension `dim`."""
+    """A layout in which each process has a part of the tensor along its dimension `dim`.
+
+    Example:
+        >>> from flambeau.distributed.tensor import Shard
+        >>> Shard(0)
+        Shard(dim=0)
+    """
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
 
 
 class Replicate(Placement):
-    """Each process has the whole."""
+    """A layout in which each process has the whole tensor.
+
+    Example:
+        >>> from flambeau.distributed.tensor import Replicate
+        >>> Replicate()
+        Replicate()
+    """
 
 
 class Partial(Placement):
-    """Each process has an operand of a reduction."""
+    """A layout in which each process has an operand of a reduction whose result is the tensor.
+
+    Example:
+        >>> from flambeau.distributed.tensor import Partial
+        >>> Partial()
+        Partial(reduce_op='sum')
+    """
 
     def __init__(self, reduce_op: str = "sum") -> None:
         self.reduce_op = reduce_op
 
 
 class FullyShardedDataParallel(Spread):
-    """A module whose parameters are spread over several processes."""
+    """A module whose parameters are spread over several processes, for `isinstance`: none is made.
+
+    Example:
+        >>> from flambeau.distributed.fsdp import FullyShardedDataParallel
+        >>> isinstance(torch.nn.Linear(1, 1), FullyShardedDataParallel)
+        False
+    """
 
 
 class StorageOfSeveral(Spread):
-    """What reads or writes files of several processes."""
+    """A reader or writer of checkpoint files of several processes, for imports and `isinstance`: none is made.
+
+    Example:
+        >>> from flambeau.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
+        >>> try:
+        ...     HuggingFaceStorageReader("folder")
+        ... except NotImplementedError:
+        ...     print("not supported: use torch.save")
+        not supported: use torch.save
+    """
 
 
 class Policy(Spread):
-    """An option of modules that are spread over several processes."""
+    """An option of modules that are spread over several processes, for imports: none is made.
+
+    Example:
+        >>> from flambeau.distributed.fsdp import MixedPrecision
+        >>> try:
+        ...     MixedPrecision(param_dtype=torch.float16)
+        ... except NotImplementedError:
+        ...     print("not supported: use torch.autocast")
+        not supported: use torch.autocast
+    """
 
 
-def _of_several(name: str) -> Callable[..., Any]:
+def _of_several(path: str) -> Callable[..., Any]:
+    """Make a function that raises NotSupportedError.  path: its name in torch.distributed."""
+    module, _, name = path.rpartition(".")
+
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotSupportedError("nothing is spread over several processes: a group has one", hint=ONE, operator=name)
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Raise NotSupportedError: a group has one process."
+    refuse.__doc__ = f"""Raise NotSupportedError: tensors and modules are not spread over several processes.
+
+    Example:
+        >>> from flambeau.distributed.{module} import {name}
+        >>> try:
+        ...     {name}()
+        ... except NotImplementedError as error:
+        ...     print(str(error).startswith("{name}: "))
+        True
+    """
     return refuse
 
 
 distribute_tensor, distribute_module, fully_shard, init_device_mesh, compute_local_shape_and_global_offset = [
-    _of_several(name)
-    for name in (
-        "distribute_tensor", "distribute_module", "fully_shard", "init_device_mesh",
-        "compute_local_shape_and_global_offset",
+    _of_several(path)
+    for path in (
+        "tensor.distribute_tensor", "tensor.distribute_module", "fsdp.fully_shard", "device_mesh.init_device_mesh",
+        "tensor._utils.compute_local_shape_and_global_offset",
     )
 ]  # fmt: skip
-all_to_all_single_autograd = _of_several("all_to_all_single_autograd")
+all_to_all_single_autograd = _of_several("_functional_collectives.all_to_all_single_autograd")
 
 
 def dump_flight_recorder() -> str:

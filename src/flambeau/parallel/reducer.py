@@ -167,27 +167,111 @@ class GradBucket:
         self._buffer = bucket.flat
 
     def index(self) -> int:
-        """Return the bucket's number: they are reduced in this order."""
+        """Return the bucket's number: they are reduced in this order.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> def show(state, bucket):
+            ...     print(bucket.index())
+            ...     future = torch.futures.Future()
+            ...     future.set_result(bucket.buffer())
+            ...     return future
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+            >>> net.register_comm_hook(None, show)
+            >>> net(torch.ones(4, 3)).sum().backward()
+            0
+            >>> torch.distributed.destroy_process_group()
+        """
         return self._index
 
     def buffer(self) -> Any:
-        """Return the flat tensor of all gradients of the bucket."""
+        """Return the flat tensor of all gradients of the bucket.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> def show(state, bucket):
+            ...     print(bucket.buffer())
+            ...     future = torch.futures.Future()
+            ...     future.set_result(bucket.buffer())
+            ...     return future
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+            >>> net.register_comm_hook(None, show)
+            >>> net(torch.ones(4, 3)).sum().backward()
+            tensor([4., 4., 4., 4., 4., 4., 4., 4.])
+            >>> torch.distributed.destroy_process_group()
+        """
         return self._buffer
 
     def set_buffer(self, buffer: Any) -> None:
-        """Replace the flat tensor, for hooks that are called with this bucket after."""
+        """Replace the flat tensor, for hooks that are called with this bucket after.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> hooks = torch.distributed.algorithms.ddp_comm_hooks.default_hooks
+            >>> def clipped(group, bucket):
+            ...     bucket.set_buffer(bucket.buffer().clamp(max=1))
+            ...     return hooks.allreduce_hook(group, bucket)
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+            >>> net.register_comm_hook(None, clipped)
+            >>> net(torch.ones(4, 3)).sum().backward()
+            >>> net.module.bias.grad
+            tensor([1., 1.])
+            >>> torch.distributed.destroy_process_group()
+        """
         self._buffer = buffer
 
     def gradients(self) -> list[Any]:
-        """Return the parts of the buffer, one per parameter."""
+        """Return the parts of the buffer, one per parameter.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> def show(state, bucket):
+            ...     print([grad.shape for grad in bucket.gradients()])
+            ...     future = torch.futures.Future()
+            ...     future.set_result(bucket.buffer())
+            ...     return future
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+            >>> net.register_comm_hook(None, show)
+            >>> net(torch.ones(4, 3)).sum().backward()
+            [torch.Size([2, 3]), torch.Size([2])]
+            >>> torch.distributed.destroy_process_group()
+        """
         return self._bucket.parts(self._buffer)
 
     def parameters(self) -> list[Any]:
-        """Return the parameters of the bucket."""
+        """Return the parameters of the bucket.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> def show(state, bucket):
+            ...     print([parameter.shape for parameter in bucket.parameters()])
+            ...     future = torch.futures.Future()
+            ...     future.set_result(bucket.buffer())
+            ...     return future
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+            >>> net.register_comm_hook(None, show)
+            >>> net(torch.ones(4, 3)).sum().backward()
+            [torch.Size([2, 3]), torch.Size([2])]
+            >>> torch.distributed.destroy_process_group()
+        """
         return list(self._bucket.parameters)
 
     def is_last(self) -> bool:
-        """Return whether this is the last bucket of the backward pass."""
+        """Return whether this is the last bucket of the backward pass.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> def show(state, bucket):
+            ...     print(bucket.is_last())
+            ...     future = torch.futures.Future()
+            ...     future.set_result(bucket.buffer())
+            ...     return future
+            >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+            >>> net.register_comm_hook(None, show)
+            >>> net(torch.ones(4, 3)).sum().backward()
+            True
+            >>> torch.distributed.destroy_process_group()
+        """
         return self._is_last
 
 

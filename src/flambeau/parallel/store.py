@@ -37,40 +37,104 @@ class Store(ABC):
     timeout = WAIT
 
     def set_timeout(self, timeout: timedelta) -> None:
-        """Set how long `get` and `wait` wait."""
+        """Set how long `get` and `wait` wait.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> store = torch.distributed.HashStore()
+            >>> store.set_timeout(timedelta(seconds=10))
+            >>> store.timeout
+            datetime.timedelta(seconds=10)
+        """
         self.timeout = timeout
 
     @abstractmethod
     def set(self, key: str, value: str | bytes) -> None:
-        """Set a key."""
+        """Set a key.
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.set("loss", "1.5")
+            >>> store.get("loss")
+            b'1.5'
+        """
 
     @abstractmethod
     def get(self, key: str) -> bytes:
-        """Return a key's value, once it is there.  Raises StoreTimeoutError (RuntimeError)."""
+        """Return a key's value, once it is there.  Raises StoreTimeoutError (RuntimeError).
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.set("name", b"first")
+            >>> store.get("name").decode()
+            'first'
+        """
 
     @abstractmethod
     def add(self, key: str, amount: int) -> int:
-        """Add to a key's number, 0 at first; return the sum."""
+        """Add to a key's number, 0 at first; return the sum.
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.add("steps", 2), store.add("steps", 3)
+            (2, 5)
+        """
 
     @abstractmethod
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
-        """Set a key if it has the expected value, or is not there and "" is expected; return its value."""
+        """Set a key if it has the expected value, or is not there and "" is expected; return its value.
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.compare_set("leader", "", "rank 0")
+            b'rank 0'
+            >>> store.compare_set("leader", "", "rank 1")  # the key is there
+            b'rank 0'
+        """
 
     @abstractmethod
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        """Wait until all keys are there.  Raises StoreTimeoutError (RuntimeError)."""
+        """Wait until all keys are there.  Raises StoreTimeoutError (RuntimeError).
+
+        Example:
+            >>> from datetime import timedelta
+            >>> store = torch.distributed.HashStore()
+            >>> store.set("loss", "1.5")
+            >>> store.wait(["loss"], timedelta(seconds=1))
+        """
 
     @abstractmethod
     def check(self, keys: Sequence[str]) -> bool:
-        """Return whether all keys are there."""
+        """Return whether all keys are there.
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.set("loss", "1.5")
+            >>> store.check(["loss"]), store.check(["loss", "steps"])
+            (True, False)
+        """
 
     @abstractmethod
     def delete_key(self, key: str) -> bool:
-        """Remove a key; return whether it was there."""
+        """Remove a key; return whether it was there.
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.set("loss", "1.5")
+            >>> store.delete_key("loss"), store.delete_key("loss")
+            (True, False)
+        """
 
     @abstractmethod
     def num_keys(self) -> int:
-        """Return the number of keys."""
+        """Return the number of keys.
+
+        Example:
+            >>> store = torch.distributed.HashStore()
+            >>> store.set("loss", "1.5")
+            >>> store.num_keys()
+            1
+        """
 
 
 def _text(operator: str, value: Any) -> str:

@@ -34,7 +34,13 @@ class CUDAPluggableAllocator:
         self._functions = LibraryFunctions(path_to_so_file, alloc_fn_name, free_fn_name)
 
     def allocator(self) -> LibraryFunctions:
-        """The functions, for `MemPool(allocator=...)`."""
+        """The functions, for `MemPool(allocator=...)`.
+
+        Example:
+            >>> functions = torch.cuda.CUDAPluggableAllocator("libc.so.6", "malloc", "free").allocator()
+            >>> functions.path
+            'libc.so.6'
+        """
         return self._functions
 
 

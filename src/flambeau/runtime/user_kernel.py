@@ -172,7 +172,17 @@ class CudaKernel:
         return self._code
 
     def run_reference(self, arguments: Sequence[Any], grid: int | Sequence[int], block: int | Sequence[int]) -> None:
-        """Run the reference on NumPy arrays and numbers.  Raises KernelReferenceError."""
+        """Run the reference on NumPy arrays and numbers.  Raises KernelReferenceError.
+
+        Example:
+            >>> import numpy
+            >>> source = 'extern "C" __global__ void zero(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 0; }'
+            >>> zero = torch.cuda.kernel(source, "zero", {"x": "w[n]"}, reference=lambda x, n: x.fill(0))
+            >>> x = numpy.ones(3, "float32")
+            >>> zero.run_reference([x, 3], grid=1, block=32)
+            >>> x
+            array([0., 0., 0.], dtype=float32)
+        """
         size = _grid(self.name, grid, block, 0)
         self._code.call_reference(arguments, size.blocks, (size.threads, size.threads_y, size.threads_z))
 
@@ -238,7 +248,13 @@ class CudaKernel:
         _launch(stream, handle, size, buffer, written)
 
     def set_shared_memory_config(self, shared_mem_bytes: int) -> None:
-        """Do nothing: a launch allows the kernel as much shared memory as it asks for."""
+        """Do nothing: a launch allows the kernel as much shared memory as it asks for.
+
+        Example:
+            >>> source = 'extern "C" __global__ void zero(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 0; }'
+            >>> zero = torch.cuda.kernel(source, "zero", {"x": "w[n]"})
+            >>> zero.set_shared_memory_config(64 * 1024)
+        """
         _natural(self.name, "shared_mem_bytes", shared_mem_bytes)
 
     def _checked_count(self, args: Sequence[Any] | None) -> Sequence[Any]:

@@ -16,7 +16,14 @@ TRIAL = 0.005  # seconds of a block of runs, at least
 
 
 class Measurement:
-    """Times of a statement.  raw_times: seconds of each block of `number_per_run` runs.  times: seconds of one run."""
+    """Times of a statement.  raw_times: seconds of each block of `number_per_run` runs.  times: seconds of one run.
+
+    Example:
+        >>> from flambeau.utils.benchmark import Measurement
+        >>> found = Measurement(10, [20.0, 40.0, 30.0], "add")
+        >>> found.times, found.median, found.iqr
+        ([2.0, 4.0, 3.0], 3.0, 1.0)
+    """
 
     def __init__(self, number_per_run: int, raw_times: list[float], title: str) -> None:
         self.number_per_run = number_per_run
@@ -53,6 +60,12 @@ class Timer:
 
     globals: the names that the statement uses.  num_threads: of the CPU's operators meanwhile.
     Host: waits for the GPU before each reading of the clock, if CUDA has started.
+    Example:
+        >>> from flambeau.utils.benchmark import Timer
+        >>> timer = Timer("x + x", globals={"x": torch.ones(3)}, label="add")
+        >>> measured = timer.timeit(10)
+        >>> measured.title, measured.number_per_run, measured.mean > 0
+        ('add', 10, True)
     """
 
     def __init__(
@@ -92,7 +105,14 @@ class Timer:
             set_num_threads(before)
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """Run the statement `number` times, after some runs to warm up."""
+        """Run the statement `number` times, after some runs to warm up.
+
+        Example:
+            >>> from flambeau.utils.benchmark import Timer
+            >>> measured = Timer("sum(values)", "values = [1, 2]").timeit(5)
+            >>> measured.number_per_run, len(measured.times)
+            (5, 1)
+        """
         if number < 1:
             raise ArgumentError(f"number must be at least 1, got {number}", hint="as in timeit(100)", operator="Timer")
         self._run(max(number // 100, 2))
@@ -101,7 +121,15 @@ class Timer:
     def blocked_autorange(
         self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
-        """Run blocks of the statement, long enough for the clock, until `min_run_time` seconds have passed."""
+        """Run blocks of the statement, long enough for the clock, until `min_run_time` seconds have passed.
+
+        Example:
+            >>> from flambeau.utils.benchmark import Timer
+            >>> timer = Timer("sum(values)", "values = list(range(1000))")
+            >>> measured = timer.blocked_autorange(min_run_time=0.01)
+            >>> measured.number_per_run > 1, sum(measured.raw_times) >= 0.01
+            (True, True)
+        """
         number = 1
         while self._run(number) < TRIAL:
             number *= 2

@@ -531,11 +531,31 @@ class CustomOperator:
         return _Differentiable.apply(self, call.kwargs, *call.args)
 
     def register_fake(self, function: Any = None) -> Any:
-        """Accept a function that computes shapes for a compiler."""
+        """Accept a function that computes shapes for a compiler.
+
+        Example:
+            >>> double = torch.library.custom_op("mine::with_fake", lambda x: x * 2)
+            >>> @double.register_fake
+            ... def shape_of(x):
+            ...     return torch.empty_like(x)
+            >>> double(torch.ones(1))
+            tensor([2.])
+        """
         return same if function is None else function
 
     def register_kernel(self, device_types: Any, function: Any = None) -> Any:
-        """Use another function in place of the first one; the device does not matter."""
+        """Use another function in place of the first one; the device does not matter.
+
+        Example:
+            >>> double = torch.library.custom_op("mine::with_kernel", lambda x: x + x)
+            >>> @double.register_kernel("cuda")
+            ... def print_and_double(x):
+            ...     print("the registered function")
+            ...     return x * 2
+            >>> double(torch.ones(1))
+            the registered function
+            tensor([2.])
+        """
         if function is None:
             return functools.partial(self.register_kernel, device_types)
         self.function = function
@@ -545,6 +565,17 @@ class CustomOperator:
         """Set the derivative: `backward(ctx, *gradients)`, after `setup_context(ctx, inputs, output)`.
 
         inputs: all arguments that may be passed by position; others are its `keyword_only_inputs`, a dict.
+        Example:
+            >>> square = torch.library.custom_op("mine::square", lambda x: x * x)
+            >>> def keep(ctx, inputs, output):
+            ...     ctx.save_for_backward(inputs[0])
+            >>> def derivative(ctx, grad):
+            ...     return 2 * ctx.saved_tensors[0] * grad
+            >>> square.register_autograd(derivative, setup_context=keep)
+            >>> x = torch.tensor(3.0, requires_grad=True)
+            >>> square(x).backward()
+            >>> x.grad
+            tensor(6.)
         """
         self.derivative, self.setup = backward, setup_context
 
@@ -654,11 +685,23 @@ class Library:
         self.dispatch_key = dispatch_key
 
     def define(self, schema: str, *args: Any, **kwargs: Any) -> str:
-        """Return the operator's name."""
+        """Return the operator's name.
+
+        Example:
+            >>> torch.library.Library("mine", "DEF").define("add_one(Tensor x) -> Tensor")
+            'add_one'
+        """
         return schema.partition("(")[0]
 
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> None:
-        """Make a function the operator `torch.ops.ns.op_name`, unless its key is one of a compiler's."""
+        """Make a function the operator `torch.ops.ns.op_name`, unless its key is one of a compiler's.
+
+        Example:
+            >>> library = torch.library.Library("mine", "IMPL")
+            >>> library.impl("add_two", lambda x: x + 2, "CPU")
+            >>> torch.ops.mine.add_two(torch.ones(1))
+            tensor([3.])
+        """
         if (dispatch_key or self.dispatch_key) in RUNS:
             name = str(op_name).rpartition("::")[2].partition(".")[0]
             vars(getattr(operators, self.ns)).setdefault(name, CustomOperator(fn))

@@ -164,7 +164,14 @@ EVENT_NAME_WIDTH = 55  # columns, at most
 
 
 class ProfilerActivity(Enum):
-    """Activities that a profile records: of the host or of the GPUs."""
+    """Activities that a profile records: of the host or of the GPUs.
+
+    Example:
+        >>> with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        ...     x = torch.ones(3, device="cuda")
+        >>> [(event.name, event.device_type.name) for event in profile.events()]
+        [('fill_float32', 'CUDA')]
+    """
 
     CPU = 0
     CUDA = 1
@@ -334,7 +341,15 @@ def _of_device(span: Span, trace: Trace, held: _Held | None) -> FunctionEvent:
 
 
 class ProfilerAction(IntEnum):
-    """The profiler's action in a step."""
+    """The profiler's action in a step.
+
+    Example:
+        >>> every_third = torch.profiler.schedule(wait=2, warmup=0, active=1)
+        >>> every_third(0) is torch.profiler.ProfilerAction.NONE
+        True
+        >>> every_third(2) is torch.profiler.ProfilerAction.RECORD_AND_SAVE
+        True
+    """
 
     NONE = 0
     WARMUP = 1
@@ -355,6 +370,10 @@ def schedule(
     repeat: how many cycles; 0 for as many as there are steps.  skip_first: steps before the first cycle.
     skip_first_wait: not 0 for a first cycle that does not wait.
     Raises: ArgumentError for negative numbers, or no active step.
+    Example:
+        >>> action = torch.profiler.schedule(wait=1, warmup=1, active=2)
+        >>> [action(step).name for step in range(5)]
+        ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
     for what, value in (("wait", wait), ("warmup", warmup), ("active", active), ("repeat", repeat)):
         checks.integer("schedule", what, value)
@@ -398,6 +417,15 @@ class SteppedProfile:
     Host:   waits, at the end of what is recorded, for every device that was used.
     Raises: NoDeviceError if there is no GPU; ModeError if another profile is open; NotSupportedError for an
             execution_trace_observer.
+    Example:
+        >>> def report(profile):
+        ...     print([event.name for event in profile.events()])
+        >>> every_second = torch.profiler.schedule(wait=1, warmup=0, active=1, repeat=1)
+        >>> with torch.profiler.profile(schedule=every_second, on_trace_ready=report) as profile:
+        ...     for _ in range(2):
+        ...         x = torch.ones(3, device="cuda") * 2
+        ...         profile.step()
+        ['ProfilerStep#1', 'fill_float32', 'mul_float32_float32_nfloat32']
     """
 
     def __init__(
@@ -449,11 +477,30 @@ class SteppedProfile:
         self._stop(error)
 
     def start(self) -> None:
-        """Start with step 0."""
+        """Start with step 0.
+
+        Example:
+            >>> profile = torch.profiler.profile()
+            >>> profile.start()
+            >>> x = torch.ones(3, device="cuda")
+            >>> profile.stop()
+            >>> len(profile.events())
+            1
+        """
         self._enter(self._schedule(self.step_num))
 
     def step(self) -> None:
-        """Start the next step."""
+        """Start the next step.
+
+        Example:
+            >>> second = torch.profiler.schedule(wait=1, warmup=0, active=1)
+            >>> with torch.profiler.profile(schedule=second) as profile:
+            ...     x = torch.ones(3, device="cuda")  # step 0 is not recorded
+            ...     profile.step()
+            ...     y = x * 2
+            >>> [event.name for event in profile.events()]
+            ['ProfilerStep#1', 'mul_float32_float32_nfloat32']
+        """
         self._end_step()
         saves = self._action is ProfilerAction.RECORD_AND_SAVE
         self.step_num += 1
@@ -465,7 +512,17 @@ class SteppedProfile:
         self._enter(following)
 
     def stop(self) -> None:
-        """End the last step."""
+        """End the last step.
+
+        Example:
+            >>> profile = torch.profiler.profile()
+            >>> profile.start()
+            >>> x = torch.ones(3, device="cuda")
+            >>> profile.stop()
+            >>> y = torch.ones(3, device="cuda")  # not recorded
+            >>> len(profile.events())
+            1
+        """
         self._stop(None)
 
     def _stop(self, error: object) -> None:
@@ -511,7 +568,14 @@ class SteppedProfile:
         return EventList([event for part in parts for event in part])
 
     def events(self) -> EventList:
-        """Events of the last cycle, or of all cycles if acc_events, by start.  Raises ModeError without any."""
+        """Events of the last cycle, or of all cycles if acc_events, by start.  Raises ModeError without any.
+
+        Example:
+            >>> with torch.profiler.profile() as profile:
+            ...     x = torch.ones(1000, device="cuda") * 2
+            >>> [(event.name, event.device_index) for event in profile.events()]
+            [('fill_float32', 0), ('mul_float32_float32_nfloat32', 0)]
+        """
         return self._events("events")
 
     def key_averages(
@@ -521,6 +585,12 @@ class SteppedProfile:
 
         group_by_stack_n: number of stack entries that must be equal too.
         group_by_input_shape: whether the shapes must be.  group_by_overload_name has no effect: it is not recorded.
+        Example:
+            >>> x = torch.ones(1000, device="cuda")
+            >>> with torch.profiler.profile() as profile:
+            ...     y = x * 2 * 2
+            >>> [(event.key, event.count) for event in profile.key_averages()]
+            [('mul_float32_float32_nfloat32', 2)]
         """
         return self._events("key_averages").key_averages(group_by_stack_n, group_by_input_shape)
 
@@ -528,11 +598,31 @@ class SteppedProfile:
         """Write the last recorded cycle as a Chrome trace, which Perfetto reads too.  Raises ModeError.
 
         A path that ends in .gz makes a compressed file.  use_python_export has no effect.
+        Example:
+            >>> import json, tempfile
+            >>> with torch.profiler.profile() as profile:
+            ...     x = torch.ones(3, device="cuda")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     profile.export_chrome_trace(f"{folder}/trace.json")
+            ...     with open(f"{folder}/trace.json") as file:
+            ...         "traceEvents" in json.load(file)
+            True
         """
         self._results("export_chrome_trace")[-1].export_chrome_trace(path)
 
     def export_html(self, path: str | os.PathLike[str]) -> None:
-        """Write the last recorded cycle as one self-contained page.  Raises ModeError."""
+        """Write the last recorded cycle as one self-contained page.  Raises ModeError.
+
+        Example:
+            >>> import tempfile
+            >>> with torch.profiler.profile() as profile:
+            ...     x = torch.ones(3, device="cuda")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     profile.export_html(f"{folder}/trace.html")
+            ...     with open(f"{folder}/trace.html") as file:
+            ...         file.read(15)
+            '<!doctype html>'
+        """
         self._results("export_html")[-1].export_html(path)
 
     def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cuda_time_total") -> None:
@@ -540,6 +630,15 @@ class SteppedProfile:
 
         metric: "self_cuda_time_total" alone: the time of the devices.
         Raises: ModeError without events; ArgumentError without with_stack=True, or for an unknown metric.
+        Example:
+            >>> import tempfile
+            >>> with torch.profiler.profile(with_stack=True) as profile:
+            ...     x = torch.ones(1_000_000, device="cuda")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     profile.export_stacks(f"{folder}/stacks.txt")
+            ...     with open(f"{folder}/stacks.txt") as file:
+            ...         int(file.read().split()[-1])  # microseconds of the last stack
+            2
         """
         if metric not in ("self_cuda_time_total", "self_device_time_total"):
             raise ArgumentError(
@@ -577,12 +676,25 @@ def _checked(activities: Any) -> frozenset[ProfilerActivity]:
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """The activities that can be recorded."""
+    """The activities that can be recorded.
+
+    Example:
+        >>> sorted(activity.name for activity in torch.profiler.supported_activities())
+        ['CPU', 'CUDA']
+    """
     return set(ProfilerActivity)
 
 
 def record_function(name: str, args: str | None = None) -> AbstractContextManager[None]:
-    """Context manager and decorator: a named range of profiles.  args: added to the name."""
+    """Context manager and decorator: a named range of profiles.  args: added to the name.
+
+    Example:
+        >>> with torch.profiler.profile() as profile:
+        ...     with torch.profiler.record_function("double"):
+        ...         x = torch.ones(3, device="cuda") * 2
+        >>> profile.events()[0].name
+        'double'
+    """
     return profiler.named(name if args is None else f"{name}({args})")
 
 
@@ -592,6 +704,14 @@ def tensorboard_trace_handler(
     """Make a function for `on_trace_ready` that writes each trace to a file of its own in a directory.
 
     use_gzip: the files are compressed.  use_python_export has no effect.
+    Example:
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     handler = torch.profiler.tensorboard_trace_handler(folder, "worker")
+        ...     with torch.profiler.profile(on_trace_ready=handler):
+        ...         x = torch.ones(3, device="cuda")
+        ...     [name.endswith(".pt.trace.json") for name in os.listdir(folder)]
+        [True]
     """
     ending = ".pt.trace.json.gz" if use_gzip else ".pt.trace.json"
     worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
