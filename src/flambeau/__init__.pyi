@@ -238,17 +238,17 @@ __version__: str
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value."""
 def abs_(input: Tensor) -> Tensor:
-    """In-place version of `abs`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `abs`: stores the result in this tensor, in its dtype, and returns it."""
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value."""
 def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
 def acos_(input: Tensor) -> Tensor:
-    """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
 def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic cosine; NaN below 1."""
 def acosh_(input: Tensor) -> Tensor:
-    """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
     """Mean of each of `output_size` windows that cover sequences evenly."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
@@ -266,7 +266,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: 
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
-    """In-place version of `addmv`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `addmv`: stores the result in this tensor, in its dtype, and returns it."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
 def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -302,29 +302,29 @@ def arange(start: Number, end: Number, step: Number = ..., *, out: Tensor | None
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
 def arccos_(input: Tensor) -> Tensor:
-    """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
 def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic cosine; NaN below 1."""
 def arccosh_(input: Tensor) -> Tensor:
-    """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
 def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 def arcsin_(input: Tensor) -> Tensor:
-    """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
 def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic sine."""
 def arcsinh_(input: Tensor) -> Tensor:
-    """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
 def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the tangent, in [-pi/2, pi/2]."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
 def arctan_(input: Tensor) -> Tensor:
-    """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
 def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
 def arctanh_(input: Tensor) -> Tensor:
-    """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Index of the largest value along a dimension, or in the flattened input."""
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -348,21 +348,21 @@ def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: 
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 def asin_(input: Tensor) -> Tensor:
-    """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
 def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic sine."""
 def asinh_(input: Tensor) -> Tensor:
-    """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
 def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the tangent, in [-pi/2, pi/2]."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
 def atan_(input: Tensor) -> Tensor:
-    """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
 def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
 def atanh_(input: Tensor) -> Tensor:
-    """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
 def atleast_1d(*tensors: Tensor) -> Any:
     """The tensor, or the tensors as a tuple, with 0-dim ones as vectors."""
 def atleast_2d(*tensors: Tensor) -> Any:
@@ -386,7 +386,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor 
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The number of times that 0, 1, 2 and so on occur in a vector of integers; or the sums of their weights."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Numbers of successes in `count` trials, each with success probability `prob`."""
+    """A tensor of random numbers of successes in `count` trials, each with success probability `prob`."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise and; for bool, logical and."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -424,7 +424,7 @@ def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: Any = ..., *, o
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round up to an integer; integers are unchanged."""
 def ceil_(input: Tensor) -> Tensor:
-    """In-place version of `ceil`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `ceil`: stores the result in this tensor, in its dtype, and returns it."""
 def celu(input: Tensor, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """x where it is positive, else alpha * (exp(x / alpha) - 1)."""
 def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
@@ -442,19 +442,19 @@ def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = 
 def clamp(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
 def clamp_(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
-    """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """min(input, max); NaN is unchanged."""
 def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor:
-    """In-place version of `clamp_max`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `clamp_max`: stores the result in this tensor, in its dtype, and returns it."""
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """max(input, min); NaN is unchanged."""
 def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor:
-    """In-place version of `clamp_min`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `clamp_min`: stores the result in this tensor, in its dtype, and returns it."""
 def clip(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
 def clip_(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
-    """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
 def clone(input: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor:
     """Return a copy of a tensor: the method `Tensor.clone` as a function."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
@@ -496,13 +496,13 @@ def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Cosine."""
 def cos_(input: Tensor) -> Tensor:
-    """In-place version of `cos`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `cos`: stores the result in this tensor, in its dtype, and returns it."""
 def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic cosine."""
 def cosh_(input: Tensor) -> Tensor:
-    """In-place version of `cosh`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `cosh`: stores the result in this tensor, in its dtype, and returns it."""
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.cosine_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -524,7 +524,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., di
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """An angle in degrees converted to radians; integers give float32."""
 def deg2rad_(input: Tensor) -> Tensor:
-    """In-place version of `deg2rad`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `deg2rad`: stores the result in this tensor, in its dtype, and returns it."""
 def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Determinant of square matrices."""
 def detach(input: Tensor) -> Tensor:
@@ -572,13 +572,13 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_gr
 def embedding_renorm_(input: Tensor, indices: Sequence[Tensor | None], max_norm: _float, norm_type: _float) -> Tensor:
     """Scale the rows of `input` that the indices name to norm `max_norm`, in place, where theirs is larger."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
-    """A tensor with unset values."""
+    """An uninitialized tensor."""
 def empty_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """As `empty`, with the shape, type and device of `input` unless others are named."""
 def empty_permuted(size: Sizes, physical_layout: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A tensor with unset values, without gaps, whose dimensions lie in memory in the given order, slowest first."""
+    """An uninitialized tensor, without gaps, whose dimensions lie in memory in the given order, slowest first."""
 def empty_strided(size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A tensor with unset values and the given strides, in elements."""
+    """An uninitialized tensor with the given strides, in elements."""
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input == other, as bool; False for NaN."""
 def equal(input: Tensor, other: Tensor) -> _bool:
@@ -586,11 +586,11 @@ def equal(input: Tensor, other: Tensor) -> _bool:
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Error function."""
 def erf_(input: Tensor) -> Tensor:
-    """In-place version of `erf`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `erf`: stores the result in this tensor, in its dtype, and returns it."""
 def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Complementary error function: 1 - erf(x), accurate where that is near 0."""
+    """Complementary error function: 1 - erf(x), accurate where the result is near 0."""
 def erfc_(input: Tensor) -> Tensor:
-    """In-place version of `erfc`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `erfc`: stores the result in this tensor, in its dtype, and returns it."""
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of the error function; NaN outside [-1, 1]."""
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -598,15 +598,15 @@ def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """2 to the power x."""
 def exp2_(input: Tensor) -> Tensor:
-    """In-place version of `exp2`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `exp2`: stores the result in this tensor, in its dtype, and returns it."""
 def exp_(input: Tensor) -> Tensor:
-    """In-place version of `exp`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `exp`: stores the result in this tensor, in its dtype, and returns it."""
 def expand_copy(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """As `expand`, but the result is a contiguous copy."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """exp(x) - 1, accurate near 0."""
 def expm1_(input: Tensor) -> Tensor:
-    """In-place version of `expm1`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `expm1`: stores the result in this tensor, in its dtype, and returns it."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -624,7 +624,7 @@ def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
 def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
 def fix_(input: Tensor) -> Tensor:
-    """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `trunc`: stores the result in this tensor, in its dtype, and returns it."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Merge the dimensions start_dim to end_dim, both included."""
 def flip(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
@@ -638,7 +638,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round down to an integer; integers are unchanged."""
 def floor_(input: Tensor) -> Tensor:
-    """In-place version of `floor`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `floor`: stores the result in this tensor, in its dtype, and returns it."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -650,7 +650,7 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> 
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """x - trunc(x), the part after the point, with the sign of x."""
 def frac_(input: Tensor) -> Tensor:
-    """In-place version of `frac`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `frac`: stores the result in this tensor, in its dtype, and returns it."""
 def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32."""
 def frobenius_norm(input: Tensor, dim: Sizes | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -672,7 +672,7 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place version of `gcd`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `gcd`: stores the result in this tensor, in its dtype, and returns it."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input >= other, as bool."""
 def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -710,7 +710,7 @@ def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
 def hinge_embedding_loss(input: Tensor, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.hinge_embedding_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
@@ -726,11 +726,11 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Modified Bessel function of the first kind of order 0."""
 def i0_(input: Tensor) -> Tensor:
-    """In-place version of `i0`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `i0`: stores the result in this tensor, in its dtype, and returns it."""
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where that is near 0."""
+    """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where the result is near 0."""
 def imag(input: Tensor) -> Tensor:
     """Raise DtypeError: only complex tensors have imaginary parts, and there are none."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -742,7 +742,7 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | Number, 
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Write or add `values` to the elements that index tensors select (see `index`)."""
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
-    """In-place version of `index_put`, also a method: overwrites `input` with the result, and returns it."""
+    """In-place version of `index_put`, also a method: stores the result in `input`, and returns it."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -794,7 +794,7 @@ def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for the Bessel function I0."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.kl_div`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Kronecker product: every element of the input times the whole of `other`, in blocks."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -804,11 +804,11 @@ def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = .
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple, which is not negative; 0 where an operand is 0."""
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place version of `lcm`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `lcm`: stores the result in this tensor, in its dtype, and returns it."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input * 2 ** other`; integers give float32."""
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place version of `ldexp`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `ldexp`: stores the result in this tensor, in its dtype, and returns it."""
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input <= other, as bool."""
 def lerp(start: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -828,17 +828,17 @@ def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm to base 10."""
 def log10_(input: Tensor) -> Tensor:
-    """In-place version of `log10`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `log10`: stores the result in this tensor, in its dtype, and returns it."""
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log(1 + x), accurate near 0."""
 def log1p_(input: Tensor) -> Tensor:
-    """In-place version of `log1p`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `log1p`: stores the result in this tensor, in its dtype, and returns it."""
 def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm to base 2."""
 def log2_(input: Tensor) -> Tensor:
-    """In-place version of `log2`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `log2`: stores the result in this tensor, in its dtype, and returns it."""
 def log_(input: Tensor) -> Tensor:
-    """In-place version of `log`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `log`: stores the result in this tensor, in its dtype, and returns it."""
 def log_softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of `softmax`, accurate where softmax underflows."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -860,7 +860,7 @@ def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
 def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
-    """In-place version of `logit`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `logit`: stores the result in this tensor, in its dtype, and returns it."""
 def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Powers of `base` whose exponents are evenly spaced from start to end, both included."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -874,7 +874,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """(P, L, U) from the results of `linalg.lu_factor`; those that are not wanted are empty."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.margin_ranking_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -930,7 +930,7 @@ def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Product of two matrices."""
 def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """(values, indices) of the most frequent element along a dimension: the least of several, at its last place."""
+    """(values, indices) of the most frequent element along a dimension."""
 def moveaxis(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
 def movedim(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
@@ -950,7 +950,7 @@ def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
 def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
 def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
-    """In-place version of `nan_to_num`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `nan_to_num`: stores the result in this tensor, in its dtype, and returns it."""
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
 @overload
@@ -978,11 +978,11 @@ def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = .
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Negative of each element, -x."""
 def neg_(input: Tensor) -> Tensor:
-    """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Negative of each element, -x."""
 def negative_(input: Tensor) -> Tensor:
-    """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
 @overload
@@ -1034,7 +1034,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None
 def poisson(input: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A tensor like `input` with values from the Poisson distributions of these rates."""
 def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The n-th derivative of digamma."""
 def positive(input: Tensor) -> Tensor:
@@ -1054,7 +1054,7 @@ def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim:
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """An angle in radians converted to degrees; integers give float32."""
 def rad2deg_(input: Tensor) -> Tensor:
-    """In-place version of `rad2deg`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `rad2deg`: stores the result in this tensor, in its dtype, and returns it."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
 def rand_like(input: Tensor, *, memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1082,11 +1082,11 @@ def real(input: Tensor) -> Tensor:
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Reciprocal of each element, 1 / x; integers give float32."""
 def reciprocal_(input: Tensor) -> Tensor:
-    """In-place version of `reciprocal`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `reciprocal`: stores the result in this tensor, in its dtype, and returns it."""
 def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Rectified linear unit, max(x, 0); NaN is unchanged."""
 def relu_(input: Tensor) -> Tensor:
-    """In-place version of `relu`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `relu`: stores the result in this tensor, in its dtype, and returns it."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
 def renorm(input: Tensor, p: _float | str | None, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
@@ -1112,7 +1112,7 @@ def rot90(input: Tensor, k: _int = ..., dims: Sizes | None = ..., *, out: Tensor
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, halves to the even one; integers are unchanged."""
 def round_(input: Tensor, *, decimals: _int = ...) -> Tensor:
-    """In-place version of `round`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `round`: stores the result in this tensor, in its dtype, and returns it."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Alias of `vstack`."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1122,7 +1122,7 @@ def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _b
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Reciprocal of the square root, 1 / sqrt(x); integers give float32."""
 def rsqrt_(input: Tensor) -> Tensor:
-    """In-place version of `rsqrt`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `rsqrt`: stores the result in this tensor, in its dtype, and returns it."""
 def rsub(input: Tensor, other: Tensor | Number, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """`other - alpha * input`."""
 def scalar_tensor(s: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1158,7 +1158,7 @@ def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logistic sigmoid, 1 / (1 + exp(-x))."""
 def sigmoid_(input: Tensor) -> Tensor:
-    """In-place version of `sigmoid`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `sigmoid`: stores the result in this tensor, in its dtype, and returns it."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sign of each value: -1, 0 or 1; 0 for NaN."""
 def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1166,15 +1166,15 @@ def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sine."""
 def sin_(input: Tensor) -> Tensor:
-    """In-place version of `sin`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `sin`: stores the result in this tensor, in its dtype, and returns it."""
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
 def sinc_(input: Tensor) -> Tensor:
-    """In-place version of `sinc`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `sinc`: stores the result in this tensor, in its dtype, and returns it."""
 def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic sine."""
 def sinh_(input: Tensor) -> Tensor:
-    """In-place version of `sinh`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `sinh`: stores the result in this tensor, in its dtype, and returns it."""
 def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `slice`, but the result is a contiguous copy."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1196,11 +1196,11 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, o
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square root; integers give float32."""
 def sqrt_(input: Tensor) -> Tensor:
-    """In-place version of `sqrt`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `sqrt`: stores the result in this tensor, in its dtype, and returns it."""
 def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square of each element, x * x; bool gives int64."""
 def square_(input: Tensor) -> Tensor:
-    """In-place version of `square`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `square`: stores the result in this tensor, in its dtype, and returns it."""
 def squeeze(input: Tensor, dim: Sizes | None = ...) -> Tensor:
     """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
 def squeeze_copy(input: Tensor, dim: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1236,11 +1236,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, ou
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Tangent."""
 def tan_(input: Tensor) -> Tensor:
-    """In-place version of `tan`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `tan`: stores the result in this tensor, in its dtype, and returns it."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Hyperbolic tangent."""
 def tanh_(input: Tensor) -> Tensor:
-    """In-place version of `tanh`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `tanh`: stores the result in this tensor, in its dtype, and returns it."""
 def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1272,7 +1272,7 @@ def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
-    """As `nn.functional.cosine_embedding_loss`; but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """As `nn.functional.triplet_margin_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1282,7 +1282,7 @@ def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
 def trunc_(input: Tensor) -> Tensor:
-    """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `trunc`: stores the result in this tensor, in its dtype, and returns it."""
 def typename(obj: Any) -> str:
     """Return the name of a tensor's legacy type, or of another object's class, with its module."""
 def unbind(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1294,7 +1294,7 @@ def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | 
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
     """As `unfold`, but the result is a contiguous copy."""
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
-    """The distinct elements in order, or with dim the distinct slices.  No NaN equals another."""
+    """The distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
     """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
 def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1332,7 +1332,7 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, 
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
 def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `xlogy`: overwrites this tensor with the result, and returns it."""
+    """In-place version of `xlogy`: stores the result in this tensor, in its dtype, and returns it."""
 def zero_(input: Tensor) -> Tensor:
     """Set every element of a tensor to 0, and return it: `Tensor.zero_` as a function."""
 def zeros(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:

@@ -104,47 +104,47 @@ class Tensor:
     def abs(self) -> Tensor:
         """Absolute value."""
     def abs_(self) -> Self:
-        """In-place version of `abs`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `abs`: stores the result in this tensor, in its dtype, and returns it."""
     def absolute(self) -> Tensor:
         """Absolute value."""
     def absolute_(self) -> Self:
-        """In-place version of `abs`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `abs`: stores the result in this tensor, in its dtype, and returns it."""
     def acos(self) -> Tensor:
         """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
     def acos_(self) -> Self:
-        """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
     def acosh(self) -> Tensor:
         """Inverse of the hyperbolic cosine; NaN below 1."""
     def acosh_(self) -> Self:
-        """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
     def add(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
         """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """In-place version of `add`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `add`: stores the result in this tensor, in its dtype, and returns it."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
-        """In-place version of `addbmm`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `addbmm`: stores the result in this tensor, in its dtype, and returns it."""
     def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Tensor:
         """`input + value * tensor1 / tensor2`, for floating point."""
     def addcdiv_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
-        """In-place version of `addcdiv`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `addcdiv`: stores the result in this tensor, in its dtype, and returns it."""
     def addcmul(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Tensor:
         """`input + value * tensor1 * tensor2`."""
     def addcmul_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
-        """In-place version of `addcmul`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `addcmul`: stores the result in this tensor, in its dtype, and returns it."""
     def addmm(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ...) -> Self:
-        """In-place version of `addmm`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `addmm`: stores the result in this tensor, in its dtype, and returns it."""
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """beta * input + alpha * (mat @ vec); with beta 0, input is not read."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
-        """In-place version of `addmv`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `addmv`: stores the result in this tensor, in its dtype, and returns it."""
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read."""
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
-        """In-place version of `addr`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `addr`: stores the result in this tensor, in its dtype, and returns it."""
     def adjoint(self) -> Tensor:
         """A view with the last two dimensions swapped: the conjugate transpose of real matrices."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
@@ -166,31 +166,31 @@ class Tensor:
     def arccos(self) -> Tensor:
         """Inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
     def arccos_(self) -> Self:
-        """In-place version of `acos`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `acos`: stores the result in this tensor, in its dtype, and returns it."""
     def arccosh(self) -> Tensor:
         """Inverse of the hyperbolic cosine; NaN below 1."""
     def arccosh_(self) -> Self:
-        """In-place version of `acosh`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `acosh`: stores the result in this tensor, in its dtype, and returns it."""
     def arcsin(self) -> Tensor:
         """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
     def arcsin_(self) -> Self:
-        """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
     def arcsinh(self) -> Tensor:
         """Inverse of the hyperbolic sine."""
     def arcsinh_(self) -> Self:
-        """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
     def arctan(self) -> Tensor:
         """Inverse of the tangent, in [-pi/2, pi/2]."""
     def arctan2(self, other: Tensor) -> Tensor:
         """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
     def arctan2_(self, other: Tensor) -> Self:
-        """In-place version of `atan2`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `atan2`: stores the result in this tensor, in its dtype, and returns it."""
     def arctan_(self) -> Self:
-        """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
     def arctanh(self) -> Tensor:
         """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def arctanh_(self) -> Self:
-        """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
         """Index of the largest value along a dimension, or in the flattened input."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
@@ -210,33 +210,33 @@ class Tensor:
     def asin(self) -> Tensor:
         """Inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
     def asin_(self) -> Self:
-        """In-place version of `asin`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `asin`: stores the result in this tensor, in its dtype, and returns it."""
     def asinh(self) -> Tensor:
         """Inverse of the hyperbolic sine."""
     def asinh_(self) -> Self:
-        """In-place version of `asinh`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `asinh`: stores the result in this tensor, in its dtype, and returns it."""
     def atan(self) -> Tensor:
         """Inverse of the tangent, in [-pi/2, pi/2]."""
     def atan2(self, other: Tensor) -> Tensor:
         """The angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]; integers give float32."""
     def atan2_(self, other: Tensor) -> Self:
-        """In-place version of `atan2`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `atan2`: stores the result in this tensor, in its dtype, and returns it."""
     def atan_(self) -> Self:
-        """In-place version of `atan`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `atan`: stores the result in this tensor, in its dtype, and returns it."""
     def atanh(self) -> Tensor:
         """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
     def atanh_(self) -> Self:
-        """In-place version of `atanh`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `atanh`: stores the result in this tensor, in its dtype, and returns it."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read."""
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Self:
-        """In-place version of `baddbmm`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `baddbmm`: stores the result in this tensor, in its dtype, and returns it."""
     def bernoulli(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Tensor:
         """A tensor like `input` in which each element is 1 with probability p, else 0."""
     def bernoulli_(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Self:
-        """In-place version of `bernoulli`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `bernoulli`: stores the result in this tensor, in its dtype, and returns it."""
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to bfloat16; the tensor itself if it has that type."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
@@ -244,27 +244,27 @@ class Tensor:
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
         """Bitwise and; for bool, logical and."""
     def bitwise_and_(self, other: Tensor | Number) -> Self:
-        """In-place version of `bitwise_and`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `bitwise_and`: stores the result in this tensor, in its dtype, and returns it."""
     def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
         """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
     def bitwise_left_shift_(self, other: Tensor | Number) -> Self:
-        """In-place version of `bitwise_left_shift`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `bitwise_left_shift`: stores the result in this tensor, in its dtype, and returns it."""
     def bitwise_not(self) -> Tensor:
         """Bitwise not; for bool, logical not."""
     def bitwise_not_(self) -> Self:
-        """In-place version of `bitwise_not`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `bitwise_not`: stores the result in this tensor, in its dtype, and returns it."""
     def bitwise_or(self, other: Tensor | Number) -> Tensor:
         """Bitwise or; for bool, logical or."""
     def bitwise_or_(self, other: Tensor | Number) -> Self:
-        """In-place version of `bitwise_or`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `bitwise_or`: stores the result in this tensor, in its dtype, and returns it."""
     def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
         """Arithmetic shift right by `other` bits."""
     def bitwise_right_shift_(self, other: Tensor | Number) -> Self:
-        """In-place version of `bitwise_right_shift`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `bitwise_right_shift`: stores the result in this tensor, in its dtype, and returns it."""
     def bitwise_xor(self, other: Tensor | Number) -> Tensor:
         """Bitwise exclusive or; for bool, logical exclusive or."""
     def bitwise_xor_(self, other: Tensor | Number) -> Self:
-        """In-place version of `bitwise_xor`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `bitwise_xor`: stores the result in this tensor, in its dtype, and returns it."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of two batches of matrices."""
     def bool(self, *, memory_format: _memory_format | None = ...) -> Tensor:
@@ -282,7 +282,7 @@ class Tensor:
     def ceil(self) -> Tensor:
         """Round up to an integer; integers are unchanged."""
     def ceil_(self) -> Self:
-        """In-place version of `ceil`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `ceil`: stores the result in this tensor, in its dtype, and returns it."""
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int8; the tensor itself if it has that type."""
     def cholesky(self, upper: _bool = ...) -> Tensor:
@@ -296,19 +296,19 @@ class Tensor:
     def clamp(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
         """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
     def clamp_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
-        """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
     def clamp_max(self, max: Tensor | Number) -> Tensor:
         """min(input, max); NaN is unchanged."""
     def clamp_max_(self, max: Tensor | Number) -> Self:
-        """In-place version of `clamp_max`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `clamp_max`: stores the result in this tensor, in its dtype, and returns it."""
     def clamp_min(self, min: Tensor | Number) -> Tensor:
         """max(input, min); NaN is unchanged."""
     def clamp_min_(self, min: Tensor | Number) -> Self:
-        """In-place version of `clamp_min`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `clamp_min`: stores the result in this tensor, in its dtype, and returns it."""
     def clip(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Tensor:
         """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
     def clip_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
-        """In-place version of `clamp`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `clamp`: stores the result in this tensor, in its dtype, and returns it."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
     def conj(self) -> Tensor:
@@ -324,17 +324,17 @@ class Tensor:
     def copysign(self, other: Tensor | Number) -> Tensor:
         """The magnitude of `input` with the sign of `other`; integers give float32."""
     def copysign_(self, other: Tensor | Number) -> Self:
-        """In-place version of `copysign`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `copysign`: stores the result in this tensor, in its dtype, and returns it."""
     def corrcoef(self) -> Tensor:
         """The correlation coefficients of variables, which are rows: `cov` over both deviations, within [-1, 1]."""
     def cos(self) -> Tensor:
         """Cosine."""
     def cos_(self) -> Self:
-        """In-place version of `cos`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `cos`: stores the result in this tensor, in its dtype, and returns it."""
     def cosh(self) -> Tensor:
         """Hyperbolic cosine."""
     def cosh_(self) -> Self:
-        """In-place version of `cosh`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `cosh`: stores the result in this tensor, in its dtype, and returns it."""
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ...) -> Tensor:
         """The number of nonzero elements over some dimensions, or all of them; NaN is nonzero."""
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
@@ -352,11 +352,11 @@ class Tensor:
     def cumprod(self, dim: _int, *, dtype: Dtype | None = ...) -> Tensor:
         """Cumulative product along `dim`: element i is the product of elements 0 to i."""
     def cumprod_(self, dim: _int, *, dtype: Dtype | None = ...) -> Self:
-        """In-place version of `cumprod`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `cumprod`: stores the result in this tensor, in its dtype, and returns it."""
     def cumsum(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
         """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
     def cumsum_(self, dim: _int, dtype: Dtype | None = ...) -> Self:
-        """In-place version of `cumsum`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `cumsum`: stores the result in this tensor, in its dtype, and returns it."""
     @property
     def data(self) -> Tensor:
         """Return a tensor over the same memory that is outside any graph."""
@@ -367,7 +367,7 @@ class Tensor:
     def deg2rad(self) -> Tensor:
         """An angle in degrees converted to radians; integers give float32."""
     def deg2rad_(self) -> Self:
-        """In-place version of `deg2rad`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `deg2rad`: stores the result in this tensor, in its dtype, and returns it."""
     def det(self) -> Tensor:
         """Determinant of square matrices."""
     def detach(self) -> Tensor:
@@ -392,7 +392,7 @@ class Tensor:
     def digamma(self) -> Tensor:
         """Derivative of the logarithm of the gamma function."""
     def digamma_(self) -> Self:
-        """In-place version of `digamma`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `digamma`: stores the result in this tensor, in its dtype, and returns it."""
     def dim(self) -> _int:
         """Return the number of dimensions."""
     def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
@@ -402,11 +402,11 @@ class Tensor:
     def div(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def div_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
-        """In-place version of `div`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `div`: stores the result in this tensor, in its dtype, and returns it."""
     def divide(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
-        """In-place version of `div`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `div`: stores the result in this tensor, in its dtype, and returns it."""
     def dot(self, tensor: Tensor) -> Tensor:
         """Inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
@@ -421,29 +421,29 @@ class Tensor:
     def eq(self, other: Tensor | Number) -> Tensor:
         """input == other, as bool; False for NaN."""
     def eq_(self, other: Tensor | Number) -> Self:
-        """In-place version of `eq`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `eq`: stores the result in this tensor, in its dtype, and returns it."""
     def equal(self, other: Tensor) -> _bool:
         """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
     def erf(self) -> Tensor:
         """Error function."""
     def erf_(self) -> Self:
-        """In-place version of `erf`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `erf`: stores the result in this tensor, in its dtype, and returns it."""
     def erfc(self) -> Tensor:
-        """Complementary error function: 1 - erf(x), accurate where that is near 0."""
+        """Complementary error function: 1 - erf(x), accurate where the result is near 0."""
     def erfc_(self) -> Self:
-        """In-place version of `erfc`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `erfc`: stores the result in this tensor, in its dtype, and returns it."""
     def erfinv(self) -> Tensor:
         """Inverse of the error function; NaN outside [-1, 1]."""
     def erfinv_(self) -> Self:
-        """In-place version of `erfinv`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `erfinv`: stores the result in this tensor, in its dtype, and returns it."""
     def exp(self) -> Tensor:
         """Exponential of each element: e to the power x."""
     def exp2(self) -> Tensor:
         """2 to the power x."""
     def exp2_(self) -> Self:
-        """In-place version of `exp2`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `exp2`: stores the result in this tensor, in its dtype, and returns it."""
     def exp_(self) -> Self:
-        """In-place version of `exp`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `exp`: stores the result in this tensor, in its dtype, and returns it."""
     @overload
     def expand(self, size: Sequence[_int]) -> Tensor:
         """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
@@ -455,17 +455,17 @@ class Tensor:
     def expm1(self) -> Tensor:
         """exp(x) - 1, accurate near 0."""
     def expm1_(self) -> Self:
-        """In-place version of `expm1`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `expm1`: stores the result in this tensor, in its dtype, and returns it."""
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the exponential distribution, and return it."""
     def fill_(self, value: Tensor | Number) -> Self:
         """Set every element to a number, or to the value of a tensor of one element; return this tensor."""
     def fill_diagonal_(self, fill_value: Number, wrap: _bool = ...) -> Self:
-        """Set the main diagonal of this tensor, and return it; of more than two dimensions, which must be equal in size."""
+        """Fill the main diagonal of this tensor, and return the tensor."""
     def fix(self) -> Tensor:
         """Round toward 0 to an integer; integers are unchanged."""
     def fix_(self) -> Self:
-        """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `trunc`: stores the result in this tensor, in its dtype, and returns it."""
     def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
         """Merge the dimensions start_dim to end_dim, both included."""
     @overload
@@ -483,15 +483,15 @@ class Tensor:
     def float_power(self, exponent: Tensor | Number) -> Tensor:
         """`input` to the power `exponent`, computed and returned in float64."""
     def float_power_(self, exponent: Tensor | Number) -> Self:
-        """In-place version of `float_power`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `float_power`: stores the result in this tensor, in its dtype, and returns it."""
     def floor(self) -> Tensor:
         """Round down to an integer; integers are unchanged."""
     def floor_(self) -> Self:
-        """In-place version of `floor`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `floor`: stores the result in this tensor, in its dtype, and returns it."""
     def floor_divide(self, other: Tensor | Number) -> Tensor:
         """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
     def floor_divide_(self, other: Tensor | Number) -> Self:
-        """In-place version of `floor_divide`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `floor_divide`: stores the result in this tensor, in its dtype, and returns it."""
     def fmax(self, other: Tensor) -> Tensor:
         """The larger of two values; the other one if one is NaN."""
     def fmin(self, other: Tensor) -> Tensor:
@@ -499,11 +499,11 @@ class Tensor:
     def fmod(self, other: Tensor | Number) -> Tensor:
         """Remainder of the quotient rounded toward 0, with the sign of `input`.  An integer divided by 0 gives 0."""
     def fmod_(self, other: Tensor | Number) -> Self:
-        """In-place version of `fmod`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `fmod`: stores the result in this tensor, in its dtype, and returns it."""
     def frac(self) -> Tensor:
         """x - trunc(x), the part after the point, with the sign of x."""
     def frac_(self) -> Self:
-        """In-place version of `frac`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `frac`: stores the result in this tensor, in its dtype, and returns it."""
     def frexp(self) -> Tensor:
         """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor:
@@ -511,11 +511,11 @@ class Tensor:
     def gcd(self, other: Tensor) -> Tensor:
         """Greatest common divisor, which is not negative; that of 0 and 0 is 0."""
     def gcd_(self, other: Tensor) -> Self:
-        """In-place version of `gcd`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `gcd`: stores the result in this tensor, in its dtype, and returns it."""
     def ge(self, other: Tensor | Number) -> Tensor:
         """input >= other, as bool."""
     def ge_(self, other: Tensor | Number) -> Self:
-        """In-place version of `ge`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `ge`: stores the result in this tensor, in its dtype, and returns it."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the geometric distribution, and return it."""
     def geqrf(self) -> Tensor:
@@ -537,15 +537,15 @@ class Tensor:
     def greater(self, other: Tensor | Number) -> Tensor:
         """input > other, as bool."""
     def greater_(self, other: Tensor | Number) -> Self:
-        """In-place version of `gt`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `gt`: stores the result in this tensor, in its dtype, and returns it."""
     def greater_equal(self, other: Tensor | Number) -> Tensor:
         """input >= other, as bool."""
     def greater_equal_(self, other: Tensor | Number) -> Self:
-        """In-place version of `ge`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `ge`: stores the result in this tensor, in its dtype, and returns it."""
     def gt(self, other: Tensor | Number) -> Tensor:
         """input > other, as bool."""
     def gt_(self, other: Tensor | Number) -> Self:
-        """In-place version of `gt`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `gt`: stores the result in this tensor, in its dtype, and returns it."""
     def half(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float16; the tensor itself if it has that type."""
     def hardshrink(self, lambd: _float = ...) -> Tensor:
@@ -553,7 +553,7 @@ class Tensor:
     def heaviside(self, values: Tensor) -> Tensor:
         """0 where `input` is negative or NaN, `values` where it is 0, else 1.  It has no gradient."""
     def heaviside_(self, values: Tensor) -> Self:
-        """In-place version of `heaviside`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `heaviside`: stores the result in this tensor, in its dtype, and returns it."""
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ...) -> Tensor:
         """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere."""
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ...) -> Any:
@@ -563,42 +563,42 @@ class Tensor:
     def hypot(self, other: Tensor) -> Tensor:
         """Square root of `input * input + other * other`, without overflow in between."""
     def hypot_(self, other: Tensor) -> Self:
-        """In-place version of `hypot`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `hypot`: stores the result in this tensor, in its dtype, and returns it."""
     def i0(self) -> Tensor:
         """Modified Bessel function of the first kind of order 0."""
     def i0_(self) -> Self:
-        """In-place version of `i0`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `i0`: stores the result in this tensor, in its dtype, and returns it."""
     def igamma(self, other: Tensor) -> Tensor:
         """The regularized lower incomplete gamma function of `input`, the shape, and `other`, the bound of the integral."""
     def igamma_(self, other: Tensor) -> Self:
-        """In-place version of `igamma`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `igamma`: stores the result in this tensor, in its dtype, and returns it."""
     def igammac(self, other: Tensor) -> Tensor:
-        """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where that is near 0."""
+        """The regularized upper incomplete gamma function: 1 - igamma(input, other), accurate where the result is near 0."""
     def igammac_(self, other: Tensor) -> Self:
-        """In-place version of `igammac`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `igammac`: stores the result in this tensor, in its dtype, and returns it."""
     @property
     def imag(self) -> Tensor:
         """Raise DtypeError: only complex tensors have imaginary parts, and there are none."""
     def index_add(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Tensor:
         """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Self:
-        """In-place version of `index_add`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `index_add`: stores the result in this tensor, in its dtype, and returns it."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ...) -> Tensor:
         """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts."""
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ...) -> Self:
-        """In-place version of `index_copy`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `index_copy`: stores the result in this tensor, in its dtype, and returns it."""
     def index_fill(self, dim: _int, index: Tensor, value: Tensor | Number) -> Tensor:
         """Write a number at the given indexes of a dimension; negative ones count from the end."""
     def index_fill_(self, dim: _int, index: Tensor, value: Tensor | Number) -> Self:
-        """In-place version of `index_fill`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `index_fill`: stores the result in this tensor, in its dtype, and returns it."""
     def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
         """Write or add `values` to the elements that index tensors select (see `index`)."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
-        """In-place version of `index_put`, also a method: overwrites `input` with the result, and returns it."""
+        """In-place version of `index_put`, also a method: stores the result in `input`, and returns it."""
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
         """Join the parts of `source` along `dim` to those of the input that the indexes name, in their order."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
-        """In-place version of `index_reduce`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `index_reduce`: stores the result in this tensor, in its dtype, and returns it."""
     def index_select(self, dim: _int, index: Tensor, wrap: _bool = ...) -> Tensor:
         """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
     def inner(self, other: Tensor) -> Tensor:
@@ -710,47 +710,47 @@ class Tensor:
     def lcm(self, other: Tensor) -> Tensor:
         """Least common multiple, which is not negative; 0 where an operand is 0."""
     def lcm_(self, other: Tensor) -> Self:
-        """In-place version of `lcm`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `lcm`: stores the result in this tensor, in its dtype, and returns it."""
     def ldexp(self, other: Tensor) -> Tensor:
         """`input * 2 ** other`; integers give float32."""
     def ldexp_(self, other: Tensor) -> Self:
-        """In-place version of `ldexp`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `ldexp`: stores the result in this tensor, in its dtype, and returns it."""
     def le(self, other: Tensor | Number) -> Tensor:
         """input <= other, as bool."""
     def le_(self, other: Tensor | Number) -> Self:
-        """In-place version of `le`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `le`: stores the result in this tensor, in its dtype, and returns it."""
     def lerp(self, end: Tensor, weight: Tensor | Number) -> Tensor:
         """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self:
-        """In-place version of `lerp`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `lerp`: stores the result in this tensor, in its dtype, and returns it."""
     def less(self, other: Tensor | Number) -> Tensor:
         """input < other, as bool."""
     def less_(self, other: Tensor | Number) -> Self:
-        """In-place version of `lt`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `lt`: stores the result in this tensor, in its dtype, and returns it."""
     def less_equal(self, other: Tensor | Number) -> Tensor:
         """input <= other, as bool."""
     def less_equal_(self, other: Tensor | Number) -> Self:
-        """In-place version of `le`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `le`: stores the result in this tensor, in its dtype, and returns it."""
     def lgamma(self) -> Tensor:
         """Logarithm of the absolute value of the gamma function."""
     def lgamma_(self) -> Self:
-        """In-place version of `lgamma`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `lgamma`: stores the result in this tensor, in its dtype, and returns it."""
     def log(self) -> Tensor:
         """Natural logarithm."""
     def log10(self) -> Tensor:
         """Logarithm to base 10."""
     def log10_(self) -> Self:
-        """In-place version of `log10`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `log10`: stores the result in this tensor, in its dtype, and returns it."""
     def log1p(self) -> Tensor:
         """log(1 + x), accurate near 0."""
     def log1p_(self) -> Self:
-        """In-place version of `log1p`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `log1p`: stores the result in this tensor, in its dtype, and returns it."""
     def log2(self) -> Tensor:
         """Logarithm to base 2."""
     def log2_(self) -> Self:
-        """In-place version of `log2`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `log2`: stores the result in this tensor, in its dtype, and returns it."""
     def log_(self) -> Self:
-        """In-place version of `log`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `log`: stores the result in this tensor, in its dtype, and returns it."""
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the log-normal distribution, and return it."""
     def log_softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
@@ -766,23 +766,23 @@ class Tensor:
     def logical_and(self, other: Tensor | Number) -> Tensor:
         """Logical and: True where both values are nonzero; NaN is nonzero."""
     def logical_and_(self, other: Tensor | Number) -> Self:
-        """In-place version of `logical_and`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `logical_and`: stores the result in this tensor, in its dtype, and returns it."""
     def logical_not(self) -> Tensor:
         """Logical not: True where the value is 0."""
     def logical_not_(self) -> Self:
-        """In-place version of `logical_not`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `logical_not`: stores the result in this tensor, in its dtype, and returns it."""
     def logical_or(self, other: Tensor | Number) -> Tensor:
         """Logical or: True where a value is nonzero; NaN is nonzero."""
     def logical_or_(self, other: Tensor | Number) -> Self:
-        """In-place version of `logical_or`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `logical_or`: stores the result in this tensor, in its dtype, and returns it."""
     def logical_xor(self, other: Tensor | Number) -> Tensor:
         """Logical exclusive or: True where exactly one value is nonzero; NaN is nonzero."""
     def logical_xor_(self, other: Tensor | Number) -> Self:
-        """In-place version of `logical_xor`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `logical_xor`: stores the result in this tensor, in its dtype, and returns it."""
     def logit(self, eps: _float | None = ...) -> Tensor:
         """log(x / (1 - x)).  eps: x is first limited to [eps, 1 - eps]; without it, the result is NaN outside [0, 1]."""
     def logit_(self, eps: _float | None = ...) -> Self:
-        """In-place version of `logit`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `logit`: stores the result in this tensor, in its dtype, and returns it."""
     def logsumexp(self, dim: _int | Sequence[_int] | None, keepdim: _bool = ...) -> Tensor:
         """Logarithm of the sum of exponentials over some dimensions, without overflow.  Integers give float32."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
@@ -790,7 +790,7 @@ class Tensor:
     def lt(self, other: Tensor | Number) -> Tensor:
         """input < other, as bool."""
     def lt_(self, other: Tensor | Number) -> Self:
-        """In-place version of `lt`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `lt`: stores the result in this tensor, in its dtype, and returns it."""
     def lu(self, pivot: _bool = ..., get_infos: _bool = ...) -> Tensor:
         """(LU, pivots), and the codes of failures if get_infos: the former names of `linalg.lu_factor` and `lu_factor_ex`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
@@ -808,11 +808,11 @@ class Tensor:
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
         """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
-        """In-place version of `masked_fill`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `masked_fill`: stores the result in this tensor, in its dtype, and returns it."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """Write the elements of `source`, in row-major order, to the elements where the mask is true."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
-        """In-place version of `masked_scatter`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `masked_scatter`: stores the result in this tensor, in its dtype, and returns it."""
     def masked_select(self, mask: Tensor) -> Tensor:
         """Select the elements where the mask is true, in row-major order."""
     def matmul(self, other: Tensor) -> Tensor:
@@ -854,7 +854,7 @@ class Tensor:
     def mm(self, mat2: Tensor) -> Tensor:
         """Product of two matrices."""
     def mode(self, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
-        """(values, indices) of the most frequent element along a dimension: the least of several, at its last place."""
+        """(values, indices) of the most frequent element along a dimension."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
         """Return what `load_state_dict` puts in this tensor's place: `other`, or this tensor with its values."""
     def moveaxis(self, source: Sizes, destination: Sizes) -> Tensor:
@@ -866,25 +866,25 @@ class Tensor:
     def mul(self, other: Tensor | Number) -> Tensor:
         """Product of two tensors, or of a tensor and a number."""
     def mul_(self, other: Tensor | Number) -> Self:
-        """In-place version of `mul`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `mul`: stores the result in this tensor, in its dtype, and returns it."""
     def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ...) -> Tensor:
         """Indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
     def multiply(self, other: Tensor | Number) -> Tensor:
         """Product of two tensors, or of a tensor and a number."""
     def multiply_(self, other: Tensor | Number) -> Self:
-        """In-place version of `mul`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `mul`: stores the result in this tensor, in its dtype, and returns it."""
     def mv(self, vec: Tensor) -> Tensor:
         """Product of a matrix and a vector."""
     def mvlgamma(self, p: _int) -> Tensor:
         """Logarithm of the multivariate gamma function with dimension p."""
     def mvlgamma_(self, p: _int) -> Self:
-        """In-place version of `mvlgamma`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `mvlgamma`: stores the result in this tensor, in its dtype, and returns it."""
     @property
     def name(self) -> Any: ...
     def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
         """Replace NaN by `nan`, infinities by `posinf` and `neginf`; integers are unchanged."""
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Self:
-        """In-place version of `nan_to_num`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `nan_to_num`: stores the result in this tensor, in its dtype, and returns it."""
     def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ...) -> Tensor:
         """Mean over some dimensions, or all of them, of the elements that are not NaN; NaN if there is none."""
     @overload
@@ -912,19 +912,19 @@ class Tensor:
     def ne(self, other: Tensor | Number) -> Tensor:
         """input != other, as bool; True for NaN."""
     def ne_(self, other: Tensor | Number) -> Self:
-        """In-place version of `ne`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `ne`: stores the result in this tensor, in its dtype, and returns it."""
     def neg(self) -> Tensor:
         """Negative of each element, -x."""
     def neg_(self) -> Self:
-        """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
     def negative(self) -> Tensor:
         """Negative of each element, -x."""
     def negative_(self) -> Self:
-        """In-place version of `neg`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `neg`: stores the result in this tensor, in its dtype, and returns it."""
     def nelement(self) -> _int:
         """The number of elements."""
     def new(self, *args: Any, device: Device = ...) -> Tensor:
-        """A tensor of this one's type and device: unset values for sizes, or a copy of data."""
+        """A tensor of this one's type and device: uninitialized for sizes, or a copy of data."""
     def new_empty(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """As `empty`, with this tensor's type and device unless others are named."""
     def new_empty_strided(self, size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -940,7 +940,7 @@ class Tensor:
     def nextafter(self, other: Tensor) -> Tensor:
         """The next number of the type after `input` in the direction of `other`; its gradient is that of `input`."""
     def nextafter_(self, other: Tensor) -> Self:
-        """In-place version of `nextafter`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `nextafter`: stores the result in this tensor, in its dtype, and returns it."""
     @overload
     def nonzero(self, as_tuple: Literal[False] = ...) -> Tensor:
         """The indexes of all nonzero elements, in row-major order."""
@@ -956,7 +956,7 @@ class Tensor:
     def not_equal(self, other: Tensor | Number) -> Tensor:
         """input != other, as bool; True for NaN."""
     def not_equal_(self, other: Tensor | Number) -> Self:
-        """In-place version of `ne`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `ne`: stores the result in this tensor, in its dtype, and returns it."""
     def numel(self) -> _int:
         """The number of elements."""
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
@@ -983,13 +983,13 @@ class Tensor:
     def polygamma(self, n: _int) -> Tensor:
         """The n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
-        """In-place version of `polygamma`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `polygamma`: stores the result in this tensor, in its dtype, and returns it."""
     def positive(self) -> Tensor:
         """The tensor itself, `+input`.  Raises DtypeError for bool."""
     def pow(self, exponent: Tensor | Number) -> Tensor:
         """`input` to the power `exponent`, element by element."""
     def pow_(self, exponent: Tensor | Number) -> Self:
-        """In-place version of `pow`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `pow`: stores the result in this tensor, in its dtype, and returns it."""
     def prelu(self, weight: Tensor) -> Tensor:
         """x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
     def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
@@ -997,7 +997,7 @@ class Tensor:
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
         """Write `source` to the elements of the flattened input at the given indexes, or add it there."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
-        """In-place version of `put`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `put`: stores the result in this tensor, in its dtype, and returns it."""
     def qr(self, some: _bool = ...) -> Tensor:
         """(Q, R): the former name of `linalg.qr`; `some` is "reduced"."""
     def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
@@ -1005,7 +1005,7 @@ class Tensor:
     def rad2deg(self) -> Tensor:
         """An angle in radians converted to degrees; integers give float32."""
     def rad2deg_(self) -> Self:
-        """In-place version of `rad2deg`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `rad2deg`: stores the result in this tensor, in its dtype, and returns it."""
     def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with integers from the uniform distribution over low to high - 1, and return it."""
     def ravel(self) -> Tensor:
@@ -1016,7 +1016,7 @@ class Tensor:
     def reciprocal(self) -> Tensor:
         """Reciprocal of each element, 1 / x; integers give float32."""
     def reciprocal_(self) -> Self:
-        """In-place version of `reciprocal`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `reciprocal`: stores the result in this tensor, in its dtype, and returns it."""
     def record_stream(self, s: Stream) -> None:
         """Delay the reuse of the memory, after its free, until the work queued on stream `s` by then is done."""
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
@@ -1026,15 +1026,15 @@ class Tensor:
     def relu(self) -> Tensor:
         """Rectified linear unit, max(x, 0); NaN is unchanged."""
     def relu_(self) -> Self:
-        """In-place version of `relu`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `relu`: stores the result in this tensor, in its dtype, and returns it."""
     def remainder(self, other: Tensor | Number) -> Tensor:
         """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
     def remainder_(self, other: Tensor | Number) -> Self:
-        """In-place version of `remainder`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `remainder`: stores the result in this tensor, in its dtype, and returns it."""
     def renorm(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Tensor:
         """The input with each part along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
     def renorm_(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Self:
-        """In-place version of `renorm`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `renorm`: stores the result in this tensor, in its dtype, and returns it."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
         """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
@@ -1077,23 +1077,23 @@ class Tensor:
     def round(self, *, decimals: _int = ...) -> Tensor:
         """Round to the nearest integer, halves to the even one; integers are unchanged."""
     def round_(self, *, decimals: _int = ...) -> Self:
-        """In-place version of `round`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `round`: stores the result in this tensor, in its dtype, and returns it."""
     def rsqrt(self) -> Tensor:
         """Reciprocal of the square root, 1 / sqrt(x); integers give float32."""
     def rsqrt_(self) -> Self:
-        """In-place version of `rsqrt`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `rsqrt`: stores the result in this tensor, in its dtype, and returns it."""
     def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Tensor:
         """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
     def scatter_(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Self:
-        """In-place version of `scatter`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `scatter`: stores the result in this tensor, in its dtype, and returns it."""
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
-        """In-place version of `scatter_add`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `scatter_add`: stores the result in this tensor, in its dtype, and returns it."""
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
         """Join `src` to the input at index[i][j] along `dim`, in row-major order: the sum, product, mean, or an extreme."""
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
-        """In-place version of `scatter_reduce`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `scatter_reduce`: stores the result in this tensor, in its dtype, and returns it."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """A view of one index of a dimension, without that dimension."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
@@ -1103,7 +1103,7 @@ class Tensor:
     def sgn(self) -> Tensor:
         """Sign of each value: -1, 0 or 1; 0 for NaN."""
     def sgn_(self) -> Self:
-        """In-place version of `sign`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `sign`: stores the result in this tensor, in its dtype, and returns it."""
     @property
     def shape(self) -> Size:
         """The size of each dimension, as a torch.Size."""
@@ -1114,25 +1114,25 @@ class Tensor:
     def sigmoid(self) -> Tensor:
         """Logistic sigmoid, 1 / (1 + exp(-x))."""
     def sigmoid_(self) -> Self:
-        """In-place version of `sigmoid`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `sigmoid`: stores the result in this tensor, in its dtype, and returns it."""
     def sign(self) -> Tensor:
         """Sign of each value: -1, 0 or 1; 0 for NaN."""
     def sign_(self) -> Self:
-        """In-place version of `sign`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `sign`: stores the result in this tensor, in its dtype, and returns it."""
     def signbit(self) -> Tensor:
         """Test each element for a set sign bit; -0.0 has one."""
     def sin(self) -> Tensor:
         """Sine."""
     def sin_(self) -> Self:
-        """In-place version of `sin`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `sin`: stores the result in this tensor, in its dtype, and returns it."""
     def sinc(self) -> Tensor:
         """sin(pi x) / (pi x), and 1 at 0; integers give float32."""
     def sinc_(self) -> Self:
-        """In-place version of `sinc`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `sinc`: stores the result in this tensor, in its dtype, and returns it."""
     def sinh(self) -> Tensor:
         """Hyperbolic sine."""
     def sinh_(self) -> Self:
-        """In-place version of `sinh`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `sinh`: stores the result in this tensor, in its dtype, and returns it."""
     @overload
     def size(self, dim: None = ...) -> Size:
         """Return the shape, or the size of one dimension."""
@@ -1154,11 +1154,11 @@ class Tensor:
     def sqrt(self) -> Tensor:
         """Square root; integers give float32."""
     def sqrt_(self) -> Self:
-        """In-place version of `sqrt`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `sqrt`: stores the result in this tensor, in its dtype, and returns it."""
     def square(self) -> Tensor:
         """Square of each element, x * x; bool gives int64."""
     def square_(self) -> Self:
-        """In-place version of `square`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `square`: stores the result in this tensor, in its dtype, and returns it."""
     def squeeze(self, dim: Sizes | None = ...) -> Tensor:
         """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
     def squeeze_(self, dim: Sizes | None = ...) -> Self:
@@ -1180,11 +1180,11 @@ class Tensor:
     def sub(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
         """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def sub_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """In-place version of `sub`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `sub`: stores the result in this tensor, in its dtype, and returns it."""
     def subtract(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
         """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def subtract_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """In-place version of `sub`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `sub`: stores the result in this tensor, in its dtype, and returns it."""
     def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Sum over some dimensions, or all of them."""
     def sum_to_size(self, *sizes: _int | Sequence[_int], size: Sizes | None = ...) -> Tensor:
@@ -1210,11 +1210,11 @@ class Tensor:
     def tan(self) -> Tensor:
         """Tangent."""
     def tan_(self) -> Self:
-        """In-place version of `tan`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `tan`: stores the result in this tensor, in its dtype, and returns it."""
     def tanh(self) -> Tensor:
         """Hyperbolic tangent."""
     def tanh_(self) -> Self:
-        """In-place version of `tanh`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `tanh`: stores the result in this tensor, in its dtype, and returns it."""
     def tensor_split(self, indices_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces of a dimension: a number of nearly equal ones, or those between the given positions."""
     @overload
@@ -1247,19 +1247,19 @@ class Tensor:
     def tril(self, diagonal: _int = ...) -> Tensor:
         """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
     def tril_(self, diagonal: _int = ...) -> Self:
-        """In-place version of `tril`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `tril`: stores the result in this tensor, in its dtype, and returns it."""
     def triu(self, diagonal: _int = ...) -> Tensor:
         """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
     def triu_(self, diagonal: _int = ...) -> Self:
-        """In-place version of `triu`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `triu`: stores the result in this tensor, in its dtype, and returns it."""
     def true_divide(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def true_divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
-        """In-place version of `div`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `div`: stores the result in this tensor, in its dtype, and returns it."""
     def trunc(self) -> Tensor:
         """Round toward 0 to an integer; integers are unchanged."""
     def trunc_(self) -> Self:
-        """In-place version of `trunc`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `trunc`: stores the result in this tensor, in its dtype, and returns it."""
     @overload
     def type(self, dtype: None = ...) -> str:
         """Return the name of this tensor's legacy type, or this tensor converted to a dtype or a legacy class."""
@@ -1277,7 +1277,7 @@ class Tensor:
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the uniform distribution over [low, high), and return it."""
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-        """The distinct elements in order, or with dim the distinct slices.  No NaN equals another."""
+        """The distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """The first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
     def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1316,7 +1316,7 @@ class Tensor:
     def xlogy(self, other: Tensor | Number) -> Tensor:
         """input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
     def xlogy_(self, other: Tensor | Number) -> Self:
-        """In-place version of `xlogy`: overwrites this tensor with the result, and returns it."""
+        """In-place version of `xlogy`: stores the result in this tensor, in its dtype, and returns it."""
     def zero_(self) -> Self:
         """Set every element to 0, and return this tensor."""
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
