@@ -221,7 +221,7 @@ def passes_the_sweep(operator: Operator) -> None:
     if operator.inplace and name not in RANDOM:
         sweep.test_in_place_equals_out_of_place(name)
     if operator.kind in (POINTWISE, LOWERED) and not operator.mutates:
-        sweep.test_out_receives_the_result(name)
+        sweep.test_out_receives_the_result(name, drawn)
     if name in sweep.differentiable():
         sweep.test_derivative_agrees_with_differences(name, drawn)
     if operator.errors is not None:

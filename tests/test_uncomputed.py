@@ -9,6 +9,7 @@ import flambeau as torch
 from flambeau import uncomputed
 from flambeau.config import parse_gpus, virtual_gpus
 from flambeau.core import thread
+from flambeau.core.hooks import subscribe, unsubscribe
 from flambeau.errors import ConfigError, NotSupportedError
 from flambeau.nn import functional as F
 from flambeau.runtime.machine import Machine
@@ -189,9 +190,13 @@ def test_what_numpy_reads_is_1_and_has_values_from_then_on(left_out):
 
 def test_a_batch_of_samples_that_are_left_out_is_no_read(left_out):
     data = torch.utils.data.TensorDataset(torch.randn(1000, 1000), torch.arange(1000))
+    read = []
+    subscribe(on_host_read=read.append)  # a tool that listens too
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         x, number = next(iter(torch.utils.data.DataLoader(data, batch_size=10)))
+    unsubscribe(on_host_read=read.append)
+    assert read
     assert (x.shape, number.tolist()) == ((10, 1000), list(range(10)))
 
 

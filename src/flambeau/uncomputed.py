@@ -12,10 +12,9 @@ large hold 1.  What reads them gets the same as from a GPU.
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from . import callers, host
@@ -23,6 +22,7 @@ from .config import VALUES_HINT
 from .core import thread
 from .core.hooks import subscribe, unsubscribe
 from .core.host_calls import HostDraw
+from .core.queue import hooks
 from .core.storage import Storage
 from .core.tensor import TensorBase, array_of
 from .dtypes import bool_, dtype
@@ -31,7 +31,6 @@ from .kernel import Access
 
 LARGE = 1 << 20  # bytes
 MAX_READS = 50_000  # of a line, of values that are not computed
-LOADING = "flambeau.data."  # modules that copy samples into batches
 WARNING = "a value is read here that was not computed: it is taken as 1"
 
 
@@ -70,7 +69,18 @@ def is_set(flag: Any) -> bool:
     return False
 
 
-_thread = threading.local()  # reads_flag: whether a value that is read is not used
+_thread = threading.local()  # reads_flag: whether a value that is read is not used;  makes_batch: see sample_arrays
+
+
+def sample_arrays(tensors: Iterable[TensorBase]) -> list[Any]:
+    """Arrays of host tensors whose elements are copied into a batch: what is left out may hold anything."""
+    if hooks.on_host_read is None:
+        return list(map(array_of, tensors))
+    _thread.makes_batch = True
+    try:
+        return [each.array() for each in tensors]
+    finally:
+        _thread.makes_batch = False
 
 
 def note_read(of: dtype, what: str) -> None:
@@ -150,7 +160,7 @@ class LeftOut:
         storage = self.around(access.address)
         if storage is None:
             return
-        makes_batch = str(sys._getframe(1).f_globals.get("__name__")).startswith(LOADING)
+        makes_batch = getattr(_thread, "makes_batch", False)
         if not makes_batch:
             note_read(access.dtype, f"{access.dtype.name}{list(access.shape)} on cpu")
         if access.nbytes <= LARGE:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.factories import resolve
 from ..core.queue import hooks
-from ..core.tensor import TensorBase, array_of, in_graph
+from ..core.tensor import TensorBase, in_graph
 from ..dtypes import float64, int64
 from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, naming, shown
 from ..host import np
@@ -19,6 +19,7 @@ from ..ops.operator import REGISTRY
 from ..tensor import factories
 from ..tensor.factories import kind_of
 from ..tensor.tensor import Tensor
+from ..uncomputed import sample_arrays
 
 NUMPY_NUMBERS = (np.bool_, np.number, np.object_)  # the scalar types that become tensors
 NO_NUMBERS = "SUOV"  # kinds of NumPy types that no tensor holds
@@ -102,7 +103,7 @@ def _stacked_on_host(batch: Sequence[Any]) -> Any:
             return factories.from_array(rows.reshape(len(batch), *layout.shape))
     if layout.device.index >= 0 or any(map(in_graph, batch)):
         return None
-    arrays = [each.array() for each in batch] if hooks.on_host_read is not None else list(map(array_of, batch))
+    arrays = sample_arrays(batch)
     return stacked_arrays(arrays)
 
 

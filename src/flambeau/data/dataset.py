@@ -21,6 +21,7 @@ from ..errors import (
 from ..runtime.generator import Generator
 from ..tensor import checks, factories, random
 from ..tensor.tensor import Tensor
+from ..uncomputed import sample_arrays
 
 LENGTH_HINT = "define __len__(self), or give a list"
 Sample_co = TypeVar("Sample_co", covariant=True)
@@ -141,7 +142,7 @@ def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
     if any([type(each) is not Tensor or each.is_cuda or each.requires_grad for each in dataset.tensors]):
         return None
     try:
-        return [factories.from_array(each.array().take(indices, axis=0)) for each in dataset.tensors]
+        return [factories.from_array(each.take(indices, axis=0)) for each in sample_arrays(dataset.tensors)]
     except IndexError:  # raised again, with a message of its own, by the sample that is out of range
         return None
 
