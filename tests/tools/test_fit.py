@@ -11,8 +11,9 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn, optim
-from flambeau.cli.commands import commands
+from flambeau.cli.commands import CARDS_HELP, commands
 from flambeau.cli.fit import batch_in, with_batch
+from flambeau.driver.virtual.clock import PRESETS
 from flambeau.nn import functional as F
 from flambeau.testing import machine
 from flambeau.tools.fit import KINDS, DeviceLog, Enough, Fit, Meter, Peak, Question, Run
@@ -351,3 +352,7 @@ def test_programs_for_pytorch_have_the_peak_that_they_have_with_values(programs,
         assert done.returncode == 0, done.stderr
         found.append(json.loads(done.stdout)["cards"])
     assert found[0] == found[1] and found[0][0]["steps"] >= 3
+
+
+def test_the_help_names_every_card():
+    assert CARDS_HELP.startswith(", ".join(PRESETS) + ", or all.")

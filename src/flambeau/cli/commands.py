@@ -396,6 +396,7 @@ def parsed_limit(ctx: click.Context, param: click.Parameter, value: str) -> Limi
     return Limit(sys.maxsize, int(number)) if value.endswith("s") else Limit(int(number), float("inf"))
 
 
+CARDS_HELP = "h200, h100, a100-40, a100-80, l4, t4, rtx3090, rtx4090, or all.  May be given several times."
 SCHEDULE_HELP = "The order of streams on virtual GPUs: submission, seeded:N, delay:N or replay:N,N,N."
 
 
@@ -473,8 +474,8 @@ def run_command(
 ) -> Job:
     """Run a Python program on GPUs, real or virtual.
 
-    Everything after SCRIPT belongs to the program, which is read from stdin if SCRIPT is -.  Its exit code and its
-    exceptions are this command's.
+    Everything after SCRIPT belongs to the program, which is read from stdin if SCRIPT is -.  The command exits
+    with the program's status.
 
     \b
       flambeau run train.py --epochs 3
@@ -495,7 +496,7 @@ def run_command(
     return lambda: run_here(chosen, wanted, as_torch)
 
 
-@commands.command("check", context_settings=PLAIN_SCRIPT)
+@commands.command("check", context_settings=PLAIN_SCRIPT, short_help="Report the races of a program's streams.")
 @click.option(
     "--gpus",
     callback=checked_gpus,
@@ -507,8 +508,8 @@ def run_command(
     type=click.Choice(["real", "poison", "error"]),
     default="real",
     show_default=True,
-    help="What unordered accesses do.  real: the program takes its normal path.  poison: they read as NaN.  "
-    "error: the first one ends the program.",
+    help="Effect of unordered accesses.  real: they read ordinary values.  poison: they read NaN.  "
+    "error: the first one raises an error.",
 )
 @click.option("--json", "style", flag_value="json", help="Print one JSON object; the program's output goes to stderr.")
 @click.option("--sarif", "style", flag_value="sarif", help="As --json, in the format SARIF 2.1.0.")
@@ -542,8 +543,8 @@ def check_command(
     program has ended, even if it failed.  The exit status is the program's if that is not 0, else 1 if there is a race.
     A comment `# flambeau: allow-race` suppresses the races of its line.
 
-    With --prove, the program runs again under other schedules if it has races, until one gives another result or all
-    that matter were tried.  `--schedule` repeats the one that was found.
+    With --prove, the program runs again under other schedules if it has races, until one gives a different
+    result or all relevant schedules have been tried.  Pass the schedule that it prints to --schedule to repeat that run.
 
     \b
       flambeau check --prove train.py
@@ -604,7 +605,7 @@ def memory_command(
     return lambda: memory.record_program(run, chosen.name, save, list(settings), capacity, html)
 
 
-@commands.command("trace", context_settings=PLAIN_SCRIPT)
+@commands.command("trace", context_settings=PLAIN_SCRIPT, short_help="Show what a program's GPUs did, on one page.")
 @click.option("-o", "--output", default="trace.html", show_default=True, metavar="FILE", help="The page to write.")
 @click.option(
     "--chrome",
@@ -616,7 +617,7 @@ def memory_command(
     type=click.IntRange(min=1),
     default=200_000,
     show_default=True,
-    help="Keep this many pieces of work; the page says how many were left out.",
+    help="Keep at most this many kernels, copies and fills; the page says how many were left out.",
 )
 @click.option(
     "--gpus",
@@ -660,7 +661,7 @@ def trace_command(
 
 
 @commands.command("fit", context_settings=PLAIN_SCRIPT)
-@click.option("--card", "cards", multiple=True, metavar="CARD", help="A card, or `all`.  May be given several times.")
+@click.option("--card", "cards", multiple=True, metavar="CARD", help=CARDS_HELP)
 @click.option(
     "--count",
     type=click.IntRange(1, config.MAX_VIRTUAL_DEVICES),
@@ -675,10 +676,10 @@ def trace_command(
     default=3,
     show_default=True,
     metavar="N",
-    help="End the program when each of its optimizers has made so many steps.",
+    help="Stop the program after each of its optimizers has made N steps.",
 )
 @click.option(
-    "--batch-option", metavar="OPTION", help="The program's option for its batch size: find the largest that fits."
+    "--batch-option", metavar="OPTION", help="Name of the program's option for its batch size: report the largest that fits."
 )
 @click.option("--values", is_flag=True, help="Compute the values of tensors: slower, and needs their memory here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's output goes to stderr.")
@@ -697,8 +698,8 @@ def fit_command(
 
     The program's first steps run on virtual GPUs that allocate as on the card, but compute no values: a large model
     takes seconds on a laptop.  The report has the peak of the reserved memory by kind, and the modelled time of a step.
-    A value that the program reads is 1, with a warning; a shape that depends on values is an error, unless --values is
-    given.  The exit status is 0 if the program fits on every card, 1 if not, and the program's if it fails.
+    If the program reads a value (`.item()`), it gets 1 and a warning; a shape that depends on values raises an error.
+    --values computes them.  The exit status is 0 if the program fits on every card, 1 if not, and the program's if it fails.
 
     \b
       flambeau fit --card rtx4090 train.py
