@@ -544,7 +544,8 @@ def check_command(
     A comment `# flambeau: allow-race` suppresses the races of its line.
 
     With --prove, the program runs again under other schedules if it has races, until one gives a different
-    result or all relevant schedules have been tried.  Pass the schedule that it prints to --schedule to repeat that run.
+    result or all relevant schedules have been tried.  To repeat such a run, pass the schedule that it prints to
+    --schedule.
 
     \b
       flambeau check --prove train.py
@@ -679,7 +680,9 @@ def trace_command(
     help="Stop the program after each of its optimizers has made N steps.",
 )
 @click.option(
-    "--batch-option", metavar="OPTION", help="Name of the program's option for its batch size: report the largest that fits."
+    "--batch-option",
+    metavar="OPTION",
+    help="Name of the program's option for its batch size: report the largest that fits.",
 )
 @click.option("--values", is_flag=True, help="Compute the values of tensors: slower, and needs their memory here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's output goes to stderr.")
@@ -699,7 +702,8 @@ def fit_command(
     The program's first steps run on virtual GPUs that allocate as on the card, but compute no values: a large model
     takes seconds on a laptop.  The report has the peak of the reserved memory by kind, and the modelled time of a step.
     If the program reads a value (`.item()`), it gets 1 and a warning; a shape that depends on values raises an error.
-    --values computes them.  The exit status is 0 if the program fits on every card, 1 if not, and the program's if it fails.
+    --values computes them.  The exit status is 0 if the program fits on every card, 1 if not, and the program's if it
+    fails.
 
     \b
       flambeau fit --card rtx4090 train.py

@@ -29,6 +29,7 @@ from .store import Meeting, listening, meeting_of
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl", "cuda:gloo")
 ALONE = "call init_process_group(); a program that runs alone needs none: check torch.distributed.is_initialized()"
 ONE = "start one process: torch.nn.DataParallel uses several GPUs of one process"
+SPREAD = "DistributedDataParallel keeps a whole copy in each process"
 LARGE = 1 << 27  # bytes of an object
 
 _hub: Hub | None = None  # where this process is the one of rank 0
@@ -37,7 +38,7 @@ _hub: Hub | None = None  # where this process is the one of rank 0
 
 
 def is_available() -> bool:
-    """Return True: a group of one process can be made.
+    """Return True: process groups can be made.
 
     Example:
         >>> torch.distributed.is_available(), torch.distributed.is_initialized()
@@ -67,7 +68,7 @@ def is_torchelastic_launched() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Return whether there is a GPU, real or virtual; a group of one process needs no NCCL.
+    """Return whether there is a GPU, real or virtual.  NCCL itself is not used.
 
     Example:
         >>> torch.distributed.is_nccl_available()
@@ -77,7 +78,7 @@ def is_nccl_available() -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Return True: a group of one process can be made.
+    """Return True: process groups can be made.
 
     Example:
         >>> torch.distributed.is_gloo_available()
@@ -1092,7 +1093,7 @@ class Spread:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotSupportedError(
-            "nothing is spread over several processes: a group has one", hint=ONE, operator=type(self).__name__
+            "nothing is spread over several processes here", hint=SPREAD, operator=type(self).__name__
         )
 
 
@@ -1216,7 +1217,7 @@ def _of_several(path: str) -> Callable[..., Any]:
     module, _, name = path.rpartition(".")
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("nothing is spread over several processes: a group has one", hint=ONE, operator=name)
+        raise NotSupportedError("nothing is spread over several processes here", hint=SPREAD, operator=name)
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = f"""Raise NotSupportedError: tensors and modules are not spread over several processes.

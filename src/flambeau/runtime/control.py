@@ -136,7 +136,7 @@ class Virtual:
             Traceback (most recent call last):
             ...
             flambeau.errors.OutOfMemoryError: allocate: 4194304 bytes on virtual device 0 fail on demand
-            hint: flambeau.testing.faults asked for it
+            hint: flambeau.testing.faults, or --fault, asked for it
         """
         from .faults import faults  # importing flambeau does without it
 

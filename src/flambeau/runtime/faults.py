@@ -49,7 +49,7 @@ def faults(
         Traceback (most recent call last):
         ...
         flambeau.errors.OutOfMemoryError: allocate: 16 bytes on virtual device 0 fail on demand
-        hint: flambeau.testing.faults asked for it
+        hint: flambeau.testing.faults, or --fault, asked for it
     """
     global _killed_worker
     given = {

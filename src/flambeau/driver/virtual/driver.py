@@ -193,7 +193,7 @@ class MemoryCalls(Calls):
             if self.faults.refuses_block(nbytes):
                 raise OutOfMemoryError(
                     f"{nbytes} bytes on virtual device {device} fail on demand",
-                    hint="flambeau.testing.faults asked for it",
+                    hint="flambeau.testing.faults, or --fault, asked for it",
                     operator="allocate",
                 )
             self._engine.take_block(queue, address, address + nbytes)
