@@ -103,7 +103,7 @@ class Network(nn.Module):
 
 def samples(inputs: int) -> list[dict[str, Any]]:
     """Launches with sizes that fill blocks, and sizes that do not."""
-    found = []
+    found: list[dict[str, Any]] = []
     for rows, columns in ((1, 1), (8, 32), (9, 33), (100, 70)):
         tensors = [torch.randn(rows, columns) for _ in range(inputs)]
         found.append(launch_of(rows, columns, torch.empty(rows, columns), *tensors, torch.randn(columns)))
@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> list[float]:
     optimizer = optim.Adam(net.parameters(), lr=1e-2)
     points = torch.rand(512, 2, device="cuda") * 4 - 2
     heights = points[:, :1].sin() * points[:, 1:]
-    losses = []
+    losses: list[torch.Tensor] = []
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     start.record()
     for _ in range(chosen.steps):

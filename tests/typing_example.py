@@ -205,13 +205,13 @@ def streams() -> None:
 class Exp(torch.autograd.Function):
     # pyright refuses methods that take fewer arguments than Function's own, (ctx, *args)
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
         result = x.exp()
         ctx.save_for_backward(result)
         return result
 
     @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
         (result,) = ctx.saved_tensors
         found: torch.Tensor = grad * result
         return found

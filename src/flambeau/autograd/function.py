@@ -232,8 +232,8 @@ class Function:
     """
 
     @staticmethod
-    def forward(ctx: Any, *args: Any) -> Any:
-        """Compute the result from the arguments of `apply`.  A subclass defines it as a static method.
+    def forward(*args: Any, **kwargs: Any) -> Any:  # a signature that every other one may override
+        """Compute the result from ctx and the arguments of `apply`.  A subclass defines it as a static method.
 
         ctx: keeps values for backward.  A class that defines `setup_context` leaves it out.
         Raises: NotSupportedError if the subclass does not define it.
@@ -272,10 +272,10 @@ class Function:
         )
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(*args: Any, **kwargs: Any) -> Any:
         """Compute the gradients of the inputs from those of the results.  A subclass defines it as a static method.
 
-        grads: one per result of `forward`.  It returns one gradient per argument of `apply`, None where there is none.
+        It is called with ctx and one gradient per result of `forward`.  It returns one gradient per argument of `apply`, None where there is none.
         Raises: NotSupportedError if the subclass defines neither it nor `vjp`.
         Example:
             >>> class Triple(torch.autograd.Function):
@@ -292,7 +292,7 @@ class Function:
         raise NotSupportedError("backward is not defined", hint="define it as a static method", operator="Function")
 
     @staticmethod
-    def vjp(ctx: Any, *grads: Any) -> Any:
+    def vjp(*args: Any, **kwargs: Any) -> Any:
         """Compute the gradients of the inputs: another name of `backward`, which a subclass may define instead.
 
         Example:
