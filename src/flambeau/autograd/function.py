@@ -275,7 +275,8 @@ class Function:
     def backward(*args: Any, **kwargs: Any) -> Any:
         """Compute the gradients of the inputs from those of the results.  A subclass defines it as a static method.
 
-        It is called with ctx and one gradient per result of `forward`.  It returns one gradient per argument of `apply`, None where there is none.
+        It is called with ctx and one gradient per result of `forward`, and returns one per argument of `apply`, None
+        where there is none.
         Raises: NotSupportedError if the subclass defines neither it nor `vjp`.
         Example:
             >>> class Triple(torch.autograd.Function):
