@@ -209,14 +209,19 @@ def check(
         sys.stdout.flush()
         os.dup2(2, 1)
     status, proof = 0, None
+
+    def run() -> int:
+        status = _status_of(chosen, text, wants_torch)
+        _end_processes()
+        return status
+
     try:
         if limit is not None:
-            proof = _prove(lambda: _status_of(chosen, text, wants_torch), suppressions, limit)
+            proof = _prove(run, suppressions, limit)
             report, status = proof.report, proof.status
         else:
             with race_report.check(races=races, suppress=suppressions) as report:
-                status = _status_of(chosen, text, wants_torch)
-                _end_processes()
+                status = run()
                 if "replay:" in text and unused_choices():
                     status = status or 1
     except ArgumentError as failure:
