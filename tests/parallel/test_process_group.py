@@ -172,6 +172,16 @@ def test_a_sampler_takes_its_share_from_the_group(group):
         torch.utils.data.DistributedSampler(range(5))
 
 
+def test_classes_of_several_processes_name_themselves():
+    from flambeau.distributed import fsdp
+    from flambeau.distributed.checkpoint import hf_storage
+
+    for made in (fsdp.CPUOffload, fsdp.MixedPrecision, hf_storage.HuggingFaceStorageReader):
+        with pytest.raises(NotSupportedError, match=f"^{made.__name__}: nothing is spread"):
+            made()
+    assert fsdp.CPUOffload.__name__ == "CPUOffload" and not isinstance(nn.Linear(1, 1), fsdp.MixedPrecision)
+
+
 def test_what_spreads_over_processes_is_refused():
     from flambeau.distributed import device_mesh, fsdp, tensor
 

@@ -30,7 +30,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(Enum):
-    """What a GradScaler has done with an optimizer since the last `update`.
+    """The stage of an optimizer in a GradScaler, since the last `update`.
 
     READY: nothing.  UNSCALED: its gradients are unscaled.  STEPPED: `step` was called.
     Example:

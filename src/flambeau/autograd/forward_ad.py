@@ -9,7 +9,7 @@ from ..errors import no_attribute as _no_attribute
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns: a tensor and its tangent, which is always None.
+    """The result of `unpack_dual`: a tensor and its tangent, which is always None.
 
     Example:
         >>> torch.autograd.forward_ad.UnpackedDualTensor(torch.ones(1), None).primal

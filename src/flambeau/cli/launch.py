@@ -22,7 +22,7 @@ HOST = "127.0.0.1"
 
 
 class Cluster(NamedTuple):
-    """What is modelled of a cluster.  links: the value of FLAMBEAU_LINKS;  stragglers: factors by rank."""
+    """The hosts and links of a modelled cluster.  links: the value of FLAMBEAU_LINKS;  stragglers: factors by rank."""
 
     hosts: int
     links: str

@@ -1,4 +1,4 @@
-"""torch.distributed._functional_collectives: names of tensors over several processes, of which there is one."""
+"""torch.distributed._functional_collectives: names that programs import; tensors are not spread over processes."""
 
 from ..errors import no_attribute as _no_attribute
 from ..parallel.process_group import all_to_all_single_autograd

@@ -1,4 +1,4 @@
-"""torch.distributed.device_mesh: names of tensors over several processes, of which there is one."""
+"""torch.distributed.device_mesh: names that programs import; tensors are not spread over processes."""
 
 from ..errors import no_attribute as _no_attribute
 from ..parallel.process_group import DeviceMesh, init_device_mesh

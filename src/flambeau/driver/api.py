@@ -154,7 +154,7 @@ class Exchange(Protocol):
         """Give the other processes arrays, and the modelled start."""
 
     def is_ready(self) -> bool:
-        """Whether all processes have given theirs."""
+        """Whether all processes have given their arrays."""
 
     def has_failed(self) -> bool:
         """Whether it may never be ready: `finish` then raises."""

@@ -250,7 +250,7 @@ class DirectAllocator(CachingAllocator):
     def reserved_bytes(self) -> int:
         return self._source.reserved(self.device, sum(block.nbytes for block in tuple(self._live.values())))
 
-    # what a source has not
+    # not supported without segments of its own
     def require_pools(self, operator: str) -> None:
         """Raise NotSupportedError: this allocator has no private pools."""
         self._refuse("private pools", operator)

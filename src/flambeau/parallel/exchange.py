@@ -62,7 +62,7 @@ class StoreTimeoutError(DistStoreError, DistNetworkError):
 
 
 class Given(NamedTuple):
-    """What the members of a collective gave, by rank of the job.  times: modelled start and duration."""
+    """The bytes that each member gave to a collective, by rank.  times: modelled start and duration, in ns."""
 
     data: dict[int, bytes]
     times: dict[int, tuple[int, int]]

@@ -110,7 +110,10 @@ class Meeting:
         return len(self.given) == len(self.members)
 
     def given_to(self, index: int) -> dict[str, Any]:
-        """What the members gave to one of them, by rank.  part: offset and number of its bytes, None for all."""
+        """Return, by rank, where each member's bytes are, for the member at `index`.
+
+        part: the offset and number of the bytes for this member; None if all bytes are for it.
+        """
         found = {}
         for rank, what in self.given.items():
             sends = self.calls[rank].sends

@@ -28,7 +28,7 @@ from .store import Meeting, listening, meeting_of
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl", "cuda:gloo")
 ALONE = "call init_process_group(); a program that runs alone needs none: check torch.distributed.is_initialized()"
-ONE = "start one process: torch.nn.DataParallel uses several GPUs of one process"
+SEVERAL = "start several ranks: flambeau run --nproc 2 program.py"
 SPREAD = "DistributedDataParallel keeps a whole copy in each process"
 LARGE = 1 << 27  # bytes of an object
 
@@ -895,7 +895,7 @@ def _peer(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tuple
     """Return the group, and the other process's number in it."""
     found = _member(name, group)
     if found.size() == 1:
-        raise NotSupportedError("the group has one process, which has nothing to send to", hint=ONE, operator=name)
+        raise NotSupportedError("the group has one process only", hint=SEVERAL, operator=name)
     if peer is None and group_peer is None:
         raise ArgumentError(f"{what} is missing", hint=f"name the other process: {what}=1", operator=name)
     return found, _rank(name, what, peer, group, group_peer)
@@ -919,11 +919,11 @@ def isend(
     Raises: NotSupportedError in a group of one process.
     Example:
         >>> torch.distributed.init_process_group("gloo")
-        >>> try:
-        ...     torch.distributed.isend(torch.ones(1), 0)
-        ... except NotImplementedError as error:
-        ...     print("the group has one process")
-        the group has one process
+        >>> torch.distributed.isend(torch.ones(1), 0)
+        Traceback (most recent call last):
+        ...
+        flambeau.errors.NotSupportedError: isend: the group has one process only
+        hint: start several ranks: flambeau run --nproc 2 program.py
         >>> torch.distributed.destroy_process_group()
     """
     return _message("isend", tensor, dst, group, group_dst, tag, is_sent=True)
@@ -937,11 +937,11 @@ def irecv(
     Raises: NotSupportedError in a group of one process.
     Example:
         >>> torch.distributed.init_process_group("gloo")
-        >>> try:
-        ...     torch.distributed.irecv(torch.ones(1), 0)
-        ... except NotImplementedError as error:
-        ...     print("the group has one process")
-        the group has one process
+        >>> torch.distributed.irecv(torch.ones(1), 0)
+        Traceback (most recent call last):
+        ...
+        flambeau.errors.NotSupportedError: irecv: the group has one process only
+        hint: start several ranks: flambeau run --nproc 2 program.py
         >>> torch.distributed.destroy_process_group()
     """
     return _message("irecv", tensor, src, group, group_src, tag, is_sent=False)
@@ -953,11 +953,11 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
     Raises: NotSupportedError in a group of one process.
     Example:
         >>> torch.distributed.init_process_group("gloo")
-        >>> try:
-        ...     torch.distributed.send(torch.ones(1), 0)
-        ... except NotImplementedError as error:
-        ...     print("the group has one process")
-        the group has one process
+        >>> torch.distributed.send(torch.ones(1), 0)
+        Traceback (most recent call last):
+        ...
+        flambeau.errors.NotSupportedError: send: the group has one process only
+        hint: start several ranks: flambeau run --nproc 2 program.py
         >>> torch.distributed.destroy_process_group()
     """
     _message("send", tensor, dst, group, group_dst, tag, is_sent=True).wait()
@@ -970,11 +970,11 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
     Raises: NotSupportedError in a group of one process.
     Example:
         >>> torch.distributed.init_process_group("gloo")
-        >>> try:
-        ...     torch.distributed.recv(torch.ones(1), 0)
-        ... except NotImplementedError as error:
-        ...     print("the group has one process")
-        the group has one process
+        >>> torch.distributed.recv(torch.ones(1), 0)
+        Traceback (most recent call last):
+        ...
+        flambeau.errors.NotSupportedError: recv: the group has one process only
+        hint: start several ranks: flambeau run --nproc 2 program.py
         >>> torch.distributed.destroy_process_group()
     """
     _message("recv", tensor, src, group, group_src, tag, is_sent=False).wait()
@@ -994,11 +994,11 @@ def send_object_list(
     Raises: NotSupportedError in a group of one process.
     Example:
         >>> torch.distributed.init_process_group("gloo")
-        >>> try:
-        ...     torch.distributed.send_object_list(["text"], 0)
-        ... except NotImplementedError as error:
-        ...     print("the group has one process")
-        the group has one process
+        >>> torch.distributed.send_object_list(["text"], 0)
+        Traceback (most recent call last):
+        ...
+        flambeau.errors.NotSupportedError: send_object_list: the group has one process only
+        hint: start several ranks: flambeau run --nproc 2 program.py
         >>> torch.distributed.destroy_process_group()
     """
     name = "send_object_list"
@@ -1020,11 +1020,11 @@ def recv_object_list(
     Raises: NotSupportedError in a group of one process; ArgumentError unless the list has the sent one's length.
     Example:
         >>> torch.distributed.init_process_group("gloo")
-        >>> try:
-        ...     torch.distributed.recv_object_list([None], 0)
-        ... except NotImplementedError as error:
-        ...     print("the group has one process")
-        the group has one process
+        >>> torch.distributed.recv_object_list([None], 0)
+        Traceback (most recent call last):
+        ...
+        flambeau.errors.NotSupportedError: recv_object_list: the group has one process only
+        hint: start several ranks: flambeau run --nproc 2 program.py
         >>> torch.distributed.destroy_process_group()
     """
     name = "recv_object_list"
@@ -1112,11 +1112,11 @@ class DeviceMesh(Spread):
 
     Example:
         >>> from flambeau.distributed.device_mesh import DeviceMesh
-        >>> try:
-        ...     DeviceMesh("cuda", [0, 1])
-        ... except NotImplementedError as error:
-        ...     print(str(error).startswith("DeviceMesh: "))
-        True
+        >>> DeviceMesh("cuda", [0, 1])
+        Traceback (most recent call last):
+        ...
+        flambeau.errors.NotSupportedError: DeviceMesh: nothing is spread over several processes here
+        hint: DistributedDataParallel keeps a whole copy in each process
     """
 
 
@@ -1186,30 +1186,37 @@ class FullyShardedDataParallel(Spread):
     """
 
 
-class StorageOfSeveral(Spread):
-    """A reader or writer of checkpoint files of several processes, for imports and `isinstance`: none is made.
+def _class_of_several(path: str) -> type[Spread]:
+    """Make a class for imports and `isinstance`, of which no object is made.  path: its name in torch.distributed."""
+    module, _, name = path.rpartition(".")
+    doc = f"""A class of values that are spread over several processes, for imports and `isinstance`: none is made.
 
     Example:
-        >>> from flambeau.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
-        >>> try:
-        ...     HuggingFaceStorageReader("folder")
-        ... except NotImplementedError:
-        ...     print("not supported: use torch.save")
-        not supported: use torch.save
+        >>> from flambeau.distributed.{module} import {name}
+        >>> {name}()
+        Traceback (most recent call last):
+        ...
+        flambeau.errors.NotSupportedError: {name}: nothing is spread over several processes here
+        hint: DistributedDataParallel keeps a whole copy in each process
     """
+    return type(name, (Spread,), {"__doc__": doc, "__module__": __name__})
 
 
-class Policy(Spread):
-    """An option of modules that are spread over several processes, for imports: none is made.
-
-    Example:
-        >>> from flambeau.distributed.fsdp import MixedPrecision
-        >>> try:
-        ...     MixedPrecision(param_dtype=torch.float16)
-        ... except NotImplementedError:
-        ...     print("not supported: use torch.autocast")
-        not supported: use torch.autocast
-    """
+HuggingFaceStorageReader, HuggingFaceStorageWriter = [
+    _class_of_several(f"checkpoint.hf_storage.{name}")
+    for name in ("HuggingFaceStorageReader", "HuggingFaceStorageWriter")
+]
+(
+    CPUOffload, CPUOffloadPolicy, FullOptimStateDictConfig, FullStateDictConfig, MixedPrecision, MixedPrecisionPolicy,
+    ShardedOptimStateDictConfig, ShardedStateDictConfig, ShardingStrategy, StateDictType,
+) = [
+    _class_of_several(f"fsdp.{name}")
+    for name in (
+        "CPUOffload", "CPUOffloadPolicy", "FullOptimStateDictConfig", "FullStateDictConfig", "MixedPrecision",
+        "MixedPrecisionPolicy", "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy",
+        "StateDictType",
+    )
+]  # fmt: skip
 
 
 def _of_several(path: str) -> Callable[..., Any]:
@@ -1224,11 +1231,11 @@ def _of_several(path: str) -> Callable[..., Any]:
 
     Example:
         >>> from flambeau.distributed.{module} import {name}
-        >>> try:
-        ...     {name}()
-        ... except NotImplementedError as error:
-        ...     print(str(error).startswith("{name}: "))
-        True
+        >>> {name}()
+        Traceback (most recent call last):
+        ...
+        flambeau.errors.NotSupportedError: {name}: nothing is spread over several processes here
+        hint: DistributedDataParallel keeps a whole copy in each process
     """
     return refuse
 

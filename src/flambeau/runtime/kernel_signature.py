@@ -222,7 +222,7 @@ def _parameter(texts: list[str]) -> CParameter:
 
 
 def _is_type(texts: list[str]) -> bool:
-    """Whether the last word belongs to a type: the parameter has no name."""
+    """Whether the last word is part of the type, so that the parameter has no name."""
     return "*" not in texts and (_words(texts)[0][-1] in ("int", "char", "long", "short", "float", "double", "bool"))
 
 

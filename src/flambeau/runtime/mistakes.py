@@ -57,5 +57,5 @@ collected: Collected | None = None  # while a tool collects them
 
 
 def are_sought() -> bool:
-    """Whether mistakes are looked for."""
+    """Whether a tool looks for mistakes in this process."""
     return collected is not None or config.strict()

@@ -254,7 +254,7 @@ class Meter:
         return all(each in self._ends for each in made)
 
     def run(self, status: int, error: str) -> Run:
-        """What was seen."""
+        """Return what was measured so far, as the result of the run."""
         ends = self._longest
         time = (ends[-1] - ends[0]) // (len(ends) - 1) if len(ends) > 1 and self._driver is not None else None
         peaks = [self._peak(device, log) for device, log in sorted(self._logs.items()) if log.best[0]]
@@ -398,7 +398,7 @@ class Fit(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked about a program.
+    """A program to measure, and how.
 
     run: runs it with a batch size, None for its own, and returns its status.  steps, values: see Meter.
     """

@@ -311,7 +311,7 @@ class _Held:
             self._bytes.append(sum(now.values()))
 
     def change(self, start_ns: int, end_ns: int) -> int:
-        """How much more they hold at a time than before another; what was held before the profile does not count."""
+        """Return the change of the held bytes between two times.  Bytes held before the profile began do not count."""
         return self._at(bisect_right(self._times, end_ns)) - self._at(bisect_left(self._times, start_ns))
 
     def _at(self, count: int) -> int:

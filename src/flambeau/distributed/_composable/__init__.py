@@ -1,4 +1,4 @@
-"""torch.distributed._composable: names of modules over several processes, of which there is one."""
+"""torch.distributed._composable: names that programs import; modules are not spread over processes."""
 
 from ...errors import no_attribute as _no_attribute
 from . import fsdp

@@ -1,8 +1,7 @@
 """torch.distributed.checkpoint.hf_storage: names that programs import."""
 
 from ...errors import no_attribute as _no_attribute
-from ...parallel.process_group import StorageOfSeveral as HuggingFaceStorageReader
-from ...parallel.process_group import StorageOfSeveral as HuggingFaceStorageWriter
+from ...parallel.process_group import HuggingFaceStorageReader, HuggingFaceStorageWriter
 
 __all__ = ["HuggingFaceStorageReader", "HuggingFaceStorageWriter"]
 

@@ -1,4 +1,4 @@
-"""torch.distributed.tensor._utils: names of tensors over several processes, of which there is one."""
+"""torch.distributed.tensor._utils: names that programs import; tensors are not spread over processes."""
 
 from ...errors import no_attribute as _no_attribute
 from ...parallel.process_group import compute_local_shape_and_global_offset

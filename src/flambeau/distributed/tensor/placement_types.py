@@ -1,4 +1,4 @@
-"""torch.distributed.tensor.placement_types: names of tensors over several processes, of which there is one."""
+"""torch.distributed.tensor.placement_types: names that programs import; tensors are not spread over processes."""
 
 from ...errors import no_attribute as _no_attribute
 from ...parallel.process_group import Partial, Placement, Replicate, Shard

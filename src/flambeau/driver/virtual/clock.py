@@ -286,12 +286,12 @@ def settled(time_ns: int, late: Late | None) -> tuple[int, Late | None]:
 
 
 def latest(first: Late | None, second: Late | None) -> Late | None:
-    """What the later of two times depends on."""
+    """Return the commands that the later of two times depends on, given those of each."""
     if first is None or second is None:
         return first or second
     return {each: max(first.get(each, 0), second.get(each, 0)) for each in (*first, *second)}
 
 
 def later(late: Late | None, ns: int) -> Late | None:
-    """What a time depends on that is `ns` later."""
+    """Return the commands that a time depends on, for a time that is `ns` later."""
     return None if late is None else {command: before + ns for command, before in late.items()}

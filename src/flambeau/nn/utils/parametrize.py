@@ -105,8 +105,8 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     try:
                         value = module.right_inverse(value)
-                    except NotImplementedError as error:  # the tensor is kept as it is
-                        if isinstance(error, DtypeError):  # a mistake in right_inverse
+                    except NotImplementedError as error:  # says that there is no inverse: the tensor is kept
+                        if isinstance(error, DtypeError):  # a subclass, from a mistake in right_inverse
                             raise
         if not isinstance(value, (TensorBase, Sequence)):
             raise _wrong(
@@ -298,8 +298,8 @@ def _check_further(module: Module, name: str, parametrization: Module) -> None:
     if inverse is not None:
         try:
             back = inverse(after)
-        except NotImplementedError as error:  # it has none, unless a data type was wrong
-            if isinstance(error, DtypeError):
+        except NotImplementedError as error:  # says that there is no inverse
+            if isinstance(error, DtypeError):  # a subclass, from a mistake in right_inverse
                 raise
             return
         _check_like(called, "the result of right_inverse", back, before, UNSAFE)
