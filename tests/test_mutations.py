@@ -83,7 +83,7 @@ MUTATIONS = (
     Mutation(
         "a capture that takes memory from the shared pools",
         "core/allocator.py",
-        "            pool = self._captured.instead_of(pool, stream, self._driver)\n",
+        "            pool = self._routes.instead_of(pool, stream, self._driver)\n",
         "            pass\n",
         ("tests/memory/test_private.py",),
     ),

@@ -148,8 +148,8 @@ PROGRAMS = {
 def test_a_package_runs(package, tmp_path):
     if find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
-    if package == "transformers" and find_spec("torchaudio"):
-        pytest.skip("transformers imports torchaudio, whose compiled extension of PyTorch cannot be loaded")
+    if package in ("peft", "transformers") and find_spec("torchaudio"):
+        pytest.skip(f"{package} imports torchaudio, whose compiled extension of PyTorch cannot be loaded")
     (tmp_path / "program.py").write_text(f"import torch\ntorch.manual_seed(0)\n{PROGRAMS[package]}")
     environment = {**os.environ, "PYTHONPATH": SOURCE, "FLAMBEAU_PURE": "1"}
     command = [sys.executable, "-m", "flambeau", "run", "--gpus", "virtual:2", "--as-torch", "program.py"]

@@ -1,5 +1,6 @@
 """Expandable segments on whole machines: values, races, graphs, peers, processes, and how little they waste."""
 
+import gc
 import random
 
 import pytest
@@ -15,6 +16,8 @@ MIB = 1 << 20
 
 @pytest.fixture
 def gpu(gpus):
+    gc.collect()  # on hardware, what earlier tests left may keep pages mapped
+    torch.cuda.empty_cache()
     torch.cuda.memory._set_allocator_settings("expandable_segments:True")
     yield gpus
     torch.cuda.memory._set_allocator_settings("")

@@ -133,11 +133,14 @@ def test_a_pool_serves_requests_that_find_no_other_memory(gpus, use_on_oom):
     del x
     _, total = torch.cuda.mem_get_info()
     torch.cuda.set_per_process_memory_fraction(50 * MIB / total)
-    if use_on_oom:
-        assert empty(20).numel() == 20 * MIB
-    else:
-        with pytest.raises(OutOfMemoryError):
-            empty(20)
+    try:
+        if use_on_oom:
+            assert empty(20).numel() == 20 * MIB
+        else:
+            with pytest.raises(OutOfMemoryError):
+                empty(20)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
 
 
 def test_a_graph_may_share_the_pool(gpus):

@@ -186,26 +186,39 @@ def triple(out, x, n):
     np.multiply(x, 3, out=out)
 
 
+SAMPLES = [(n, torch.arange(float(n))) for n in (1, 64, 100)]
+needs_hardware = pytest.mark.skipif(os.environ.get("FLAMBEAU_GPUS") != "nvidia", reason="FLAMBEAU_GPUS is not nvidia")
+
+
+def check_on_hardware(wrong=None):
+    """Check a kernel whose code has one mistake, or none.  Return the kernel."""
+    options = [f"-D{name}={int(name == wrong)}" for name in ("ADD", "BEYOND", "WRITES")]
+    made = torch.cuda.kernel(ON_HARDWARE, "triple", {"out": "w[n]", "x": "r[n]"}, reference=triple, options=options)
+    samples = [{"grid": -(-n // 64), "block": (32, 2), "args": [torch.empty(n), x, n]} for n, x in SAMPLES]
+    check_kernel(made, samples)
+    return made
+
+
 @pytest.mark.gpu
-@pytest.mark.skipif(os.environ.get("FLAMBEAU_GPUS") != "nvidia", reason="FLAMBEAU_GPUS is not nvidia")
+@needs_hardware
+def test_right_code_passes_on_hardware():
+    made = check_on_hardware()
+    x = torch.arange(100.0, device="cuda")
+    out = torch.empty_like(x)
+    made((2,), (32, 2), (out, x, 100))
+    assert out.tolist() == [3.0 * value for value in range(100)]
+
+
+@pytest.mark.gpu
+@needs_hardware
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        ("", ""),
         ("ADD", "^triple, sample 0: out: the kernel and its reference differ"),
         ("BEYOND", "^triple, sample 0: out: the kernel wrote [1-4] bytes after it"),
         ("WRITES", '^triple, sample 0: x is declared "r", and the kernel wrote it'),
     ],
 )
-def test_code_on_hardware(wrong, text):
-    options = [f"-D{name}={int(name == wrong)}" for name in ("ADD", "BEYOND", "WRITES")]
-    made = torch.cuda.kernel(ON_HARDWARE, "triple", {"out": "w[n]", "x": "r[n]"}, reference=triple, options=options)
-    samples = [
-        {"grid": -(-n // 64), "block": (32, 2), "args": [torch.empty(n), torch.arange(float(n)), n]}
-        for n in (1, 64, 100)
-    ]
-    if not wrong:
-        check_kernel(made, samples)
-        return
+def test_wrong_code_is_found_on_hardware(wrong, text):
     with pytest.raises(AssertionError, match=text):
-        check_kernel(made, samples)
+        check_on_hardware(wrong)

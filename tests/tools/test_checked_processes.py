@@ -3,6 +3,9 @@
 import json
 import os
 import re
+import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -57,20 +60,20 @@ def start(method, *functions):
 @pytest.fixture
 def checked(programs, tmp_path):
     """The exit status and the report of a program."""
+    temporary = Path(tempfile.mkdtemp())  # a short path, as a server of forks listens at a socket in it
 
     def check(body, *options):
         path = tmp_path / "program.py"
         path.write_text(WORK + body)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAMBEAU")}
-        temporary = tmp_path / "temporary"
-        temporary.mkdir(exist_ok=True)
         kept |= {"PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_PURE": "1", "TMPDIR": str(temporary)}
         command = ["-m", "flambeau", "check", "--gpus", "virtual:1", "--json", *options, str(path)]
         done = programs.run(Wanted(command, str(tmp_path), kept))
         assert not list(temporary.glob("flambeau-check*"))
         return done.returncode, json.loads(done.stdout)
 
-    return check
+    yield check
+    shutil.rmtree(temporary)
 
 
 def places(report):
