@@ -1,5 +1,7 @@
 """Tests that several processes share, for some seconds: `pytest -p tests.share --share DIR --seconds 120` in each.
 
+With --shared-memory, tests of one operator are left out where none of its kernels uses shared memory.
+
 A test is run by the process that is first to make a file of its number in DIR, so a slow test holds nobody else up.
 The last line says how many this process ran.
 """
@@ -17,10 +19,39 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--share", type=Path, required=True, metavar="DIR", help="where the processes claim tests")
     parser.addoption("--seconds", type=float, default=float("inf"), help="begin no test after so many seconds")
+    parser.addoption("--shared-memory", action="store_true", help="leave out operators without shared memory")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Share(config.getoption("--share"), config.getoption("--seconds")))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--shared-memory"):
+        from flambeau.ops.operator import REGISTRY  # not above: pytest rewrites assertions of flambeau.testing first
+
+        left_out = REGISTRY.keys() - operators_with_shared_memory()
+        items[:] = [item for item in items if _name(item) not in left_out]
+
+
+def operators_with_shared_memory() -> set[str]:
+    """Return the names of the operators of which a kernel uses shared memory."""
+    from flambeau.testing import kernels, machine
+
+    found = set()
+    with machine(devices=1) as virtual:
+        launched = virtual.devices[0].kernels
+        for operator, data_type, sample in kernels.chosen():
+            launched.clear()
+            kernels.call(operator, data_type, sample)
+            if any("__shared__" in kernel.source for kernel in launched):
+                found.add(operator.name)
+    return found
+
+
+def _name(item: pytest.Item) -> Any:
+    """Return the parameter `name` of a test, which is an operator's in tests of all operators, or None."""
+    return item.callspec.params.get("name") if hasattr(item, "callspec") else None
 
 
 class Share:
