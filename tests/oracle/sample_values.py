@@ -1,6 +1,7 @@
 """PyTorch's results for every operator's samples: `scripts/oracle sample_values --record` writes them anew.
 
 Without --record, prints the cases in which flambeau disagrees with PyTorch; a name after it chooses one operator.
+--cuda compares results on an NVIDIA GPU, and records nothing.
 Both libraries get the same arguments, through the same public function or method.  Needs PyTorch 2.13, except for
 what test_sample_values.py uses: the record, the calls of flambeau, and the comparison.
 """
@@ -217,13 +218,13 @@ def chosen(dense: np.ndarray) -> np.ndarray:
     return flat if flat.size <= MOST else flat[np.linspace(0, flat.size - 1, MOST).astype(np.int64)]
 
 
-def theirs(case: Case, path: str) -> tuple[list[Result], list[Result]]:
+def theirs(case: Case, path: str, device: str = "cpu") -> tuple[list[Result], list[Result]]:
     import torch
 
     def make(dense: np.ndarray) -> Any:
         if dense.dtype.name == "bfloat16":
-            return torch.tensor(dense.astype(np.float32)).to(torch.bfloat16)
-        return torch.tensor(dense)
+            return torch.tensor(dense.astype(np.float32)).to(device, torch.bfloat16)
+        return torch.tensor(dense, device=device)
 
     def convert(value: Any) -> Any:
         return getattr(torch, value.name) if isinstance(value, dtype) else value
@@ -231,7 +232,7 @@ def theirs(case: Case, path: str) -> tuple[list[Result], list[Result]]:
     def described(tensor: Any) -> Result:
         name = str(tensor.dtype)[6:]
         shape, strides = tuple(tensor.shape), tuple(tensor.stride())
-        plain = tensor.resolve_conj().to(torch.float32) if name == "bfloat16" else tensor
+        plain = (tensor.resolve_conj().to(torch.float32) if name == "bfloat16" else tensor).cpu()
         return Result(name, shape, strides, chosen(plain.numpy()).astype(BY_NAME[name].numpy))
 
     return tuple([described(each) for each in part] for part in outcome(case, path, torch, inputs(case, make, convert)))
@@ -322,7 +323,7 @@ def recorded() -> dict[str, tuple[str, tuple[list[Result], list[Result]]]]:
     }
 
 
-def measured(names: Iterable[str]) -> tuple[dict, dict]:
+def measured(names: Iterable[str], device: str) -> tuple[dict, dict]:
     """PyTorch's outcomes: (path, outcome) of the cases that it has, and the errors of the others."""
     found, errors = {}, {}
     groups = defaultdict(list)
@@ -334,8 +335,8 @@ def measured(names: Iterable[str]) -> tuple[dict, dict]:
             have, failed = {}, {}
             for name in group:
                 try:
-                    have[name] = theirs(all_cases()[name], path)
-                except Exception as error:  # noqa: BLE001  (a type or form that PyTorch's CPU lacks)
+                    have[name] = theirs(all_cases()[name], path, device)
+                except Exception as error:  # noqa: BLE001  (a type or form that PyTorch lacks)
                     failed[name] = f"{path}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
             if best is None or len(have) > best[0]:
                 best = len(have), path, have, failed
@@ -353,8 +354,9 @@ def main() -> int:
     flags = [each for each in sys.argv[1:] if each.startswith("--")]
     wanted = [each for each in sys.argv[1:] if not each.startswith("--")]
     names = [name for name, case in all_cases().items() if not wanted or case.operator.name in wanted]
-    found, errors = measured(names)
-    if "--record" in flags:
+    device = "cuda" if "--cuda" in flags else "cpu"
+    found, errors = measured(names, device)
+    if "--record" in flags and device == "cpu":
         groups: defaultdict[str, dict] = defaultdict(dict)
         for name, (path, parts) in found.items():
             groups[path][name] = [[packed(each) for each in part] for part in parts]
@@ -367,7 +369,7 @@ def main() -> int:
     for name, (path, other) in found.items():
         case = all_cases()[name]
         try:
-            texts = differences(case, ours(case, path, "cpu"), other)
+            texts = differences(case, ours(case, path, device), other)
         except Exception as error:  # noqa: BLE001  (shown, and counted)
             texts = {"": f"{type(error).__name__}: {error}"}
         unexplained = {where: text for where, text in texts.items() if not explanations(name, where)}
