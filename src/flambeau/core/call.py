@@ -172,6 +172,20 @@ def method_of(operator: Operator) -> Any:
     return method
 
 
+def sizes_method_of(operator: Operator, otherwise: Callable[..., Any]) -> Any:
+    """Make the method `x.name(2, 3)` of an operator that takes sizes.  otherwise: called with all other arguments."""
+
+    def method(self: Any, *values: Any, **named: Any) -> Any:
+        if values and not named:
+            for value in values:
+                if type(value) is not int:
+                    return otherwise(self, *values)
+            return call(operator, (self, values), named)
+        return otherwise(self, *values, **named)
+
+    return method
+
+
 def inplace_method_of(operator: Operator) -> Any:
     """Make the method `x.name_(...)` of an operator."""
 

@@ -56,7 +56,11 @@ cpdef TensorBase reshape(TensorBase operand, list bound)
 @cython.locals(layout=Layout, shape=tuple, first=Py_ssize_t, last=Py_ssize_t, merged=Py_ssize_t)
 cpdef TensorBase flatten(TensorBase operand, list bound)
 @cython.locals(strides=list, step=Py_ssize_t, at=Py_ssize_t)
-cdef tuple _dense_strides(list shape)
+cdef tuple _dense_strides(tuple shape)
+@cython.locals(known=Layout)
+cdef bint _is_row_major(Layout layout) except -1
+@cython.locals(layout=Layout, known=Layout)
+cdef TensorBase _row_major(TensorBase source, tuple shape)
 @cython.locals(layout=Layout)
 cpdef TensorBase t(TensorBase operand, list bound)
 @cython.locals(

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import strides as st
 from . import tensor, thread
-from .layout import WIDEST_ACCESS, layout_of
+from .layout import WIDEST_ACCESS, Layout, layout_of
 from .tensor import IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
 
 _WIDEST, _NO_GRAD, _INFERENCE = WIDEST_ACCESS, IN_NO_GRAD, IN_INFERENCE  # C numbers where compiled
@@ -235,7 +235,7 @@ def _part(view: TensorBase) -> TensorBase:
 def reshape(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`reshape(input, shape)` and `view(input, size)` of a contiguous tensor."""
     layout = operand._layout
-    if layout.numel == 0 or layout.strides != _dense_strides(list(layout.shape)):
+    if layout.numel == 0 or not _is_row_major(layout):
         return None
     known, unknown = 1, -1
     target: list[int] = []
@@ -255,7 +255,7 @@ def reshape(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
         target[unknown] = layout.numel // known
     elif known != layout.numel:
         return None
-    return _made(operand, tuple(target), _dense_strides(target), operand._offset)
+    return _row_major(operand, tuple(target))
 
 
 def flatten(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
@@ -263,17 +263,31 @@ def flatten(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     layout = operand._layout
     shape = tuple(layout.shape)
     first, last = _wrapped(bound[1], len(shape)), _wrapped(bound[2], len(shape))
-    if layout.numel == 0 or first < 0 or last <= first or layout.strides != _dense_strides(list(shape)):
+    if layout.numel == 0 or first < 0 or last <= first or not _is_row_major(layout):
         return None
     merged = 1
     for size in shape[first : last + 1]:
         merged *= size
-    target = [*shape[:first], merged, *shape[last + 1 :]]
-    return _made(operand, tuple(target), _dense_strides(target), operand._offset)
+    return _row_major(operand, (*shape[:first], merged, *shape[last + 1 :]))
 
 
-def _dense_strides(shape: list[int]) -> tuple[int, ...]:
-    strides = shape[:]
+def _is_row_major(layout: Layout) -> bool:
+    """Return whether strides are those of a new tensor, also of dimensions of size 1."""
+    known = layout.device.dense.get((layout.dtype, layout.shape))
+    return known is layout or layout.dense and layout.strides == _dense_strides(layout.shape)
+
+
+def _row_major(source: TensorBase, shape: tuple[int, ...]) -> TensorBase:
+    """Make a view of all elements of a row-major tensor, in another shape."""
+    layout = source._layout
+    known = layout.device.dense.get((layout.dtype, shape)) if layout.aligned else None
+    if known is None:
+        return _made(source, shape, _dense_strides(shape), source._offset)
+    return linked(source, tensor.new_tensor(source._storage, known, source._offset))
+
+
+def _dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = list(shape)
     step = 1
     for at in range(len(shape) - 1, -1, -1):
         strides[at] = step

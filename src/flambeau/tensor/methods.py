@@ -8,7 +8,7 @@ from typing import Any
 from .. import dtypes, transfer
 from .. import memory_formats as formats
 from ..core import views as core_views
-from ..core.call import method_of
+from ..core.call import method_of, sizes_method_of
 from ..core.factories import resolve, sizes
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
@@ -227,7 +227,7 @@ def _several(operator: Operator) -> Any:
             return call(self, **named)
         return call(self, sizes(values, operator.name), **named)
 
-    method: Any = call_several
+    method = sizes_method_of(operator, call_several)
     method.__name__, method.__doc__ = operator.name, operator.__doc__
     method.__wrapped__ = AsMethod(operator)
     return method

@@ -175,7 +175,8 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Any:
             return calls.call(as_dtype, (self, from_type(shape[0])), NO_NAMES)
         return calls.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
 
-    view: Any = call_view
+    view = calls.sizes_method_of(as_shape, call_view)
+    view.__name__, view.__doc__ = "view", call_view.__doc__
     view.__wrapped__ = AsMethod(as_shape)
     view.other_names = ("dtype",)  # keywords beside those of its signature
     return view
