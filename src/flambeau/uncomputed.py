@@ -59,14 +59,19 @@ def is_set(flag: Any) -> bool:
 
     Host: waits.
     """
+    return bool(numbers_of(flag, 0))
+
+
+def numbers_of(tensor: Any, otherwise: Any) -> Any:
+    """Return `tensor.tolist()`; `otherwise` where values are not computed, without a warning.  Host: waits."""
     if computes():
-        return bool(flag.item())
+        return tensor.tolist()
     _thread.reads_flag = True
     try:
-        flag.item()
+        tensor.tolist()
     finally:
         _thread.reads_flag = False
-    return False
+    return otherwise
 
 
 _thread = threading.local()  # reads_flag: whether a value that is read is not used;  makes_batch: see sample_arrays

@@ -310,6 +310,59 @@ def test_wrong_options(options, said):
     assert said in failure.value.format_message()
 
 
+RANKS = """
+import sys
+import flambeau as torch
+from flambeau import distributed as dist, nn, optim
+dist.init_process_group()
+net = nn.parallel.DistributedDataParallel(nn.Linear(1024, 1024, device="cuda"))
+optimizer = optim.Adam(net.parameters())
+start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+for step in range(8):
+    loss = net(torch.ones(64, 1024, device="cuda")).sum()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    (end if step else start).record()
+torch.cuda.synchronize()
+if dist.get_rank() == 0:
+    sys.stdout.write(f"{torch.cuda.max_memory_reserved()} {start.elapsed_time(end) / 7:.4f}\\n")
+dist.destroy_process_group()
+"""
+
+
+def test_one_process_stands_for_all_ranks(programs, fit, tmp_path):
+    found = {}
+    for ranks, more in ((1, ()), (2, ()), (64, ("--hosts", "8", "--network", "10"))):
+        done = fit(RANKS, options=["--card", "h200", "--steps", "8", "--json", "--nproc", str(ranks), *more])
+        assert done.returncode == 0, done.stderr
+        assert "a value is read here" not in done.stderr
+        (found[ranks],) = json.loads(done.stdout)["cards"]
+    assert found[1]["step_ms"] < found[2]["step_ms"] < found[64]["step_ms"] / 5
+    settings = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_PURE": "1"}
+    text = RANKS.replace('device="cuda"', 'device=f"cuda:{dist.get_rank()}"')
+    (tmp_path / "two.py").write_text(text)
+    command = ["-m", "flambeau", "run", "--gpus", "virtual:2", "--nproc", "2", "two.py"]
+    done = programs.run(Wanted(command, str(tmp_path), settings))
+    assert done.returncode == 0, done.stderr
+    peak, milliseconds = done.stdout.split()
+    assert found[2]["peak"] == int(peak)
+    assert found[2]["step_ms"] == pytest.approx(float(milliseconds), rel=0.05)
+
+
+def test_ranks_that_differ_are_not_modelled(fit):
+    receives = "dist.recv_object_list([None], src=1)"
+    text = RANKS.replace("optimizer = optim", f"{receives}\noptimizer = optim")
+    done = fit(text, options=["--card", "h200", "--nproc", "2"])
+    assert done.returncode == 1 and "recv_object_list" in done.stderr and "nobody to pass objects" in done.stderr
+    assert "hint: measure it by flambeau trace --nproc" in done.stderr
+    with pytest.raises(click.UsageError) as failure:
+        commands.main(
+            ["fit", "--card", "t4", "--nproc", "2", "--straggler", "1:2", "program.py"], standalone_mode=False
+        )
+    assert "--straggler" in failure.value.format_message()
+
+
 def test_a_missing_program(programs, tmp_path):
     settings = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_PURE": "1"}
     done = programs.run(Wanted(["-m", "flambeau", "fit", "--card", "t4", "nowhere.py"], str(tmp_path), settings))

@@ -691,6 +691,7 @@ def trace_command(
 )
 @click.option("--values", is_flag=True, help="Compute the values of tensors: slower, and needs their memory here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's output goes to stderr.")
+@ranks
 @takes_program("fit")
 def fit_command(
     chosen: Program,
@@ -701,25 +702,36 @@ def fit_command(
     batch_option: str | None,
     values: bool,
     as_json: bool,
+    nproc: int | None,
+    **cluster: Any,
 ) -> Job:
     """Say whether a training program fits a card, without the card.
 
     The program's first steps run on virtual GPUs that allocate as on the card, but compute no values: a large model
     takes seconds on a laptop.  The report has the peak of the reserved memory by kind, and the modelled time of a step.
     If the program reads a value (`.item()`), it gets 1 and a warning; a shape that depends on values raises an error.
-    --values computes them.  The exit status is 0 if the program fits on every card, 1 if not, and the program's if it
-    fails.
+    --values computes them.  With --nproc N the program runs as rank 0 of N ranks that do the same: its collectives
+    take the time of the links.  The exit status is 0 if the program fits on every card, 1 if not, and the program's if
+    it fails.
 
     \b
       flambeau fit --card rtx4090 train.py
       flambeau fit --card rtx4090 --batch-option=--batch-size train.py --layers 12
+      flambeau fit --card h100 --count 8 --nproc 64 --hosts 8 train.py
       flambeau fit --card all --json train.py > fit.json
     """
     from . import fit
 
-    asked = fit.Asked(fit.checked_cards(cards), steps, values, batch_option, as_json)
+    modelled = modelled_cluster(nproc, **cluster)
+    if modelled is not None and modelled.stragglers:
+        raise click.UsageError("--straggler: the ranks that fit models all do the same\nhint: use flambeau trace")
+    asked = fit.Asked(fit.checked_cards(cards), steps, values, batch_option, as_json, nproc)
 
     def run(arguments: tuple[str, ...]) -> int:
+        if nproc is not None:
+            from .launch import alike
+
+            os.environ.update(alike(nproc, modelled))  # this process is a fork, which ends with the program
         return _status_of(chosen._replace(arguments=arguments), f"virtual:{count}", as_torch, (OutOfMemoryError,))
 
     def job() -> None:

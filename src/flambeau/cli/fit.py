@@ -18,13 +18,17 @@ NAMES = {"optimizer_state": "optimizer state"}
 
 
 class Asked(NamedTuple):
-    """The options of the command.  batch_option: the program's option for its batch size, or None."""
+    """The options of the command.
+
+    batch_option: the program's option for its batch size, or None.  nproc: the ranks of its job, or None.
+    """
 
     cards: Sequence[str]
     steps: int
     values: bool
     batch_option: str | None
     as_json: bool
+    nproc: int | None = None
 
 
 def checked_cards(names: Sequence[str]) -> list[str]:
@@ -106,7 +110,7 @@ def fit(run: Callable[[tuple[str, ...]], int], name: str, arguments: tuple[str, 
 def to_json(name: str, answers: Sequence[Fit], asked: Asked) -> dict[str, Any]:
     """The report as plain data."""
     cards = [each.to_json() for each in answers]
-    return {"program": name, "steps": asked.steps, "values": asked.values, "cards": cards}
+    return {"program": name, "steps": asked.steps, "values": asked.values, "nproc": asked.nproc, "cards": cards}
 
 
 def text_of(name: str, answers: Sequence[Fit], asked: Asked) -> str:
@@ -114,7 +118,8 @@ def text_of(name: str, answers: Sequence[Fit], asked: Asked) -> str:
     how = "values computed" if asked.values else "values not computed"
     steps = max(each.run.steps for each in answers)
     ran = f"{steps} optimizer step{'s' * (steps != 1)}" if steps else "no optimizer step: the whole program"
-    lines = [f"{name}: {ran}, {how}"]
+    of = f", rank 0 of {asked.nproc} that do the same" if asked.nproc else ""
+    lines = [f"{name}: {ran}, {how}{of}"]
     shown: dict[str, int] | None = None
     for each in answers:
         peak = each.run.peak

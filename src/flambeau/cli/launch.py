@@ -78,6 +78,12 @@ def launch(count: int, command: Sequence[str], modelled: Cluster) -> int:
         hub.stop()
 
 
+def alike(count: int, modelled: Cluster) -> dict[str, str]:
+    """Return the environment variables of a process that stands for all ranks of a job."""
+    found = {**_variables(0, count, 0, str(os.getpid()), modelled.hosts), "FLAMBEAU_ALIKE_RANKS": str(count)}
+    return {**found, "FLAMBEAU_LINKS": modelled.links} if modelled.links else found
+
+
 def _variables(rank: int, count: int, port: int, job: str, hosts: int) -> dict[str, str]:
     """The environment variables of a rank, as torchrun sets them on `hosts` hosts."""
     local = count // hosts

@@ -24,6 +24,7 @@ from ..nn.module import Module
 from ..nn.parameter import is_lazy
 from ..runtime.device import cuda_index
 from ..tensor import factories
+from ..uncomputed import numbers_of
 from . import join as joins
 from . import process_group as collectives
 from .data_parallel import check_place, scatter_kwargs
@@ -477,7 +478,7 @@ def _gathered(numbers: Sequence[int], size: int, device: Any, group: Any) -> lis
     own = factories.tensor(list(numbers), dtype=int64, device=device)
     found = [factories.zeros(len(numbers), dtype=int64, device=device) for _ in range(size)]
     collectives.all_gather(found, own, group=group)
-    return [each.tolist() for each in found]
+    return [numbers_of(each, list(numbers)) for each in found]
 
 
 # arguments

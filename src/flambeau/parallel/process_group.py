@@ -20,6 +20,7 @@ from ..core import thread
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
 from . import several
+from .alike import ALIKE_RANKS, AlikeRanks
 from .exchange import Client
 from .flight_recorder import FlightRecorder
 from .group import TIMEOUT, GroupError, GroupMember, ProcessGroup, ReduceOp, Work
@@ -144,7 +145,11 @@ def init_process_group(
         raise NotSupportedError(
             "several processes on NVIDIA GPUs do not use NCCL here", hint="pass backend='gloo'", operator=name
         )
-    client = _meet(meeting_of(init_method, store, number, size, limit.total_seconds()), number, size, limit)
+    client: Client
+    if ALIKE_RANKS in os.environ:
+        client = AlikeRanks(number, size)
+    else:
+        client = _meet(meeting_of(init_method, store, number, size, limit.total_seconds()), number, size, limit)
     group = ProcessGroup(chosen, "0", tuple(range(size)), number, client, limit)
     several.barrier(group, name).wait()
     GroupMember.WORLD = group

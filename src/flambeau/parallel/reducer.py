@@ -32,6 +32,7 @@ from ..ops.multi_tensor import copy_many
 from ..runtime.stream import Stream
 from ..strides import contiguous
 from ..tensor import factories
+from ..uncomputed import numbers_of
 from . import process_group as collectives
 
 MAX_NAMES = 10  # parameters that an error lists
@@ -361,7 +362,7 @@ class Reducer:
             device = self.parameters[0].device
             shared = factories.tensor(order, dtype=int64, device=device)
             collectives.broadcast(shared, group=self.group, group_src=0)
-            order = shared.tolist()
+            order = numbers_of(shared, order)
         self._assign(assigned(self.parameters, order, self.caps))
         return True
 

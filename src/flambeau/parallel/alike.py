@@ -1,0 +1,69 @@
+"""One process that stands for all ranks of a job: `flambeau fit --nproc` measures rank 0 so.
+
+The variable ALIKE_RANKS in the environment makes `init_process_group` take this in place of a connection.  All ranks
+are taken to do what this one does: the bytes that it gives to a collective are everyone's, and the modelled time is
+that of the links between all ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import NotSupportedError
+from .exchange import Client, Given
+from .flight_recorder import FlightRecorder
+
+ALIKE_RANKS = "FLAMBEAU_ALIKE_RANKS"
+
+
+class AlikeRanks(Client):
+    """The client of such a process.  No call waits."""
+
+    def __init__(self, rank: int, size: int) -> None:
+        self.rank, self.size = rank, size
+        self.recorder = FlightRecorder(rank)
+        self.failure: str | None = None
+        self._members: dict[str, Sequence[int]] = {}
+        self._given: dict[str, tuple[bytes, tuple[int, int] | None]] = {}
+
+    def call(
+        self,
+        key: str,
+        members: Sequence[int],
+        same: Any,
+        text: str,
+        gpu: str = "",
+        sizes: tuple[list[int], list[int]] | None = None,
+        nbytes: int = 0,
+    ) -> None:
+        """Note a call's members.  Raises: NotSupportedError for objects that only another rank has."""
+        if same[0] == "objects":
+            raise NotSupportedError(
+                f"{text}: one process stands for all {self.size} ranks, so there is nobody to pass objects",
+                hint="measure it by flambeau trace --nproc",
+                operator="fit --nproc",
+            )
+        self.recorder.add(key, str(same[0]), text, nbytes)
+        self._members[key] = members
+
+    def give(self, key: str, parts: Sequence[Any], times: tuple[int, int] | None = None) -> None:
+        self._given[key] = b"".join(part.tobytes() for part in parts), times
+
+    def is_ready(self, key: str) -> bool:
+        return True
+
+    def wait(self, keys: Sequence[str], timeout: float, is_over: Callable[[], bool]) -> None:
+        pass
+
+    def collect(self, key: str, timeout: float, operator: str) -> Given:
+        data, times = self._given.pop(key)
+        self.recorder.completed(key)
+        members = self._members.pop(key)
+        return Given(dict.fromkeys(members, data), {} if times is None else dict.fromkeys(members, times))
+
+    def serve_by(self, driver: Any) -> None:
+        pass
+
+    def leave(self) -> None:
+        pass
