@@ -11,10 +11,11 @@ from typing import Any
 from ..core import record
 from ..core.call_errors import check_broadcast, freed
 from ..core.inplace import check_inplace, rebase
-from ..core.record import Edge, Node, Saved, fit, save, streams_of
+from ..core.record import Edge, Node, Saved, save, streams_of
 from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, alias_of, empty_tensor
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from ..runtime import device as devices
+from .fitting import fit
 from .mode import GradMode, mode
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from .. import transfer
 from ..core import record
-from ..core.native import Lock, whole
+from ..core.locks import whole
+from ..core.native import Lock
 from ..core.record import Saved
 from ..core.tensor import TensorBase, watch_writes
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown

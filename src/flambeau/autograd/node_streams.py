@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import callers
 from ..errors import AcceleratorError, ModeError, shown
 from ..runtime.stream import Stream
@@ -53,6 +55,20 @@ def mismatch(leaf: Stream, producer: Stream) -> None:
             f"a wait, and breaks a capture. Use a leaf on one stream, drop graphs that used it on another one, or "
             f"silence this with torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)"
         )
+
+
+def joining(
+    moved: dict[Any, dict[int, Stream]], node: Any, streams: dict[int, Stream], consumer: Stream, producer: Stream
+) -> Stream:
+    """Return a stream for a node that takes part in the producer's capture, if that captures.
+
+    moved: gets the streams of the node, which are `streams`, if they change.
+    """
+    if not producer.is_capturing() or consumer.is_capturing():
+        return consumer
+    chosen = captured(node.name, consumer, producer)
+    moved[node] = {**streams, chosen.device_index: chosen}
+    return chosen
 
 
 def captured(name: str, stale: Stream, capturing: Stream) -> Stream:

@@ -155,6 +155,29 @@ def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
         target._view_version = STALE
 
 
+def disown(result: Any, operands: Sequence[Any]) -> None:
+    """Detach a composite's result from a base that only the composite's body has seen."""
+    for operand in operands:
+        if isinstance(operand, TensorBase):
+            tensors: Sequence[Any] = (operand,)
+        else:
+            tensors = operand if isinstance(operand, (list, tuple)) else ()
+        for tensor in tensors:
+            if isinstance(tensor, TensorBase) and (result._base is tensor or result._base is tensor._base):
+                return
+    edge_of(result)
+    result._base = None
+    result._origin = ORDINARY
+
+
+def part_views(views: Any) -> Any:
+    """Mark views of one tensor that are returned together: none may be written where gradients are recorded."""
+    for view in views:
+        if view._origin == ORDINARY:
+            view._origin = ONE_OF_SEVERAL
+    return views
+
+
 def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
     """Make a tensor that was written in place output `index` of `node`.  It was the node's edge `operand` before.
 

@@ -13,6 +13,7 @@ from ..dtypes import dtype
 from ..kernel import Access
 from ..strides import Size
 from . import call_errors, storage, thread
+from .host_storage import on_host, pinned
 from .layout import WIDEST_ACCESS, Layout, dense_layout, known_dense, layout_of
 from .native import blank
 from .queue import hooks
@@ -222,7 +223,7 @@ def new_on_host(layout: Layout) -> TensorBase:
         layout.prepare()
     if layout.dense:
         return new_tensor(storage.of_array(storage.new_array(layout.shape, layout.plain), layout), layout)
-    return new_tensor(storage.on_host(layout.nbytes), layout)
+    return new_tensor(on_host(layout.nbytes), layout)
 
 
 def empty_tensor(
@@ -241,7 +242,7 @@ def empty_tensor(
         placeholder: TensorBase = lowering.take(layout)
         return placeholder
     if pin_memory:
-        return new_tensor(storage.pinned(thread.machine(), layout.nbytes), layout)
+        return new_tensor(pinned(thread.machine(), layout.nbytes), layout)
     return taken(layout, thread.current_stream(index) if index >= 0 else None)
 
 

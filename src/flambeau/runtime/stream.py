@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import callers
 from ..core import thread
-from ..core.native import whole
+from ..core.locks import whole
 from ..core.queue import Queue, hooks
 from ..driver.api import (
     CaptureStatus,
