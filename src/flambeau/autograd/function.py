@@ -17,6 +17,7 @@ from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from ..runtime import device as devices
 from .fitting import fit
 from .mode import GradMode, mode
+from .observers import observed
 
 
 class FunctionCtx:
@@ -100,7 +101,7 @@ class FunctionNode(Node):
         indexes = {id(tensor): index for index, tensor in enumerate(outputs) if tensor is not None}
         self.saved = [self._saved(tensor, indexes.get(id(tensor))) for tensor in self.context._to_save]
         self.context._to_save = ()
-        record.observed(self, self.saved)
+        observed(self, self.saved)
 
     def _saved(self, tensor: Any, index: int | None) -> Saved | None:
         if tensor is None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import callers
+from ..core import thread
 from ..errors import AcceleratorError, ModeError, shown
 from ..runtime.stream import Stream
 
@@ -44,6 +46,12 @@ def _bool(name: str, enabled: bool) -> bool:
     if not isinstance(enabled, bool):
         raise ModeError(f"enabled must be a bool, but got {shown(enabled)}", hint="pass True or False", operator=name)
     return enabled
+
+
+def streams_of_several(tensors: Sequence[Any]) -> dict[int, Stream]:
+    """As core.record.streams_of, for tensors on any number of devices."""
+    devices = [tensor._layout.device.index for tensor in tensors if tensor._layout.device.index >= 0]
+    return {device: thread.current_stream(device) for device in dict.fromkeys(devices)}
 
 
 def mismatch(leaf: Stream, producer: Stream) -> None:

@@ -24,7 +24,7 @@ from ..scalars import plain_number
 from . import call_errors, record, tensor, thread
 from .binding import Caller, Signature, make_calls_by
 from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
-from .inplace import check_inplace, disown, node_for_inplace, part_views, record_inplace
+from .inplace import check_inplace, check_out, disown, node_for_inplace, part_views, record_inplace
 from .layout import WIDEST_ACCESS, layout_of
 from .native import enter_critical, leave_critical
 from .operator import COMPOSITE, REGISTRY, VIEW, Operator
@@ -39,14 +39,8 @@ _NO_PLACE, _STALE = NO_PLACE, record.STALE
 INTO = "into"  # in a key, precedes the layout of the written tensor
 
 
-_keyed: set[type] = {dtype, memory_format}  # classes whose objects enter keys unchanged
-
-
-def allow_in_keys(cls: type) -> None:
-    """Let the objects of a class be attributes of operators.  They must be hashable and immutable."""
-    _keyed.add(cls)
-
-
+keyed: set[type] = {dtype, memory_format}  # classes of hashable, immutable objects, which enter keys unchanged
+_keyed = keyed  # typed where compiled
 _lowering = Lowering()
 
 
@@ -464,16 +458,10 @@ def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
 
 def _call_out(now: Thread, operator: Operator, bound: list[Any], out: Any) -> Any:
     """Run a call with out=.  Raises: ArgumentTypeError, AutogradError, and the errors of the call."""
-    if not operator.takes_out:
-        raise call_errors.no_out(operator, out)
-    targets = list(out) if isinstance(out, (tuple, list)) else [out]
     recorded = operator.differentiable and (operator.kind is COMPOSITE or operator.backward is not None)
     joins = now.grad_enabled and recorded and record.joins(operator, bound)
-    for target in targets:
-        if not isinstance(target, TensorBase):
-            raise call_errors.out_is_no_tensor(operator, target)
-        if joins or now.grad_enabled and in_graph(target):
-            raise call_errors.out_in_graph(operator, target)
+    if joins or not operator.takes_out or not isinstance(out, TensorBase) or now.grad_enabled and in_graph(out):
+        check_out(operator, out, joins, now.grad_enabled)  # passes for several tensors that are in no graph
     if isinstance(out, TensorBase) and out._layout.numel and operator.kind is not COMPOSITE:
         before_write(operator.called, out)
         write(operator, bound, out)
@@ -495,18 +483,14 @@ def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     if now.grad_enabled and (needs_node or target._base is not None and in_graph(target)):
         check_inplace(operator.called, target, needs_node)
     if needs_node and target._layout.is_floating:
-        return _inplace_recorded(operator, bound, target)
+        node = node_for_inplace(operator, bound, target)
+        write(operator, bound, target)
+        record_inplace(target, node)
+        return target
     write(operator, bound, target)
     target._storage.version += 1
     if target._base is not None:
         target._view_version = _STALE
-    return target
-
-
-def _inplace_recorded(operator: Operator, bound: list[Any], target: TensorBase) -> Any:
-    node = node_for_inplace(operator, bound, target)
-    write(operator, bound, target)
-    record_inplace(target, node)
     return target
 
 

@@ -3,7 +3,6 @@ cimport cython
 from .tensor cimport TensorBase
 from .layout cimport Layout
 from .native cimport Lock, identity
-from . cimport record
 from .tensor cimport new_tensor
 from . cimport thread
 from .queue cimport Queue

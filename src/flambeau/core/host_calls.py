@@ -79,10 +79,10 @@ def host_call(step: Any) -> HostCall:
         ADDRESS.pack_into(marks, position.at, number + 1)
     if isinstance(step, HostDraw):
         arguments = [_argument(value, step) for value in step.arguments(marks)]
-        return HostCall(step.reference, [Argument(DRAWN, step.draw), *arguments], step)
+        return _host_call(step, step.reference, [Argument(DRAWN, step.draw), *arguments])
     if isinstance(step, LibraryCall):
         accesses = step.operation.accesses(unpack_addresses(marks))
-        return HostCall(step.operation.reference, [_argument(access, step) for access in accesses], step)
+        return _host_call(step, step.operation.reference, [_argument(access, step) for access in accesses])
     kernel = step.kernel
     called = {at: number for at, _, number in step.numbers}
     draws = {at: position for at, _, position in step.draws}
@@ -91,7 +91,7 @@ def host_call(step: Any) -> HostCall:
         type(param) is Pointer and not isinstance(param.shape, str) and any(size in varying for size in param.shape)
         for param in kernel.params
     ):
-        return HostCall(None, None, step)
+        return _host_call(step, None, None)
     values = iter(kernel.bind(marks))
     arguments = []
     for param, at in zip(kernel.params, kernel.offsets):
@@ -104,7 +104,23 @@ def host_call(step: Any) -> HostCall:
             arguments.append(Argument(FIXED) if type(param) is Pointer else Argument(DRAWN, draws[at]))
         else:
             arguments.append(_argument(value, step))
-    return HostCall(kernel.reference, arguments, step)
+    return _host_call(step, kernel.reference, arguments)
+
+
+def _host_call(step: Any, function: Any, arguments: list[Argument] | None, is_checked: bool = False) -> HostCall:
+    """Return a call of a function that does the work of a step."""
+    if isinstance(step, HostDraw):
+        return HostCall(function, arguments, step, step.accesses, step.reference, is_checked)
+
+    def accesses_of_library_call(used: list[Any], drawn: Any) -> Any:
+        return step.operation.accesses(unpack_addresses(step.addressed(used)))
+
+    def accesses_of_launch(used: list[Any], drawn: Any) -> Any:
+        return step.kernel.bind(step.filled(used, drawn))
+
+    if isinstance(step, LibraryCall):
+        return HostCall(function, arguments, step, accesses_of_library_call, step.operation.reference, is_checked)
+    return HostCall(function, arguments, step, accesses_of_launch, step.kernel.reference, is_checked)
 
 
 def _argument(value: Any, step: Step) -> Argument:
@@ -172,9 +188,9 @@ def direct_call(step: Any, layout: Layout) -> HostCall | None:
         else:
             argument = Argument(FIXED, 0, _as_type(value, compute.numpy))
         arguments.append(argument)
-    return HostCall(kernel.body, arguments, step, not (same and layout.dense))
+    return _host_call(step, kernel.body, arguments, not (same and layout.dense))
 
 
 def whole_call(function: Any, operands: Sequence[TensorBase], step: Any) -> HostCall:
     """Return a call of a function on the arrays of whole operands; it returns the result as an array of its own."""
-    return HostCall(function, [Argument(WHOLE, operand._storage.place) for operand in operands], step)
+    return _host_call(step, function, [Argument(WHOLE, operand._storage.place) for operand in operands])

@@ -13,10 +13,11 @@ from typing import Any
 from .. import strides as st
 from ..autograd.mode import GradMode
 from ..autograd.node_hooks import move_kept
+from ..autograd.observers import observed, observers
 from ..errors import AutogradError
 from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
-from . import thread
+from . import call_errors, thread
 from .operator import OUT, REGISTRY, Operator
 from .record import (
     STALE,
@@ -26,8 +27,6 @@ from .record import (
     Saved,
     edge_of,
     node_of,
-    observed,
-    observers,
     operator_node,
     renew_views_by,
     save,
@@ -143,6 +142,20 @@ class CopySlices(Node):
 
     def release(self) -> None:
         self.inner.release()
+
+
+def check_out(operator: Operator, out: Any, joins: bool, records: bool) -> None:
+    """Raise ArgumentTypeError or AutogradError for an out= that an operator cannot write.
+
+    joins: whether an operand takes part in a graph;  records: whether gradients are recorded.
+    """
+    if not operator.takes_out:
+        raise call_errors.no_out(operator, out)
+    for target in out if isinstance(out, (tuple, list)) else (out,):
+        if not isinstance(target, TensorBase):
+            raise call_errors.out_is_no_tensor(operator, target)
+        if joins or records and in_graph(target):
+            raise call_errors.out_in_graph(operator, target)
 
 
 def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:

@@ -72,6 +72,8 @@ cdef class HostCall:
     cdef public list arguments
     cdef public object step
     cdef public bint is_checked
+    cdef public object accesses
+    cdef public object reference
 
     cpdef run(self, list used, drawn)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import host
 from ..kernel import Grid, Kernel
-from ..library_operation import LibraryOperation, unpack_addresses
+from ..library_operation import LibraryOperation
 from . import call_errors, storage, tensor, thread
 from .hooks import touched
 from .layout import Layout
@@ -125,14 +125,6 @@ class Launch(Step):
         except (StructError, OverflowError) as error:
             raise call_errors.overflow(self.called, self.kernel.scalar_at(at).ctype, passed) from error
 
-    def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
-        """Return the memory that a call accesses: see Kernel.bind."""
-        return self.kernel.bind(self.filled(used, drawn))
-
-    @property
-    def reference(self) -> Any:
-        return self.kernel.reference
-
 
 class LibraryCall(Step):
     """One call of a vendor's library.  The address of an absent operand stays 0."""
@@ -145,14 +137,6 @@ class LibraryCall(Step):
         self.handle = handle
         self.workspace_nbytes = workspace_nbytes
         self.spare = self.mirrored = None
-
-    def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
-        """Return the memory that a call accesses."""
-        return self.operation.accesses(unpack_addresses(self.addressed(used)))
-
-    @property
-    def reference(self) -> Any:
-        return self.operation.reference
 
 
 class Argument:
@@ -180,25 +164,31 @@ class HostCall:
     """A step on the CPU: a function, and the sources of its arguments.
 
     arguments: None where the arrays have to be found by their addresses in the argument buffer.
+    accesses: for the operands and draws of a call, returns the arguments of `reference`, with the memory they lie in.
     is_checked: whether the returned array's strides may differ from the result's.
     """
 
-    __slots__ = ("arguments", "function", "is_checked", "step")
+    __slots__ = ("accesses", "arguments", "function", "is_checked", "reference", "step")
 
-    def __init__(self, function: Any, arguments: list[Argument] | None, step: Any, is_checked: bool = False) -> None:
+    def __init__(
+        self, function: Any, arguments: list[Argument] | None, step: Any, accesses: Any, reference: Any,
+        is_checked: bool = False,
+    ) -> None:  # fmt: skip
         self.function = function
         self.arguments = arguments
         self.step = step
+        self.accesses = accesses
+        self.reference = reference
         self.is_checked = is_checked
 
     def run(self, used: list[Any], drawn: Any) -> Any:
         """Call the function; return its result."""
         try:
             if self.arguments is None or hooks.on_host_read is not None or hooks.on_host_write is not None:
-                accesses = self.step.accesses(used, drawn)
+                accesses = self.accesses(used, drawn)
                 if hooks.on_host_call is not None and hooks.on_host_call(self.step, accesses, used):
                     return None
-                return thread.quietly(self.step.reference, touched(accesses))
+                return thread.quietly(self.reference, touched(accesses))
             return thread.quietly(self.function, _gathered(self.arguments, used, drawn))
         except Exception as error:  # noqa: BLE001  (it is raised, translated)
             call_errors.raise_failed(thread.here().operator, error)

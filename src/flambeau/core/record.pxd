@@ -73,7 +73,6 @@ cpdef OperatorNode operator_node(OperatorBase operator, tuple edges, dict stream
 cdef list _observers
 cdef object _renew_view
 
-cpdef bint is_observed()
 cpdef edge_of(TensorBase tensor)
 @cython.locals(node=AccumulateGrad)
 cpdef AccumulateGrad accumulator(TensorBase leaf)

@@ -14,6 +14,8 @@ from typing import Any
 from weakref import ref
 
 from ..autograd.fitting import fit, zeros
+from ..autograd.node_streams import streams_of_several
+from ..autograd.observers import observed, observers
 from ..errors import AutogradError, name_error
 from ..runtime.stream import Stream
 from . import call_errors, thread
@@ -39,17 +41,12 @@ def streams_of(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
         device = tensor._layout.device.index
         if device >= 0 and device != first:
             if first >= 0:
-                return _streams_of_several(tensors)
+                return streams_of_several(tensors)
             first = device
     if first < 0:
         return NO_STREAMS
     stream = thread.current_stream(first)
     return stream.alone
-
-
-def _streams_of_several(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
-    devices = [tensor._layout.device.index for tensor in tensors if tensor._layout.device.index >= 0]
-    return {device: thread.current_stream(device) for device in dict.fromkeys(devices)}
 
 
 class Saved:
@@ -274,7 +271,6 @@ def _flatten(values: Any) -> list[Any]:
 
 
 STALE = -1  # version of a view whose node has to be renewed from its base
-observers: list[Callable[[Any, Any], None]] = []  # see graph_node.observe
 _observers = observers  # typed where compiled
 
 
@@ -328,17 +324,6 @@ def _any_joins(values: Any) -> bool:
         if isinstance(value, TensorBase) and in_graph(value):
             return True
     return False
-
-
-def is_observed() -> bool:
-    """Return whether any observer is set."""
-    return bool(_observers)
-
-
-def observed(node: Any, saved: Any) -> None:
-    """Call the observers with a new node and its saved values."""
-    for observer in tuple(_observers):
-        observer(node, saved)
 
 
 def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> None:

@@ -206,5 +206,4 @@ def new_array(shape: tuple[int, ...], dtype: Any) -> Any:
     try:
         return host.np.empty(shape, dtype)
     except MemoryError as error:
-        nbytes = prod(shape) * host.np.dtype(dtype).itemsize
-        raise call_errors.out_of_host_memory(nbytes) from error
+        raise call_errors.out_of_host_memory(prod(shape) * host.np.dtype(dtype).itemsize) from error

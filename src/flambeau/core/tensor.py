@@ -19,7 +19,8 @@ from .native import blank
 from .queue import hooks
 from .storage import Storage
 
-_watchers: list[Callable[[Any], None]] = []  # called before writes in place
+watchers: list[Callable[[Any], None]] = []  # called with every tensor that is about to be written in place
+_watchers = watchers  # typed where compiled
 # how a view was made, which decides whether it may be written where gradients are recorded
 ORDINARY, FROM_FUNCTION, ONE_OF_SEVERAL, IN_NO_GRAD, IN_INFERENCE = range(5)
 
@@ -151,14 +152,6 @@ def in_graph(tensor: TensorBase) -> bool:
         return True
     base = tensor._base  # a view joins the graph that its base joined
     return base is not None and in_graph(base)
-
-
-def watch_writes(watcher: Callable[[TensorBase], None], is_wanted: bool) -> None:
-    """Add or remove a function that is called with every tensor about to be written in place."""
-    if is_wanted:
-        _watchers.append(watcher)
-    elif watcher in _watchers:
-        _watchers.remove(watcher)
 
 
 def before_write(called: str, tensor: TensorBase) -> None:

@@ -257,14 +257,6 @@ def set_stream(stream: Stream) -> None:
     now.chosen = True
 
 
-def streams_with(stream: Stream) -> list[Any]:
-    """Return a copy of this thread's list of streams, with `stream` in it as its device's stream."""
-    device, chosen = stream.device_index, list(here().streams)
-    chosen.extend([None] * (device + 1 - len(chosen)))
-    chosen[device] = stream
-    return chosen
-
-
 def quietly(function: Any, arguments: list[Any]) -> Any:
     """Call a NumPy function without floating point warnings, since GPUs give none either."""
     now = here()
