@@ -28,6 +28,7 @@ LAYERS = (
         "channel",
         "signals",
         "core.native",
+        "core.locks",
     ),
     ("driver", "core.queue", "core.nvidia"),
     ("core", "memory", "runtime", "operands", "lowering", "transfer", "uncomputed", "autograd", "ops", "numerics"),

@@ -191,6 +191,12 @@ class Kernel:
                 flat.append(value)
         return self._struct.pack(*flat)
 
+    def scalar_at(self, offset: int) -> Scalar:
+        """Return the scalar parameter at an offset in the buffer."""
+        param = self.params[self.offsets.index(offset)]
+        assert isinstance(param, Scalar)
+        return param
+
     def bind(self, buffer: Buffer) -> list[Any]:
         """Decode a buffer: per parameter an Access, a list of Access, a number, or None if absent.
 

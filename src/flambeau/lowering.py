@@ -583,5 +583,4 @@ def _refuse_warning() -> None:
 calls.set_lowering(_Lowering())
 callers.public_operator = _public_operator
 callers.before_warning = _refuse_warning
-calls.allow_in_keys(device)
-calls.allow_in_keys(Generator)
+calls.keyed.update((device, Generator))

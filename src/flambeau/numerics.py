@@ -19,7 +19,7 @@ from typing import Any
 
 from . import config
 from .core import thread
-from .core.native import whole
+from .core.locks import whole
 from .errors import ArgumentTypeError, ModeError, NotSupportedError
 from .ops import convolution, linalg
 from .runtime import device as devices

@@ -10,12 +10,22 @@ from __future__ import annotations
 from math import inf, isinf, isnan
 from typing import Any
 
+from . import host
 from .dtypes import BOOL, FLOATING, INTEGER_TYPES, UNSIGNED, bfloat16, bool_, dtype, float16, float32, float64
 from .errors import ValueRangeError, shown
 
 LARGEST = {
     float16: 65504.0, bfloat16: 3.3895313892515355e38, float32: 3.4028234663852886e38, float64: 1.7976931348623157e308,
 }  # fmt: skip
+
+
+def plain_number(value: Any) -> Any:
+    """Convert a NumPy number, or an instance of a number's subclass, to the Python number; return others unchanged."""
+    if isinstance(value, (int, float)):
+        return float(value) if isinstance(value, float) else int(value)
+    if host.is_numpy_loaded() and isinstance(value, host.np.generic) and value.dtype.kind in "biuf":
+        return value.item()
+    return value
 
 
 def integer_range(dtype: dtype) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from .core import record, thread
 from .core.call import assign, call_two
 from .core.inplace import check_inplace, node_for_inplace, record_inplace
 from .core.layout import Layout, layout_of
-from .core.native import whole
+from .core.locks import whole
 from .core.queue import hooks
 from .core.tensor import TensorBase, alias_of, before_write, empty_tensor, new_tensor
 from .dtypes import dtype
@@ -100,7 +100,7 @@ _convert.node_name = MOVE.node_name
 
 @MOVE.derivative
 def _(grad: Any) -> Any:
-    return grad  # core.record.fit moves it to the input's device
+    return grad  # autograd.fitting.fit moves it to the input's device
 
 
 @ASSIGN.derivative

@@ -8,6 +8,7 @@ import pytest
 
 from flambeau import signals
 from flambeau.core import native
+from flambeau.core.locks import ReentrantLock, whole
 from flambeau.errors import ReentryError
 
 
@@ -43,9 +44,9 @@ def test_outside_of_sections_a_handler_runs_at_once(seen):
     assert seen == [signal.SIGUSR1]
 
 
-@pytest.mark.parametrize("kind", ["Lock", "ReentrantLock"])
+@pytest.mark.parametrize("kind", [native.Lock, ReentrantLock])
 def test_a_lock_is_free_when_the_handler_runs(seen, kind):
-    lock = getattr(native, kind)()
+    lock = kind()
     with pytest.raises(KeyError), lock:
         signal.raise_signal(signal.SIGUSR1)
         assert seen == []
@@ -87,7 +88,7 @@ def test_a_section_of_another_thread_puts_no_handler_off(seen):
 def test_a_whole_function_ends_before_the_handler_runs(seen):
     steps = []
 
-    @native.whole
+    @whole
     def function():
         signal.raise_signal(signal.SIGUSR1)
         steps.append(1)
@@ -126,7 +127,7 @@ def test_a_lock_refuses_the_thread_that_holds_it():
 
 
 def test_a_reentrant_lock_takes_its_thread_again():
-    lock = native.ReentrantLock()
+    lock = ReentrantLock()
     with lock, lock:
         pass
     _in_thread(lambda: lock.acquire() or lock.release())

@@ -2,7 +2,8 @@
 
 import pytest
 
-from flambeau.core.pool import LARGE_REMAINDER, Counters, Pool, Segment
+from flambeau.core.pool import Counters, Segment
+from flambeau.memory.pool import LARGE_REMAINDER, Pool
 from flambeau.memory.segments import add_segment, idle_segments, largest, remove_segment, segment_size
 from flambeau.memory.statistics import current
 

@@ -5,7 +5,7 @@ import gc
 import pytest
 
 import flambeau as torch
-from flambeau.core import storage, thread
+from flambeau.core import host_storage, thread
 from flambeau.core.thread import CPU
 from flambeau.testing import machine
 
@@ -69,9 +69,9 @@ def test_versions_count_writes_of_all_views():
 
 
 def test_host_memory_is_aligned_and_shared_with_the_array_it_came_from():
-    made = storage.on_host(100)
+    made = host_storage.on_host(100)
     assert made.address() % 64 == 0 and made.device is CPU and not made.is_pinned and made.array().nbytes == 100
-    shared = storage.from_array(made.array())
+    shared = host_storage.from_array(made.array())
     assert shared.address() == made.address()
 
 

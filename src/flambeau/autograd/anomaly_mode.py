@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import callers
-from ..core.native import whole
+from ..core.locks import whole
 from ..errors import ArgumentTypeError, AutogradError, shown
 from .graph_node import observe
 from .node_hooks import hooks_of

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from .. import callers, host, transfer
 from ..core import thread
-from ..core.native import whole
+from ..core.locks import whole
 from ..core.operator import REGISTRY, Operator
 from ..core.storage import Storage
 from ..core.tensor import TensorBase
@@ -282,7 +282,6 @@ def operands(name: str, tensors: list[Any]) -> list[Any]:
         if policy is not None:
             tensors = policy(mode, kind, REGISTRY["convert"], tensors)
     return tensors
-
 
 
 def _kind(name: str, device_type: Any) -> str:

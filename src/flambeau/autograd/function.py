@@ -11,11 +11,13 @@ from typing import Any
 from ..core import record
 from ..core.call_errors import check_broadcast, freed
 from ..core.inplace import check_inplace, rebase
-from ..core.record import Edge, Node, Saved, fit, save, streams_of
+from ..core.record import Edge, Node, Saved, save, streams_of
 from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, alias_of, empty_tensor
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from ..runtime import device as devices
+from .fitting import fit
 from .mode import GradMode, mode
+from .observers import observed
 
 
 class FunctionCtx:
@@ -99,7 +101,7 @@ class FunctionNode(Node):
         indexes = {id(tensor): index for index, tensor in enumerate(outputs) if tensor is not None}
         self.saved = [self._saved(tensor, indexes.get(id(tensor))) for tensor in self.context._to_save]
         self.context._to_save = ()
-        record.observed(self, self.saved)
+        observed(self, self.saved)
 
     def _saved(self, tensor: Any, index: int | None) -> Saved | None:
         if tensor is None:

@@ -11,9 +11,10 @@ from typing import Any
 
 from .. import transfer
 from ..core import record
-from ..core.native import Lock, whole
+from ..core.locks import whole
+from ..core.native import Lock
 from ..core.record import Saved
-from ..core.tensor import TensorBase, watch_writes
+from ..core.tensor import TensorBase, watchers
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from .gradients import current_task, notes
 from .graph_node import GradientEdge, Node, face_of, observe
@@ -266,7 +267,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
     try:
         _push(mutations.pack, mutations.unpack)
         _choices.is_mutable = True
-        watch_writes(mutations.before_write, True)
+        watchers.append(mutations.before_write)
         yield mutations
     finally:
         _end(mutations, depth)
@@ -274,7 +275,8 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
 
 @whole
 def _end(mutations: _Mutations, depth: int) -> None:
-    watch_writes(mutations.before_write, False)
+    if mutations.before_write in watchers:
+        watchers.remove(mutations.before_write)
     _choices.is_mutable = False
     _pop(depth)
     mutations.is_open = False

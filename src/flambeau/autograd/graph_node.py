@@ -10,11 +10,12 @@ from ..core.binding import Need
 from ..core.call_errors import freed
 from ..core.native import Lock
 from ..core.operator import FACT, OUT, VALUE
-from ..core.record import AccumulateGrad, OperatorNode, Saved, edge_of, observers
+from ..core.record import AccumulateGrad, OperatorNode, Saved, edge_of
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, shown
 from ..runtime import device as devices
 from .node_hooks import RemovableHandle, add, hooks_of, pack
+from .observers import observers
 
 CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # operands without a gradient
 _observing = Lock()

@@ -8,7 +8,7 @@ from inspect import isgeneratorfunction
 from typing import Any, Self
 
 from ..core import thread
-from ..core.native import whole
+from ..core.locks import whole
 from ..errors import ArgumentTypeError, shown
 
 

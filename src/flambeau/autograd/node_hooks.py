@@ -112,6 +112,25 @@ def after_node(hooks: OrderedDict[int, Hook], results: Sequence[Any], grads: Seq
     return results
 
 
+def end_at(task: Any, node: Any, grads: list[Any]) -> Sequence[Any]:
+    """Return a node's input gradients where the pass needs none.  With `inputs=`, backward still runs inputs' nodes."""
+    hooks = node.hooks
+    nothing = [None] * len(node.edges)
+    if not task.accumulates:
+        return nothing
+    if node.shares:
+        gradients: Sequence[Any] = task.apply_node(node, grads)
+        return gradients
+    if hooks is not None:
+        if hooks.before:
+            grads = before_node(hooks.before, grads)
+        if hooks.after:
+            after_node(hooks.after, nothing, grads)
+    if not task.keep_graph:
+        node.release()
+    return nothing
+
+
 def _replaced(called: str, changed: Any, grads: Any) -> Any:
     if changed is None:
         return grads

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from .. import callers
+from ..core import thread
 from ..errors import AcceleratorError, ModeError, shown
 from ..runtime.stream import Stream
 
@@ -44,6 +48,12 @@ def _bool(name: str, enabled: bool) -> bool:
     return enabled
 
 
+def streams_of_several(tensors: Sequence[Any]) -> dict[int, Stream]:
+    """As core.record.streams_of, for tensors on any number of devices."""
+    devices = [tensor._layout.device.index for tensor in tensors if tensor._layout.device.index >= 0]
+    return {device: thread.current_stream(device) for device in dict.fromkeys(devices)}
+
+
 def mismatch(leaf: Stream, producer: Stream) -> None:
     """Warn that a leaf's gradient comes from another stream than the leaf's."""
     if _Choices.warns:
@@ -53,6 +63,20 @@ def mismatch(leaf: Stream, producer: Stream) -> None:
             f"a wait, and breaks a capture. Use a leaf on one stream, drop graphs that used it on another one, or "
             f"silence this with torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)"
         )
+
+
+def joining(
+    moved: dict[Any, dict[int, Stream]], node: Any, streams: dict[int, Stream], consumer: Stream, producer: Stream
+) -> Stream:
+    """Return a stream for a node that takes part in the producer's capture, if that captures.
+
+    moved: gets the streams of the node, which are `streams`, if they change.
+    """
+    if not producer.is_capturing() or consumer.is_capturing():
+        return consumer
+    chosen = captured(node.name, consumer, producer)
+    moved[node] = {**streams, chosen.device_index: chosen}
+    return chosen
 
 
 def captured(name: str, stale: Stream, capturing: Stream) -> Stream:

@@ -1,5 +1,5 @@
 cimport cython
-from . cimport tensor, thread
+from . cimport record, tensor, thread
 from .layout cimport Layout, layout_of
 from .native cimport enter_critical, leave_critical
 from .binding cimport Caller, OperatorBase, Signature
@@ -41,13 +41,9 @@ cdef _composed(OperatorBase operator, list bound)
 cdef _delegated(Thread now, delegation, list bound)
 @cython.locals(key=list, index=Py_ssize_t, operand=TensorBase)
 cdef list _key(OperatorBase operator, list bound)
-cdef _plain(value)
 cdef _canonical(value)
 @cython.locals(operand=TensorBase)
 cdef bint _is_placed(values) except -1
-@cython.locals(index=Py_ssize_t)
-cdef bint _joins(OperatorBase operator, list bound) except -1
-cdef bint _any_joins(values) except -1
 @cython.locals(operand=TensorBase, device=Device)
 cdef _view(OperatorBase operator, list bound)
 cdef tuple _ints(values)
@@ -58,7 +54,6 @@ cdef _call_mutating(Thread now, OperatorBase operator, list bound)
 cdef _call_out(Thread now, OperatorBase operator, list bound, out)
 @cython.locals(target=TensorBase, needs_node=bint)
 cdef _inplace(Thread now, OperatorBase operator, list bound)
-cdef _inplace_recorded(OperatorBase operator, list bound, TensorBase target)
 @cython.locals(key=list, index=Py_ssize_t, operand=TensorBase)
 cpdef write(OperatorBase operator, list bound, TensorBase target)
 cpdef assign(TensorBase target, TensorBase source)

@@ -20,10 +20,11 @@ from ..dtypes import dtype, from_type
 from ..errors import FlambeauError, shown
 from ..memory_formats import memory_format
 from ..operands import overlap_of
+from ..scalars import plain_number
 from . import call_errors, record, tensor, thread
 from .binding import Caller, Signature, make_calls_by
 from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
-from .inplace import check_inplace, node_for_inplace, record_inplace
+from .inplace import check_inplace, check_out, disown, node_for_inplace, part_views, record_inplace
 from .layout import WIDEST_ACCESS, layout_of
 from .native import enter_critical, leave_critical
 from .operator import COMPOSITE, REGISTRY, VIEW, Operator
@@ -38,14 +39,8 @@ _NO_PLACE, _STALE = NO_PLACE, record.STALE
 INTO = "into"  # in a key, precedes the layout of the written tensor
 
 
-_keyed: set[type] = {dtype, memory_format}  # classes whose objects enter keys unchanged
-
-
-def allow_in_keys(cls: type) -> None:
-    """Let the objects of a class be attributes of operators.  They must be hashable and immutable."""
-    _keyed.add(cls)
-
-
+keyed: set[type] = {dtype, memory_format}  # classes of hashable, immutable objects, which enter keys unchanged
+_keyed = keyed  # typed where compiled
 _lowering = Lowering()
 
 
@@ -295,7 +290,7 @@ def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         if operator.kind is COMPOSITE:
             return _composed(operator, bound)
         raise
-    joins = now.grad_enabled and _joins(operator, bound)
+    joins = now.grad_enabled and record.joins(operator, bound)
     entry = _entry(operator, bound, key, None)
     if isinstance(entry, Plan):
         plan = entry
@@ -346,12 +341,12 @@ def _composed(operator: Operator, bound: list[Any]) -> Any:
     if operator.is_derivative:
         return results
     if operator.gives_views:
-        return record.part_views(results)
+        return part_views(results)
     for item in results if isinstance(results, tuple) else (results,):
         if isinstance(item, TensorBase):
             view = item
             if view._base is not None:
-                record.disown(view, bound)
+                disown(view, bound)
     return results
 
 
@@ -377,7 +372,7 @@ def _key(operator: Operator, bound: list[Any]) -> list[Any]:
         elif value is None or value_type is str:
             key.append(value)
         else:
-            plain = _plain(value)
+            plain = plain_number(value)
             if plain is not value:
                 bound[index] = plain
                 value_type = type(plain)
@@ -385,15 +380,6 @@ def _key(operator: Operator, bound: list[Any]) -> list[Any]:
             else:
                 key.append(_canonical(value))
     return key
-
-
-def _plain(value: Any) -> Any:
-    """Convert a NumPy number, or an instance of a number's subclass, to the Python number; return others unchanged."""
-    if isinstance(value, (int, float)):
-        return float(value) if isinstance(value, float) else int(value)
-    if host.is_numpy_loaded() and isinstance(value, host.np.generic) and value.dtype.kind in "biuf":
-        return value.item()
-    return value
 
 
 def _canonical(value: Any) -> Any:
@@ -411,7 +397,7 @@ def _canonical(value: Any) -> Any:
         return value._layout
     if value_type in _keyed:
         return value
-    plain = _plain(value)
+    plain = plain_number(value)
     if plain is value:
         raise TypeError(f"{shown(value)} is no argument of an operator")
     return _canonical(plain)
@@ -425,25 +411,6 @@ def _is_placed(values: Any) -> bool:
             if operand._storage.place != _NO_PLACE:
                 return True
         elif (type(value) is list or type(value) is tuple) and _is_placed(value):
-            return True
-    return False
-
-
-def _joins(operator: Operator, bound: list[Any]) -> bool:
-    """Return whether any operand of a call takes part in a graph."""
-    for index in operator.tensor_indexes:
-        value = bound[index]
-        if isinstance(value, TensorBase):
-            if in_graph(value):
-                return True
-        elif (type(value) is list or type(value) is tuple) and _any_joins(value):
-            return True
-    return False
-
-
-def _any_joins(values: Any) -> bool:
-    for value in values:  # noqa: SIM110 (compiled, there are no closures)
-        if isinstance(value, TensorBase) and in_graph(value):
             return True
     return False
 
@@ -494,7 +461,7 @@ def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     if now.grad_enabled:
         for target in written:
             check_inplace(operator.called, target, False)
-        if _joins(operator, bound):
+        if record.joins(operator, bound):
             raise call_errors.never_differentiable(operator)
     key = _key(operator, bound)
     result = _entry(operator, bound, key, None).run(bound, None)
@@ -505,16 +472,10 @@ def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
 
 def _call_out(now: Thread, operator: Operator, bound: list[Any], out: Any) -> Any:
     """Run a call with out=.  Raises: ArgumentTypeError, AutogradError, and the errors of the call."""
-    if not operator.takes_out:
-        raise call_errors.no_out(operator, out)
-    targets = list(out) if isinstance(out, (tuple, list)) else [out]
     recorded = operator.differentiable and (operator.kind is COMPOSITE or operator.backward is not None)
-    joins = now.grad_enabled and recorded and _joins(operator, bound)
-    for target in targets:
-        if not isinstance(target, TensorBase):
-            raise call_errors.out_is_no_tensor(operator, target)
-        if joins or now.grad_enabled and in_graph(target):
-            raise call_errors.out_in_graph(operator, target)
+    joins = now.grad_enabled and recorded and record.joins(operator, bound)
+    if joins or not operator.takes_out or not isinstance(out, TensorBase) or now.grad_enabled and in_graph(out):
+        check_out(operator, out, joins, now.grad_enabled)  # passes for several tensors that are in no graph
     if isinstance(out, TensorBase) and out._layout.numel and operator.kind is not COMPOSITE:
         before_write(operator.called, out)
         write(operator, bound, out)
@@ -531,23 +492,19 @@ def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         return _lowering.copy_(target, _run(now, operator, bound))
     if now.lowering is not None and _is_placed(bound):
         return now.lowering.inline(operator, bound, target)
-    needs_node = now.grad_enabled and _joins(operator, bound)
+    needs_node = now.grad_enabled and record.joins(operator, bound)
     before_write(operator.called, target)
     if now.grad_enabled and (needs_node or target._base is not None and in_graph(target)):
         check_inplace(operator.called, target, needs_node)
     if needs_node and target._layout.is_floating:
-        return _inplace_recorded(operator, bound, target)
+        node = node_for_inplace(operator, bound, target)
+        write(operator, bound, target)
+        record_inplace(target, node)
+        return target
     write(operator, bound, target)
     target._storage.version += 1
     if target._base is not None:
         target._view_version = _STALE
-    return target
-
-
-def _inplace_recorded(operator: Operator, bound: list[Any], target: TensorBase) -> Any:
-    node = node_for_inplace(operator, bound, target)
-    write(operator, bound, target)
-    record_inplace(target, node)
     return target
 
 

@@ -19,6 +19,7 @@ from ..errors import (
 )
 from ..strides import Size
 
+MAX_COUNT = 2**63 - 1  # bytes in one tensor
 MAX_NBYTES = 1 << 60
 INVALID_HANDLE = 400  # CUresult
 INVALID_VALUE = 1  # CUresult of an invalid pointer
@@ -45,11 +46,15 @@ def checked_size(shape: Sequence[int], name: str, dtype: Any = None) -> Size:
     return Size(shape)
 
 
-def too_many_elements(dtype: Any, shape: Sequence[int], numel: int) -> ValueRangeError:
-    return ValueRangeError(
-        f"{dtype.name}{list(shape)} has {numel} elements: integer multiplication overflow",
-        hint="no memory holds that: check how the size was computed",
-    )
+def checked_numel(dtype: Any, shape: Sequence[int]) -> int:
+    """Return the number of elements of a shape.  Raises ValueRangeError if the bytes exceed 64 bits."""
+    numel = prod(shape)
+    if numel * dtype.itemsize > MAX_COUNT:
+        raise ValueRangeError(
+            f"{dtype.name}{list(shape)} has {numel} elements: integer multiplication overflow",
+            hint="no memory holds that: check how the size was computed",
+        )
+    return numel
 
 
 def out_of_host_memory(nbytes: int) -> OutOfMemoryError:

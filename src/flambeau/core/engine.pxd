@@ -3,7 +3,6 @@ cimport cython
 from .tensor cimport TensorBase
 from .layout cimport Layout
 from .native cimport Lock, identity
-from . cimport record
 from .tensor cimport new_tensor
 from . cimport thread
 from .queue cimport Queue
@@ -27,7 +26,7 @@ cdef Waiting _waiting(Node node)
 
 @cython.final
 cdef class GraphTask:
-    cdef bint keep_graph
+    cdef public bint keep_graph
     cdef bint create_graph
     cdef public bint accumulates
     cdef public dict notes
@@ -68,7 +67,6 @@ cdef class GraphTask:
     cdef _run_node(self, Waiting waiting)
     @cython.locals(node=Node, goes_on=bint)
     cdef _input_grads(self, Waiting waiting, list grads)
-    cdef _ended(self, Node node, hooks, list grads)
     @cython.locals(stream=Queue)
     cdef _call_leaf_hooks(self, AccumulateGrad node, list grads)
     cpdef apply_node(self, Node node, list grads)

@@ -13,10 +13,11 @@ from heapq import heappop, heappush
 from typing import Any
 
 from ..autograd import anomaly_mode, node_streams
-from ..autograd.node_hooks import after_node, before_node, keep, on_tensors
+from ..autograd.node_hooks import after_node, before_node, end_at, keep, on_tensors
+from ..autograd.observers import is_observed
 from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
-from . import record, thread
+from . import thread
 from .native import Lock, identity
 from .operator import REGISTRY
 from .record import NO_STREAMS, AccumulateGrad, Edge, Node
@@ -68,7 +69,7 @@ class GraphTask:
         self.accumulates = accumulates
         self.targets = targets
         self.notes: dict[Any, Any] | None = None
-        self.watch = anomaly_mode.watch() if record.is_observed() else None  # anomaly detection observes new nodes
+        self.watch = anomaly_mode.watch() if is_observed() else None  # anomaly detection observes new nodes
         self.waiting: dict[Node, Waiting] = {}
         self.next: Waiting | None = None  # the ready node with the highest number, usually the only one
         self.ready: list[tuple[int, Waiting]] = []  # the others, as a heap
@@ -186,17 +187,9 @@ class GraphTask:
             if isinstance(node, AccumulateGrad):
                 node_streams.mismatch(consumer, producer)
             if producer.machine.capture is not None:
-                consumer = self._captured(node, consumer, producer)
+                consumer = node_streams.joining(self.moved, node, self._streams(node), consumer, producer)
             consumer.wait_stream(producer)
             grad._storage.record_stream(consumer)
-
-    def _captured(self, node: Node, consumer: Stream, producer: Stream) -> Stream:
-        """Return a stream that takes part in the producer's capture."""
-        if not producer.is_capturing() or consumer.is_capturing():
-            return consumer
-        chosen = node_streams.captured(node.name, consumer, producer)
-        self.moved[node] = {**self._streams(node), chosen.device_index: chosen}
-        return chosen
 
     def _streams(self, node: Node) -> dict[int, Stream]:
         """Return the streams on which a node runs in this pass."""
@@ -254,26 +247,10 @@ class GraphTask:
         if waiting.is_target:
             waiting.captured = grads
         if not goes_on:
-            return self._ended(node, hooks, grads)
+            return end_at(self, node, grads)
         if self.watch is not None:
             return self.watch.run(self, node, grads)
         return self.apply_node(node, grads)
-
-    def _ended(self, node: Node, hooks: Any, grads: list[Any]) -> Sequence[Any]:
-        """Return a node's input gradients where none is needed.  With `inputs=`, backward still runs inputs' nodes."""
-        nothing = [None] * len(node.edges)
-        if not self.accumulates:
-            return nothing
-        if node.shares:
-            return self.apply_node(node, grads)
-        if hooks is not None:
-            if hooks.before:
-                grads = before_node(hooks.before, grads)
-            if hooks.after:
-                after_node(hooks.after, nothing, grads)
-        if not self.keep_graph:
-            node.release()
-        return nothing
 
     def _call_leaf_hooks(self, node: AccumulateGrad, grads: list[Any]) -> None:
         for stream in self._streams(node).values():

@@ -8,6 +8,7 @@ from typing import Any
 from .. import host
 from ..kernel import Access, Pointer, Strided
 from ..library_operation import unpack_addresses
+from . import thread
 from .layout import Layout
 from .operator import Number
 from .plan import (
@@ -17,14 +18,13 @@ from .plan import (
     LISTED,
     NUMBER,
     SHAPED,
-    WEAK,
     WHOLE,
     Argument,
     HostCall,
+    Launch,
     LibraryCall,
     Place,
     Step,
-    as_type,
 )  # fmt: skip
 from .tensor import TensorBase
 
@@ -79,10 +79,10 @@ def host_call(step: Any) -> HostCall:
         ADDRESS.pack_into(marks, position.at, number + 1)
     if isinstance(step, HostDraw):
         arguments = [_argument(value, step) for value in step.arguments(marks)]
-        return HostCall(step.reference, [Argument(DRAWN, step.draw), *arguments], step)
+        return _host_call(step, step.reference, [Argument(DRAWN, step.draw), *arguments])
     if isinstance(step, LibraryCall):
         accesses = step.operation.accesses(unpack_addresses(marks))
-        return HostCall(step.operation.reference, [_argument(access, step) for access in accesses], step)
+        return _host_call(step, step.operation.reference, [_argument(access, step) for access in accesses])
     kernel = step.kernel
     called = {at: number for at, _, number in step.numbers}
     draws = {at: position for at, _, position in step.draws}
@@ -91,7 +91,7 @@ def host_call(step: Any) -> HostCall:
         type(param) is Pointer and not isinstance(param.shape, str) and any(size in varying for size in param.shape)
         for param in kernel.params
     ):
-        return HostCall(None, None, step)
+        return _host_call(step, None, None)
     values = iter(kernel.bind(marks))
     arguments = []
     for param, at in zip(kernel.params, kernel.offsets):
@@ -99,14 +99,28 @@ def host_call(step: Any) -> HostCall:
             continue
         value = next(values)
         if at in called:
-            argument = Argument(NUMBER, called[at].index, called[at])
-            argument.start = at
-            arguments.append(argument)
+            arguments.append(_number(step, at, called[at]))
         elif at in draws:
             arguments.append(Argument(FIXED) if type(param) is Pointer else Argument(DRAWN, draws[at]))
         else:
             arguments.append(_argument(value, step))
-    return HostCall(kernel.reference, arguments, step)
+    return _host_call(step, kernel.reference, arguments)
+
+
+def _host_call(step: Any, function: Any, arguments: list[Argument] | None, is_checked: bool = False) -> HostCall:
+    """Return a call of a function that does the work of a step."""
+    if isinstance(step, HostDraw):
+        return HostCall(function, arguments, step, step.accesses, step.reference, is_checked)
+
+    def accesses_of_library_call(used: list[Any], drawn: Any) -> Any:
+        return step.operation.accesses(unpack_addresses(step.addressed(used)))
+
+    def accesses_of_launch(used: list[Any], drawn: Any) -> Any:
+        return step.kernel.bind(step.filled(used, drawn))
+
+    if isinstance(step, LibraryCall):
+        return HostCall(function, arguments, step, accesses_of_library_call, step.operation.reference, is_checked)
+    return HostCall(function, arguments, step, accesses_of_launch, step.kernel.reference, is_checked)
 
 
 def _argument(value: Any, step: Step) -> Argument:
@@ -127,6 +141,27 @@ def _argument(value: Any, step: Step) -> Argument:
     return argument
 
 
+def _number(step: Launch, at: int, number: Number, plain: Any = None) -> Argument:
+    """Return the argument for a number of the call.
+
+    at: the offset of its parameter in the kernel's buffer.  plain: the type that the function computes in, if any.
+    """
+
+    def converted(passed: Any) -> Any:
+        struct = step.kernel.scalar_at(at).struct
+        buffer = bytearray(struct.size)
+        step.put_number(buffer, 0, at, struct, number, passed)
+        value = struct.unpack(buffer)[0]
+        return value if plain is None else _as_type(value, plain)
+
+    return Argument(NUMBER, number.index, converted)
+
+
+def _as_type(value: int | float, plain: Any) -> Any:
+    """Convert a number to a dtype as kernels do: integers wrap, as in C."""
+    return thread.quietly((host.np.float64 if isinstance(value, float) else host.np.int64)(value).astype, [plain])
+
+
 def _is_row_major(access: Access) -> bool:
     expected = 1
     for size, stride in zip(reversed(access.shape), reversed(access.strides or ())):
@@ -144,19 +179,18 @@ def direct_call(step: Any, layout: Layout) -> HostCall | None:
     arguments, same = [], True
     for value, compute, at in zip(step.values[1:-1], kernel.computes, kernel.offsets[1:-1]):
         if type(value) is Number:
-            argument = Argument(WEAK, value.index, value)
-            argument.plain, argument.start = compute.numpy, at
+            argument = _number(step, at, value, compute.numpy)
         elif isinstance(value, TensorBase):
             if value._offset != 0:
                 return None
             argument = Argument(WHOLE, value._storage.place)
             same = same and value._layout.dense and value._layout.shape == layout.shape
         else:
-            argument = Argument(FIXED, 0, as_type(value, compute.numpy))
+            argument = Argument(FIXED, 0, _as_type(value, compute.numpy))
         arguments.append(argument)
-    return HostCall(kernel.body, arguments, step, not (same and layout.dense))
+    return _host_call(step, kernel.body, arguments, not (same and layout.dense))
 
 
 def whole_call(function: Any, operands: Sequence[TensorBase], step: Any) -> HostCall:
     """Return a call of a function on the arrays of whole operands; it returns the result as an array of its own."""
-    return HostCall(function, [Argument(WHOLE, operand._storage.place) for operand in operands], step)
+    return _host_call(step, function, [Argument(WHOLE, operand._storage.place) for operand in operands])

@@ -13,10 +13,11 @@ from typing import Any
 from .. import strides as st
 from ..autograd.mode import GradMode
 from ..autograd.node_hooks import move_kept
+from ..autograd.observers import observed, observers
 from ..errors import AutogradError
 from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
-from . import thread
+from . import call_errors, thread
 from .operator import OUT, REGISTRY, Operator
 from .record import (
     STALE,
@@ -26,8 +27,6 @@ from .record import (
     Saved,
     edge_of,
     node_of,
-    observed,
-    observers,
     operator_node,
     renew_views_by,
     save,
@@ -145,6 +144,20 @@ class CopySlices(Node):
         self.inner.release()
 
 
+def check_out(operator: Operator, out: Any, joins: bool, records: bool) -> None:
+    """Raise ArgumentTypeError or AutogradError for an out= that an operator cannot write.
+
+    joins: whether an operand takes part in a graph;  records: whether gradients are recorded.
+    """
+    if not operator.takes_out:
+        raise call_errors.no_out(operator, out)
+    for target in out if isinstance(out, (tuple, list)) else (out,):
+        if not isinstance(target, TensorBase):
+            raise call_errors.out_is_no_tensor(operator, target)
+        if joins or records and in_graph(target):
+            raise call_errors.out_in_graph(operator, target)
+
+
 def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
     """Record a write in place of `target`.  recorded: the call's node, made before the write, or None."""
     target._storage.version += 1
@@ -153,6 +166,29 @@ def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
         rebase(target, recorded, 0, 0)
     elif target._base is not None:
         target._view_version = STALE
+
+
+def disown(result: Any, operands: Sequence[Any]) -> None:
+    """Detach a composite's result from a base that only the composite's body has seen."""
+    for operand in operands:
+        if isinstance(operand, TensorBase):
+            tensors: Sequence[Any] = (operand,)
+        else:
+            tensors = operand if isinstance(operand, (list, tuple)) else ()
+        for tensor in tensors:
+            if isinstance(tensor, TensorBase) and (result._base is tensor or result._base is tensor._base):
+                return
+    edge_of(result)
+    result._base = None
+    result._origin = ORDINARY
+
+
+def part_views(views: Any) -> Any:
+    """Mark views of one tensor that are returned together: none may be written where gradients are recorded."""
+    for view in views:
+        if view._origin == ORDINARY:
+            view._origin = ONE_OF_SEVERAL
+    return views
 
 
 def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:

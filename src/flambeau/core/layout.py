@@ -7,7 +7,6 @@ machine, so a call that mixes devices or machines never matches another call's p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from ..dtypes import dtype, no_tensors_of
@@ -15,7 +14,6 @@ from ..strides import Shape, Size, contiguous, is_compact, is_contiguous
 from . import call_errors
 from .thread import Device
 
-MAX_COUNT = 2**63 - 1  # bytes in one tensor
 MAX_LAYOUTS = 1 << 16  # kept per device; at this number, all are dropped
 WIDEST_ACCESS = 16  # bytes: the widest access of one GPU thread
 
@@ -43,7 +41,7 @@ class Layout:
         self.aligned = aligned
         self.itemsize = dtype.itemsize
         self.is_floating = dtype.is_floating_point
-        self.numel = checked_numel(dtype, shape)
+        self.numel = call_errors.checked_numel(dtype, shape)
         self.nbytes = self.numel * self.itemsize
         self.dense = is_contiguous(shape, strides)
         self.compact = self.dense or is_compact(shape, strides)
@@ -57,14 +55,6 @@ class Layout:
 
     def __repr__(self) -> str:
         return f"Layout({self.dtype.name}{list(self.shape)} on {self.device}, strides {list(self.strides)})"
-
-
-def checked_numel(dtype: dtype, shape: Sequence[int]) -> int:
-    """Return the number of elements of a shape.  Raises ValueRangeError if the bytes exceed 64 bits."""
-    numel = prod(shape)
-    if numel * dtype.itemsize > MAX_COUNT:
-        raise call_errors.too_many_elements(dtype, shape, numel)
-    return numel
 
 
 def layout_of(device: Device, dtype: dtype, shape: Size, strides: Shape, aligned: bool = True) -> Layout:

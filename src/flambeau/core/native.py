@@ -14,16 +14,13 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from functools import wraps
 from struct import Struct
 from threading import get_ident as thread_ident
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from ..errors import reentered
 
-F = TypeVar("F", bound=Callable[..., Any])
-SLICE = 0.1  # seconds: how often a wait for a lock checks for signals
-
+blank: Callable[[type], Any] = object.__new__
 put_address = Struct("@Q").pack_into
 copied = bytearray
 identity = id
@@ -35,11 +32,6 @@ _depth = 0  # number of sections that all threads together are in
 _collects = False  # whether the collector was enabled before the first section
 _is_collecting, _stop_collecting, _collect_again = gc.isenabled, gc.disable, gc.enable
 _put_off: list[tuple[int, Any]] = []  # deferred signals, with the functions that run their handlers
-
-
-def blank(cls: type) -> Any:
-    """Make an object of a class without calling `__new__` or `__init__`."""
-    return object.__new__(cls)
 
 
 def is_unshared(buffer: object) -> bool:
@@ -72,7 +64,12 @@ def leave_critical() -> None:
 
 def is_critical(frame: Any) -> bool:
     """Return whether the main thread, which runs `frame`, is in a critical section or about to enter one."""
-    return _main_depth > 0 or frame.f_code in _entries
+    return _main_depth > 0 or frame.f_code in entries
+
+
+def depth() -> int:
+    """Return the number of sections that the main thread is in."""
+    return _main_depth
 
 
 def put_off(number: int, run: Any) -> None:
@@ -98,22 +95,7 @@ def _in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_in_child)
-_entries = {enter_critical.__code__}  # code of functions that begin a section first
-
-
-def whole(function: F) -> F:
-    """Decorate a function so that all of it, including its first instruction, is a critical section."""
-
-    def inside(*args: Any, **kwargs: Any) -> Any:
-        enter_critical()
-        try:
-            result = function(*args, **kwargs)
-        finally:
-            leave_critical()
-        return result
-
-    _entries.add(inside.__code__)
-    return cast("F", wraps(function)(inside))
+entries = {enter_critical.__code__}  # code of functions that begin a section first
 
 
 class Lock:
@@ -141,7 +123,7 @@ class Lock:
             if self._owner == ident:
                 leave_critical()
                 raise reentered()
-            _wait_for(self._lock)
+            self._lock.acquire()
         self._owner = ident
 
     def try_acquire(self) -> bool:
@@ -168,54 +150,7 @@ class Lock:
     __enter__, __exit__ = acquire, release
 
 
-class ReentrantLock:
-    """A mutex that its thread may acquire again.  Holding it is a critical section.
-
-    inner: the plain mutex, for calls within a critical section.
-    """
-
-    __slots__ = ("inner",)
-
-    def __init__(self) -> None:
-        self.inner = threading.RLock()
-
-    def acquire(self) -> None:
-        global _depth, _main_depth, _collects
-        if thread_ident() == _main:
-            _main_depth += 1
-        _depth += 1
-        if _depth == 1:
-            _collects = _is_collecting()
-            _stop_collecting()
-        if not self.inner.acquire(False):
-            _wait_for(self.inner)
-
-    def release(self, kind: object = None, error: object = None, traceback: object = None) -> None:
-        global _depth, _main_depth
-        self.inner.release()
-        _depth -= 1
-        if _depth == 0 and _collects:
-            _collect_again()
-        if thread_ident() == _main:
-            _main_depth -= 1
-            if _put_off and _main_depth == 0:
-                run_handlers()
-
-    __enter__, __exit__ = acquire, release
-
-
-def _wait_for(lock: Any) -> None:
-    """Acquire a lock that another thread holds.  Outside other sections, signal handlers run meanwhile."""
-    while not lock.acquire(True, SLICE):
-        if _main_depth == 1:
-            try:
-                run_handlers()
-            except BaseException:
-                leave_critical()
-                raise
-
-
 __all__ = [
-    "Lock", "ReentrantLock", "blank", "copied", "enter_critical", "identity", "is_critical", "is_unshared",
-    "leave_critical", "next_number", "put_address", "put_off", "run_handlers", "thread_ident", "whole",
+    "Lock", "blank", "copied", "depth", "enter_critical", "entries", "identity", "is_critical", "is_unshared",
+    "leave_critical", "next_number", "put_address", "put_off", "run_handlers", "thread_ident",
 ]  # fmt: skip

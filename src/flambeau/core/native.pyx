@@ -8,11 +8,8 @@ from libc.string cimport memcpy
 import os
 import sys
 import threading
-from functools import wraps
 
 from ..errors import reentered
-
-SLICE = 0.1  # seconds: how often a wait for a lock checks for signals
 
 cdef extern from "Python.h":
     int PyGC_Enable()
@@ -106,7 +103,7 @@ cdef Py_ssize_t _main_depth = 0
 cdef Py_ssize_t _depth = 0
 cdef bint _collects = False
 cdef list _put_off = []
-_entries = set()
+entries = set()
 
 
 cpdef void enter_critical() noexcept:
@@ -133,7 +130,12 @@ cpdef leave_critical():
 
 def is_critical(frame):
     """Return whether the main thread, which runs `frame`, is in a critical section or about to enter one."""
-    return _main_depth > 0 or frame.f_code in _entries
+    return _main_depth > 0 or frame.f_code in entries
+
+
+def depth():
+    """Return the number of sections that the main thread is in."""
+    return _main_depth
 
 
 def put_off(number, run):
@@ -159,21 +161,6 @@ def _in_child():
 
 
 os.register_at_fork(after_in_child=_in_child)
-
-
-def whole(function):
-    """Decorate a function so that all of it, including its first instruction, is a critical section."""
-
-    @wraps(function)
-    def inside(*args, **kwargs):
-        enter_critical()
-        try:
-            result = function(*args, **kwargs)
-        finally:
-            leave_critical()
-        return result
-
-    return inside
 
 
 cdef class Lock:
@@ -220,37 +207,3 @@ cdef class Lock:
 
     def __exit__(self, kind=None, error=None, traceback=None):
         self.release()
-
-
-class ReentrantLock:
-    """A mutex that its thread may acquire again.  Holding it is a critical section.
-
-    inner: the plain mutex, for calls within a critical section.
-    """
-
-    __slots__ = ("inner",)
-
-    def __init__(self):
-        self.inner = threading.RLock()
-
-    def acquire(self):
-        enter_critical()
-        if not self.inner.acquire(False):
-            _wait_for(self.inner)
-
-    def release(self, kind=None, error=None, traceback=None):
-        self.inner.release()
-        leave_critical()
-
-    __enter__, __exit__ = acquire, release
-
-
-def _wait_for(lock):
-    """Acquire a lock that another thread holds.  Outside other sections, signal handlers run meanwhile."""
-    while not lock.acquire(True, SLICE):
-        if _main_depth == 1:
-            try:
-                run_handlers()
-            except BaseException:
-                leave_critical()
-                raise

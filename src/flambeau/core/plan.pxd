@@ -13,7 +13,6 @@ cdef int _FIXED
 cdef int _WHOLE
 cdef int _SHAPED
 cdef int _NUMBER
-cdef int _WEAK
 cdef int _DRAWN
 
 @cython.final
@@ -46,6 +45,7 @@ cdef class Launch(Step):
     @cython.locals(buffer=bytearray)
     cpdef bytearray filled(self, list used, drawn)
     cpdef _put_numbers(self, bytearray buffer, used, drawn)
+    cpdef put_number(self, bytearray buffer, Py_ssize_t place, Py_ssize_t at, struct, number, passed)
     cdef put_draws(self, bytearray buffer, drawn)
 
 @cython.final
@@ -72,14 +72,16 @@ cdef class HostCall:
     cdef public list arguments
     cdef public object step
     cdef public bint is_checked
+    cdef public object accesses
+    cdef public object reference
 
     cpdef run(self, list used, drawn)
 
 @cython.locals(argument=Argument, how=int, values=list)
-cdef list _gathered(list arguments, list used, drawn, step)
+cdef list _gathered(list arguments, list used, drawn)
 @cython.locals(memory=Storage, layout=Layout, start=Py_ssize_t)
 cdef _shaped(Argument argument, TensorBase operand)
-cdef _number(Argument argument, value, step)
+cdef _number(Argument argument, value)
 
 @cython.final
 cdef class Plan:

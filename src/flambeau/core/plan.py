@@ -14,8 +14,8 @@ from struct import error as StructError
 from typing import Any
 
 from .. import host
-from ..kernel import Grid, Kernel, Scalar
-from ..library_operation import LibraryOperation, unpack_addresses
+from ..kernel import Grid, Kernel
+from ..library_operation import LibraryOperation
 from . import call_errors, storage, tensor, thread
 from .hooks import touched
 from .layout import Layout
@@ -28,8 +28,8 @@ from .thread import Device
 ADDRESS = Struct("@Q")
 
 # sources of a host function's argument
-FIXED, WHOLE, SHAPED, NUMBER, WEAK, DRAWN, LISTED = range(7)
-_FIXED, _WHOLE, _SHAPED, _NUMBER, _WEAK, _DRAWN = FIXED, WHOLE, SHAPED, NUMBER, WEAK, DRAWN  # C numbers where compiled
+FIXED, WHOLE, SHAPED, NUMBER, DRAWN, LISTED = range(6)
+_FIXED, _WHOLE, _SHAPED, _NUMBER, _DRAWN = FIXED, WHOLE, SHAPED, NUMBER, DRAWN  # C numbers where compiled
 
 
 class Place:
@@ -107,7 +107,7 @@ class Launch(Step):
 
     def _put_numbers(self, buffer: bytearray, used: Sequence[Any], drawn: Any) -> None:
         for at, struct, number in self.numbers:
-            self._put_number(buffer, at, at, struct, number, used[number.index])
+            self.put_number(buffer, at, at, struct, number, used[number.index])
         self.put_draws(buffer, drawn)
 
     def put_draws(self, buffer: bytearray, drawn: Sequence[Any]) -> None:
@@ -115,7 +115,7 @@ class Launch(Step):
         for at, struct, index in self.draws:
             struct.pack_into(buffer, at, drawn[index])
 
-    def _put_number(self, buffer: bytearray, place: int, at: int, struct: Any, number: Number, passed: Any) -> None:
+    def put_number(self, buffer: bytearray, place: int, at: int, struct: Any, number: Number, passed: Any) -> None:
         """Write a number `place` bytes into a buffer;  at: the offset of its parameter in the kernel's buffer."""
         value = passed
         try:
@@ -123,29 +123,7 @@ class Launch(Step):
                 value = conversion(value)
             struct.pack_into(buffer, place, value)
         except (StructError, OverflowError) as error:
-            raise call_errors.overflow(self.called, _scalar_at(self.kernel, at)[0], passed) from error
-
-    def travelled(self, at: int, number: Number, passed: Any) -> Any:
-        """Return a number as the kernel receives it.  Raises ValueRangeError if it does not fit its parameter."""
-        _, struct = _scalar_at(self.kernel, at)
-        buffer = bytearray(struct.size)
-        self._put_number(buffer, 0, at, struct, number, passed)
-        return struct.unpack(buffer)[0]
-
-    def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
-        """Return the memory that a call accesses: see Kernel.bind."""
-        return self.kernel.bind(self.filled(used, drawn))
-
-    @property
-    def reference(self) -> Any:
-        return self.kernel.reference
-
-
-def _scalar_at(kernel: Kernel, at: int) -> tuple[str, Struct]:
-    """Return the C type and the struct of the scalar parameter at an offset."""
-    param = kernel.params[kernel.offsets.index(at)]
-    assert isinstance(param, Scalar)
-    return param.ctype, param.struct
+            raise call_errors.overflow(self.called, self.kernel.scalar_at(at).ctype, passed) from error
 
 
 class LibraryCall(Step):
@@ -160,21 +138,12 @@ class LibraryCall(Step):
         self.workspace_nbytes = workspace_nbytes
         self.spare = self.mirrored = None
 
-    def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
-        """Return the memory that a call accesses."""
-        return self.operation.accesses(unpack_addresses(self.addressed(used)))
-
-    @property
-    def reference(self) -> Any:
-        return self.operation.reference
-
 
 class Argument:
     """Source of one argument of a host function.
 
     how: FIXED, a value;  WHOLE, a whole operand;  SHAPED, an array over an operand, `start` bytes into it;
-    NUMBER, a number of the call, `start` bytes into the argument buffer;  WEAK, such a number as the type `plain`;
-    DRAWN, a random draw;  LISTED, a list.
+    NUMBER, a number of the call, which the function `value` converts;  DRAWN, a random draw;  LISTED, a list.
     """
 
     __slots__ = ("how", "last", "made", "place", "plain", "shape", "start", "steps", "value")
@@ -195,31 +164,37 @@ class HostCall:
     """A step on the CPU: a function, and the sources of its arguments.
 
     arguments: None where the arrays have to be found by their addresses in the argument buffer.
+    accesses: for the operands and draws of a call, returns the arguments of `reference`, with the memory they lie in.
     is_checked: whether the returned array's strides may differ from the result's.
     """
 
-    __slots__ = ("arguments", "function", "is_checked", "step")
+    __slots__ = ("accesses", "arguments", "function", "is_checked", "reference", "step")
 
-    def __init__(self, function: Any, arguments: list[Argument] | None, step: Any, is_checked: bool = False) -> None:
+    def __init__(
+        self, function: Any, arguments: list[Argument] | None, step: Any, accesses: Any, reference: Any,
+        is_checked: bool = False,
+    ) -> None:  # fmt: skip
         self.function = function
         self.arguments = arguments
         self.step = step
+        self.accesses = accesses
+        self.reference = reference
         self.is_checked = is_checked
 
     def run(self, used: list[Any], drawn: Any) -> Any:
         """Call the function; return its result."""
         try:
             if self.arguments is None or hooks.on_host_read is not None or hooks.on_host_write is not None:
-                accesses = self.step.accesses(used, drawn)
+                accesses = self.accesses(used, drawn)
                 if hooks.on_host_call is not None and hooks.on_host_call(self.step, accesses, used):
                     return None
-                return thread.quietly(self.step.reference, touched(accesses))
-            return thread.quietly(self.function, _gathered(self.arguments, used, drawn, self.step))
+                return thread.quietly(self.reference, touched(accesses))
+            return thread.quietly(self.function, _gathered(self.arguments, used, drawn))
         except Exception as error:  # noqa: BLE001  (it is raised, translated)
             call_errors.raise_failed(thread.here().operator, error)
 
 
-def _gathered(arguments: list[Argument], used: list[Any], drawn: Any, step: Any) -> list[Any]:
+def _gathered(arguments: list[Argument], used: list[Any], drawn: Any) -> list[Any]:
     """Return the arguments of a host function for one call."""
     values: list[Any] = []
     for argument in arguments:
@@ -230,12 +205,12 @@ def _gathered(arguments: list[Argument], used: list[Any], drawn: Any, step: Any)
             values.append(_shaped(argument, used[argument.place]))
         elif how == _FIXED:
             values.append(argument.value)
-        elif how in (_WEAK, _NUMBER):
-            values.append(_number(argument, used[argument.place], step))
+        elif how == _NUMBER:
+            values.append(_number(argument, used[argument.place]))
         elif how == _DRAWN:
             values.append(drawn[argument.place])
         else:
-            values.append(_gathered(argument.value, used, drawn, step))
+            values.append(_gathered(argument.value, used, drawn))
     return values
 
 
@@ -250,20 +225,11 @@ def _shaped(argument: Argument, operand: TensorBase) -> Any:
     return host.np.ndarray(argument.shape, argument.plain, memory.array(), start, argument.steps)
 
 
-def _number(argument: Argument, value: Any, step: Launch) -> Any:
+def _number(argument: Argument, value: Any) -> Any:
     """Return a number for a host function: as a kernel receives it, in the type that the function computes in."""
-    if value is argument.last:
-        return argument.made
-    converted = step.travelled(argument.start, argument.value, value)
-    if argument.how == _WEAK:
-        converted = as_type(converted, argument.plain)
-    argument.last, argument.made = value, converted
-    return converted
-
-
-def as_type(value: int | float, plain: Any) -> Any:
-    """Convert a number to a dtype as kernels do: integers wrap, as in C."""
-    return thread.quietly((host.np.float64 if isinstance(value, float) else host.np.int64)(value).astype, [plain])
+    if value is not argument.last:
+        argument.last, argument.made = value, argument.value(value)
+    return argument.made
 
 
 class Part:
@@ -393,7 +359,7 @@ class Plan:
     def _run_direct(self, bound: list[Any]) -> Any:
         call, layout = self.direct, self.taken[0]
         assert call is not None and call.arguments is not None
-        values = _gathered(call.arguments, bound, None, call.step)
+        values = _gathered(call.arguments, bound, None)
         try:
             array = thread.quietly(call.function, values)
         except Exception as error:  # noqa: BLE001  (it is raised, translated)

@@ -28,10 +28,8 @@ cdef class Counters:
 cpdef note_hot_peaks(Counters small, Counters large, Counters total)
 @cython.locals(in_small=cython.longlong, in_large=cython.longlong)
 cdef _note(Flow small, Flow large, Flow total)
-@cython.locals(current=cython.longlong)
-cdef change(Flow flow, Flow total, long long amount)
 
-cdef class Pool
+cdef class BlockPool
 cdef class FreeList
 
 cdef long long _GRAIN
@@ -45,7 +43,7 @@ cdef class Segment:
     cdef public bint is_small
     cdef public bint is_oversize
     cdef public Block first
-    cdef public Pool pool
+    cdef public BlockPool pool
 
 @cython.final
 cdef class Block:
@@ -69,6 +67,7 @@ cdef class Block:
 @cython.final
 cdef class FreeList:
     cdef public Block top
+    cdef public bint is_filled
 
 @cython.final
 cdef class FreeLists:
@@ -78,25 +77,13 @@ cdef class FreeLists:
     cpdef FreeList get(self, long long nbytes)
     cpdef FreeList add(self, long long nbytes)
 
-@cython.final
-cdef class Pool:
+cdef class BlockPool:
     cdef public Counters counters
-    cdef public object id
-    cdef public dict idle
-    cdef public bint is_expandable
-    cdef public bint is_small
-    cdef public long long max_excess
+    cdef public list filled
     cdef public long long max_split
-    cdef public Py_ssize_t segments
-    cdef public long long smallest_remainder
-    cdef public Counters total
     cdef dict _free_lists
     cdef object _last_stream
     cdef FreeLists _last_free_lists
-    cdef Flow _parts
-    cdef Flow _all_parts
-    cdef Flow _part_bytes
-    cdef Flow _all_part_bytes
 
     @cython.locals(free_list=FreeList, kept=Block)
     cpdef Block take(self, long long nbytes, stream)
@@ -104,6 +91,3 @@ cdef class Pool:
     cpdef keep(self, Block block)
     @cython.locals(free_lists=FreeLists)
     cdef FreeLists _free_lists_of(self, stream)
-    cpdef coalesce(self)
-    cpdef put(self, Block block)
-    cpdef Block carve(self, Block block, long long nbytes)

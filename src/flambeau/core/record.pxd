@@ -64,7 +64,6 @@ cdef class OperatorNode(Node):
 
 @cython.locals(first=int, device=int, tensor=TensorBase, stream=Queue)
 cpdef dict streams_of(tensors)
-cpdef fit(TensorBase grad, Layout layout, int device)
 cdef bint _has_none(values) except -1
 cdef bint _holds_saved(values) except -1
 cpdef list _flatten(values)
@@ -74,7 +73,6 @@ cpdef OperatorNode operator_node(OperatorBase operator, tuple edges, dict stream
 cdef list _observers
 cdef object _renew_view
 
-cpdef bint is_observed()
 cpdef edge_of(TensorBase tensor)
 @cython.locals(node=AccumulateGrad)
 cpdef AccumulateGrad accumulator(TensorBase leaf)
@@ -86,10 +84,11 @@ cpdef _keep(value)
 cpdef OperatorNode node_of(OperatorBase operator, list bound, outputs, Py_ssize_t count)
 @cython.locals(tensor=TensorBase)
 cpdef _add_edge(value, list edges, list metas, list tensors)
-cpdef tuple _meta(TensorBase tensor)
 cpdef _save(Need need, list bound, outputs)
-@cython.locals(index=Py_ssize_t, tensor=TensorBase)
-cpdef bint wants_grad(OperatorBase operator, list bound)
+cpdef bint wants_grad(OperatorBase operator, list bound) except -1
+@cython.locals(index=Py_ssize_t)
+cpdef bint joins(OperatorBase operator, list bound) except -1
+cdef bint _any_joins(values) except -1
 @cython.locals(index=Py_ssize_t, out=TensorBase, node=OperatorNode)
 cpdef record(OperatorBase operator, list bound, outputs)
 cpdef link_view(OperatorBase operator, list bound, TensorBase view)

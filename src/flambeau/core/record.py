@@ -13,6 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
+from ..autograd.fitting import fit, zeros
+from ..autograd.node_streams import streams_of_several
+from ..autograd.observers import observed, observers
 from ..errors import AutogradError, name_error
 from ..runtime.stream import Stream
 from . import call_errors, thread
@@ -21,14 +24,7 @@ from .layout import Layout
 from .native import next_number
 from .operator import FACT, GRAD, GRADS, NEEDS, OUT, VALUE, Operator
 from .storage import Storage
-from .tensor import (
-    ONE_OF_SEVERAL,
-    ORDINARY,
-    TensorBase,
-    empty_tensor,
-    in_graph,
-    new_tensor,
-)
+from .tensor import TensorBase, in_graph, new_tensor
 from .views import linked
 
 Edge = tuple["Node", int]
@@ -45,17 +41,12 @@ def streams_of(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
         device = tensor._layout.device.index
         if device >= 0 and device != first:
             if first >= 0:
-                return _streams_of_several(tensors)
+                return streams_of_several(tensors)
             first = device
     if first < 0:
         return NO_STREAMS
     stream = thread.current_stream(first)
     return stream.alone
-
-
-def _streams_of_several(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
-    devices = [tensor._layout.device.index for tensor in tensors if tensor._layout.device.index >= 0]
-    return {device: thread.current_stream(device) for device in dict.fromkeys(devices)}
 
 
 class Saved:
@@ -185,7 +176,7 @@ class OperatorNode(Node):
         input_grads = self.flow(grads, self)
         for index, edge in enumerate(self.edges):
             if edge is not None and input_grads[index] is None:
-                input_grads[index] = _zeros(*self.inputs[index])
+                input_grads[index] = zeros(*self.inputs[index])
         return input_grads
 
     def flow(self, grads: Sequence[Any], own: Node) -> list[Any]:
@@ -279,28 +270,7 @@ def _flatten(values: Any) -> list[Any]:
     return flat
 
 
-def _zeros(layout: Layout, device: int) -> Any:
-    zeros: Any = empty_tensor(layout.shape, layout.dtype, device)
-    return zeros.zero_()
-
-
-def fit(grad: Any, layout: Layout, device: int) -> Any:
-    """Convert a gradient to its input's shape, type and device; dimensions that were broadcast are summed.
-
-    Raises: AutogradError if the input does not broadcast to the gradient.
-    """
-    if grad._layout is layout and grad._layout.device.index == device:
-        return grad
-    if grad.shape != layout.shape:
-        call_errors.check_broadcast("backward: a derivative returned an invalid gradient", grad, layout.shape)
-        grad = grad.sum_to_size(layout.shape)
-    if grad.dtype is not layout.dtype:
-        grad = grad.to(layout.dtype)
-    return grad if grad._layout.device.index == device else grad.to("cpu" if device < 0 else device)
-
-
 STALE = -1  # version of a view whose node has to be renewed from its base
-observers: list[Callable[[Any, Any], None]] = []  # see graph_node.observe
 _observers = observers  # typed where compiled
 
 
@@ -334,26 +304,26 @@ def accumulator(leaf: TensorBase) -> AccumulateGrad:
 
 def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
     """Return whether this call is to be recorded."""
+    return thread.here().grad_enabled and joins(operator, bound)
+
+
+def joins(operator: Operator, bound: Sequence[Any]) -> bool:
+    """Return whether any operand of a call takes part in a graph."""
     for index in operator.tensor_indexes:
         value = bound[index]
         if isinstance(value, TensorBase):
-            tensor = value
-            if in_graph(tensor):
-                return thread.here().grad_enabled
-        elif (type(value) is list or type(value) is tuple) and any([_needs_grad(item) for item in value]):
-            return thread.here().grad_enabled
+            if in_graph(value):
+                return True
+        elif (type(value) is list or type(value) is tuple) and _any_joins(value):
+            return True
     return False
 
 
-def is_observed() -> bool:
-    """Return whether any observer is set."""
-    return bool(_observers)
-
-
-def observed(node: Any, saved: Any) -> None:
-    """Call the observers with a new node and its saved values."""
-    for observer in tuple(_observers):
-        observer(node, saved)
+def _any_joins(values: Any) -> bool:
+    for value in values:  # noqa: SIM110 (compiled, there are no closures)
+        if isinstance(value, TensorBase) and in_graph(value):
+            return True
+    return False
 
 
 def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> None:
@@ -404,10 +374,6 @@ def _add_edge(value: Any, edges: list[Edge | None], metas: list[Any], tensors: l
         metas.append(None)
 
 
-def _meta(tensor: TensorBase) -> tuple[Any, ...]:
-    return tensor._layout, tensor._layout.device.index
-
-
 def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> Any:
     kind = need.kind
     if kind is VALUE:
@@ -440,29 +406,6 @@ def _keep(value: Any) -> Any:
     if (value_type is list or value_type is tuple) and any([isinstance(item, TensorBase) for item in value]):
         return value_type([_keep(item) for item in value])
     return value
-
-
-def disown(result: Any, operands: Sequence[Any]) -> None:
-    """Detach a composite's result from a base that only the composite's body has seen."""
-    for operand in operands:
-        if isinstance(operand, TensorBase):
-            tensors: Sequence[Any] = (operand,)
-        else:
-            tensors = operand if isinstance(operand, (list, tuple)) else ()
-        for tensor in tensors:
-            if isinstance(tensor, TensorBase) and (result._base is tensor or result._base is tensor._base):
-                return
-    edge_of(result)
-    result._base = None
-    result._origin = ORDINARY
-
-
-def part_views(views: Any) -> Any:
-    """Mark views of one tensor that are returned together: none may be written where gradients are recorded."""
-    for view in views:
-        if view._origin == ORDINARY:
-            view._origin = ONE_OF_SEVERAL
-    return views
 
 
 def link_view(operator: Operator, bound: Sequence[Any], view: TensorBase) -> None:

@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .. import host
-from ..driver.api import Address, StreamHandle
+from ..driver.api import StreamHandle
 from ..dtypes import uint8
 from ..errors import OutOfMemoryError
 from . import call_errors, thread
@@ -206,29 +206,4 @@ def new_array(shape: tuple[int, ...], dtype: Any) -> Any:
     try:
         return host.np.empty(shape, dtype)
     except MemoryError as error:
-        nbytes = prod(shape) * host.np.dtype(dtype).itemsize
-        raise call_errors.out_of_host_memory(nbytes) from error
-
-
-def on_host(nbytes: int) -> Storage:
-    """Allocate pageable host memory, aligned to 64 bytes.  Raises OutOfMemoryError."""
-    raw = new_array((nbytes + 64,), host.np.uint8)
-    skip = -host.address_of(raw) % 64
-    return from_array(raw[skip : skip + nbytes])
-
-
-def from_array(array: Any) -> Storage:
-    """Make a storage that shares the memory of a contiguous uint8 NumPy array."""
-    storage = _new(CPU, array.nbytes)
-    storage._address = host.address_of(array)
-    storage._array = array
-    return storage
-
-
-def pinned(machine: Any, nbytes: int) -> Storage:
-    """Allocate page-locked host memory from the machine's cache."""
-    machine.start()
-    with machine.pinned.lock:
-        block = machine.pinned.take(max(nbytes, 1))
-        storage = owning(CPU, nbytes, Address(block.address), block, machine.pinned)
-    return storage
+        raise call_errors.out_of_host_memory(prod(shape) * host.np.dtype(dtype).itemsize) from error

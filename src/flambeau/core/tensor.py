@@ -13,12 +13,14 @@ from ..dtypes import dtype
 from ..kernel import Access
 from ..strides import Size
 from . import call_errors, storage, thread
+from .host_storage import on_host, pinned
 from .layout import WIDEST_ACCESS, Layout, dense_layout, known_dense, layout_of
 from .native import blank
 from .queue import hooks
 from .storage import Storage
 
-_watchers: list[Callable[[Any], None]] = []  # called before writes in place
+watchers: list[Callable[[Any], None]] = []  # called with every tensor that is about to be written in place
+_watchers = watchers  # typed where compiled
 # how a view was made, which decides whether it may be written where gradients are recorded
 ORDINARY, FROM_FUNCTION, ONE_OF_SEVERAL, IN_NO_GRAD, IN_INFERENCE = range(5)
 
@@ -152,14 +154,6 @@ def in_graph(tensor: TensorBase) -> bool:
     return base is not None and in_graph(base)
 
 
-def watch_writes(watcher: Callable[[TensorBase], None], is_wanted: bool) -> None:
-    """Add or remove a function that is called with every tensor about to be written in place."""
-    if is_wanted:
-        _watchers.append(watcher)
-    elif watcher in _watchers:
-        _watchers.remove(watcher)
-
-
 def before_write(called: str, tensor: TensorBase) -> None:
     """Call the watchers of writes.  Raises AutogradError for an inference tensor outside inference mode."""
     if _watchers:
@@ -222,7 +216,7 @@ def new_on_host(layout: Layout) -> TensorBase:
         layout.prepare()
     if layout.dense:
         return new_tensor(storage.of_array(storage.new_array(layout.shape, layout.plain), layout), layout)
-    return new_tensor(storage.on_host(layout.nbytes), layout)
+    return new_tensor(on_host(layout.nbytes), layout)
 
 
 def empty_tensor(
@@ -241,7 +235,7 @@ def empty_tensor(
         placeholder: TensorBase = lowering.take(layout)
         return placeholder
     if pin_memory:
-        return new_tensor(storage.pinned(thread.machine(), layout.nbytes), layout)
+        return new_tensor(pinned(thread.machine(), layout.nbytes), layout)
     return taken(layout, thread.current_stream(index) if index >= 0 else None)
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import host
 from ..driver.api import Driver
-from .native import Lock, ReentrantLock, thread_ident
+from .eviction import drop_oldest
+from .locks import ReentrantLock
+from .native import Lock, thread_ident
 
 if TYPE_CHECKING:
     from ..memory.allocator import CachingAllocator
@@ -78,19 +80,10 @@ class Plans:
         """Add an entry."""
         if len(self.entries) >= self.limit:
             with self._lock:
-                self._evict()
+                drop_oldest(self.entries)
         self.clock += 1
         entry.used = self.clock
         self.entries[key] = entry
-
-    def _evict(self) -> None:
-        by_use = sorted(list(self.entries.items()), key=_last_use)
-        for key, _ in by_use[: len(by_use) // 4]:
-            self.entries.pop(key, None)
-
-
-def _last_use(item: tuple[Any, Any]) -> Any:
-    return item[1].used
 
 
 class Machine:
@@ -262,14 +255,6 @@ def set_stream(stream: Stream) -> None:
     now = here()
     _put_stream(now, stream)
     now.chosen = True
-
-
-def streams_with(stream: Stream) -> list[Any]:
-    """Return a copy of this thread's list of streams, with `stream` in it as its device's stream."""
-    device, chosen = stream.device_index, list(here().streams)
-    chosen.extend([None] * (device + 1 - len(chosen)))
-    chosen[device] = stream
-    return chosen
 
 
 def quietly(function: Any, arguments: list[Any]) -> Any:

@@ -17,7 +17,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from .. import callers
-from ..core import storage, thread
+from ..core import host_storage, storage, thread
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, tensor_over
 from ..driver.api import StreamHandle
@@ -109,7 +109,7 @@ def _site() -> str:
 
 def _empty_storage(device: int) -> Storage:
     if device < 0:
-        return storage.on_host(0)
+        return host_storage.on_host(0)
     index = devices.cuda_index(device)
     return storage.on_device(thread.machine().devices[index], 0, StreamHandle(0))
 

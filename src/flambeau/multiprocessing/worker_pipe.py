@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 from .. import host
 from ..channel import process_descriptor
-from ..core import storage
+from ..core import host_storage
 from ..core.queue import hooks
 from ..core.storage import Storage
 from ..core.tensor import tensor_over
@@ -148,7 +148,7 @@ def shared_stack(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
     try:
         _write_all(file, [host.np.ascontiguousarray(each).reshape(-1).view(host.np.uint8) for each in arrays])
         array = _mapped(file, len(arrays) * arrays[0].nbytes)
-        of = storage.from_array(array)
+        of = host_storage.from_array(array)
         _stacks[of] = array, file
         weakref.finalize(of, os.close, file)
     except BaseException:
@@ -200,10 +200,10 @@ def _opened(message: Any, files: list[int]) -> Any:
     storages = []
     for nbytes in sizes:
         if nbytes < 0:
-            storages.append(storage.from_array(_mapped(next(stacks), -nbytes)))
+            storages.append(host_storage.from_array(_mapped(next(stacks), -nbytes)))
             continue
         at += -at % ALIGNMENT
-        storages.append(storage.from_array(message[at : at + nbytes]))
+        storages.append(host_storage.from_array(message[at : at + nbytes]))
         at += nbytes
     former = _opening.storages, _opening.places
     _opening.storages, _opening.places = storages, places
@@ -330,7 +330,7 @@ def _write_all(file: int, buffers: list[Any]) -> None:
 
 
 def _copied(packet: bytes) -> Any:
-    array = storage.on_host(len(packet)).array()
+    array = host_storage.on_host(len(packet)).array()
     array[:] = host.np.frombuffer(packet, host.np.uint8)
     return array
 
@@ -339,7 +339,7 @@ def _file_bytes(file: int, nbytes: int) -> Any:
     """The bytes of a file as an array."""
     if nbytes > COPIED_BYTES:
         return _mapped(file, nbytes)
-    array = storage.on_host(nbytes).array()
+    array = host_storage.on_host(nbytes).array()
     done = 0
     while done < nbytes:
         done += os.preadv(file, [memoryview(array)[done:]], done)

@@ -214,7 +214,7 @@ convert.body = _only_input
 
 @convert.derivative
 def _(grad: Any) -> Any:
-    return grad  # core.record.fit converts it to the input's type
+    return grad  # autograd.fitting.fit converts it to the input's type
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from .. import callers
 from ..autograd.mode import GradMode
 from ..autograd.node_hooks import RemovableHandle
-from ..core.native import whole
+from ..core.locks import whole
 from ..core.tensor import TensorBase
 from ..dtypes import float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, NotSupportedError, naming, shown

@@ -23,12 +23,13 @@ from weakref import WeakKeyDictionary, ref
 from .. import transfer
 from ..autograd.function import Function, FunctionNode
 from ..autograd.mode import mode
-from ..core import record, thread
+from ..autograd.observers import is_observed
+from ..core import thread
 from ..core.plan import Launch
 from ..core.queue import Mirror as MirrorBase
 from ..core.queue import Queue
 from ..core.storage import Storage, Twins, owning
-from ..core.tensor import TensorBase, alias_of, empty_tensor, tensor_over, watch_writes
+from ..core.tensor import TensorBase, alias_of, empty_tensor, tensor_over, watchers
 from ..errors import NotSupportedError
 from ..nn.hooks import everywhere
 from ..nn.parameter import Buffer, Parameter
@@ -138,7 +139,7 @@ class Mirror(MirrorBase):
 
     def end(self, reason: str, error: Any = None) -> None:
         if self.phase is BACKWARD:
-            if error is None and record.is_observed():  # anomaly detection looks at the first device
+            if error is None and is_observed():  # anomaly detection looks at the first device
                 return
             raise error or NotSupportedError(
                 f"in the backward pass of a DataParallel module, {reason}",
@@ -544,7 +545,7 @@ class Replicas:
         now, machine = thread.here(), thread.machine()
         if now.inference or now.task is not None or now.operator is not None or now.lowering is not None:
             return False
-        if machine.capture is not None or record.is_observed():
+        if machine.capture is not None or is_observed():
             return False
         if everywhere.any or any(map(_has_hooks, self.modules)):  # they run once per replica
             return False
@@ -629,13 +630,13 @@ class Replicas:
         """Call the first replica in a thread in which its device's stream is the mirrored one."""
         accelerator = mirror.devices[0]
         public = accelerator.public
-        watch_writes(mirror.before_write, True)
+        watchers.append(mirror.before_write)
         try:
             accelerator.public = devices.observed(accelerator.index)
             return self.call([(0, replica, inputs)], mirror.stream)[0]
         finally:
             accelerator.public = public
-            watch_writes(mirror.before_write, False)
+            watchers.remove(mirror.before_write)
 
     def _rest(self, mirror: Mirror, hold: _Hold, params: Any, sent: Any) -> list[tuple[int, Any, Any]]:
         """Return the calls of the further replicas, which start with the state that the first one started with."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import dtypes
 from ..core import thread
-from ..core.native import whole
+from ..core.locks import whole
 from ..errors import ModeError
 from ..memory.private import PoolId
 from . import control, memory_stats

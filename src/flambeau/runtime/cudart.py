@@ -10,7 +10,7 @@ from bisect import bisect_right
 from enum import IntEnum
 
 from ..core import thread
-from ..core.native import whole
+from ..core.locks import whole
 from ..driver.api import Address
 from ..errors import AcceleratorError
 from . import device as devices

@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import Any
 
 from ..core import thread
-from ..core.native import whole
+from ..core.locks import whole
 from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError, NotSupportedError
 
 CPU_INDEX = -1

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import thread
-from ..core.native import whole
+from ..core.locks import whole
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError, shown
 from . import device as devices
 from .random_state import WORDS, State, TwisterState

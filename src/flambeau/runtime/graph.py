@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import callers, host
 from ..core import storage, thread
-from ..core.native import whole
+from ..core.locks import whole
 from ..core.storage import Storage
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
 from ..dtypes import int64

@@ -21,7 +21,7 @@ from .. import callers, config, driver, signals
 from ..config import Gpus
 from ..core import thread
 from ..core.hooks import subscribe
-from ..core.native import ReentrantLock, whole
+from ..core.locks import ReentrantLock, whole
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Access, Kernel

@@ -28,8 +28,8 @@ from typing import Any
 
 from .. import channel, host
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Peer
-from ..core import storage as storages
-from ..core.native import whole
+from ..core import host_storage
+from ..core.locks import whole
 from ..core.queue import hooks
 from ..core.storage import Storage
 from ..dtypes import uint8
@@ -171,7 +171,7 @@ class Host:
         with self._lock:
             storage = self._known.get(file.identity)
             if storage is None:
-                storage = storages.from_array(file.array)
+                storage = host_storage.from_array(file.array)
                 self._adopt(storage, file)
             return storage
 

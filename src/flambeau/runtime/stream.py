@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import callers
 from ..core import thread
-from ..core.native import whole
+from ..core.locks import whole
 from ..core.queue import Queue, hooks
 from ..driver.api import (
     CaptureStatus,
@@ -550,8 +550,11 @@ def enter(stream: Stream) -> None:
     without its `__exit__`.
     """
     devices.unmirror("the program chose a stream")
-    now, streams = thread.here(), thread.streams_with(stream)
-    now.streams, now.device, now.chosen = streams, stream.device_index, True
+    now, device = thread.here(), stream.device_index
+    streams = list(now.streams)
+    streams.extend([None] * (device + 1 - len(streams)))
+    streams[device] = stream
+    now.streams, now.device, now.chosen = streams, device, True
 
 
 class StreamGuard:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import callers
 from ..core import thread
-from ..core.native import whole
+from ..core.locks import whole
 from . import mistakes
 from .stream import Stream
 

@@ -20,7 +20,7 @@ from .. import host
 from ..core import thread
 from ..core.call_errors import former_machine
 from ..core.inplace import record_inplace
-from ..core.native import whole
+from ..core.locks import whole
 from ..core.tensor import TensorBase, before_write, in_graph
 from ..driver.api import KernelHandle
 from ..dtypes import ALL, UNSIGNED, dtype, uint8

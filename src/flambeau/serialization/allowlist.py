@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..core.native import whole
+from ..core.locks import whole
 from ..errors import ArgumentError, ArgumentTypeError, shown
 
 HINT = "give classes and functions, or pairs of one and the name that files have for it: (Net, 'models.Net')"

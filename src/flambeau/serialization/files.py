@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import callers
-from ..core import storage as storages
+from ..core import host_storage
 from ..core.storage import Storage
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
@@ -288,9 +288,9 @@ class _StorageLoader:
                 operator="load",
             )
         if self._map is not None and extent.start % itemsize == 0:
-            storage = storages.from_array(self._map[extent.start : extent.start + nbytes])
+            storage = host_storage.from_array(self._map[extent.start : extent.start + nbytes])
         else:
-            storage = storages.on_host(nbytes)
+            storage = host_storage.on_host(nbytes)
             if self._map is not None:
                 storage.array()[:] = self._map[extent.start : extent.start + nbytes]
             else:

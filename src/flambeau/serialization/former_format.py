@@ -14,7 +14,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..core import storage as storages
+from ..core import host_storage
 from ..core.storage import Storage
 from ..dtypes import BY_NAME
 from ..errors import FileFormatError, FlambeauError
@@ -85,7 +85,7 @@ def _tensor(source: Source, at: int, index: int, fact: Any, end: int, restore: R
         raise _damaged(f"tensor {index}: requires_grad is {pickling.brief(fact['requires_grad'])} for {element_type}")
     if not isinstance(fact["device"], str):
         raise _damaged(f"tensor {index}: device {pickling.brief(fact['device'])}")
-    storage = storages.on_host(prod(shape) * element_type.itemsize)
+    storage = host_storage.on_host(prod(shape) * element_type.itemsize)
     source.read_into(at + end, memoryview(storage.array()))
     tensor = pickling.over(restore(storage, fact["device"]), element_type, shape, strides, 0, "load")
     return tensor.requires_grad_(fact["requires_grad"]), end + -(-storage.nbytes // ALIGNMENT) * ALIGNMENT

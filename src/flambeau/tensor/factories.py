@@ -15,7 +15,7 @@ from typing import Any
 from .. import callers, dtypes, transfer
 from .. import memory_formats as formats
 from ..autograd.mode import GradMode, is_grad_enabled
-from ..core import storage
+from ..core import host_storage, storage
 from ..core.call import assign
 from ..core.factories import explain_by, resolve, run_into, unset
 from ..core.layout import dense_layout
@@ -297,7 +297,7 @@ def _sharing(array: Any, name: str) -> Any:
     strides = tuple(step // element_type.itemsize for step in array.strides)
     nbytes = extent(array.shape, strides) * element_type.itemsize
     flat = array_at(address_of(array), dtypes.uint8, (nbytes,), None, array)
-    return tensor_over(storage.from_array(flat), element_type, array.shape, strides)
+    return tensor_over(host_storage.from_array(flat), element_type, array.shape, strides)
 
 
 def tensor(

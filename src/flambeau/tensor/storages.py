@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import dtypes
-from ..core import storage, thread
-from ..core.native import whole
+from ..core import host_storage, storage, thread
+from ..core.locks import whole
 from ..core.storage import Storage
 from ..core.tensor import empty_tensor, tensor_over
 from ..dtypes import dtype, uint8
@@ -468,7 +468,7 @@ class UntypedStorage(_Memory):
             b'\x07\x07\x07\x07'
         """
         checks.count("from_file", "nbytes", nbytes)
-        return of(storage.from_array(mapped("from_file", filename, shared, nbytes)))
+        return of(host_storage.from_array(mapped("from_file", filename, shared, nbytes)))
 
     def _like(self, elements: Any) -> UntypedStorage:
         return of(elements._storage)
@@ -523,7 +523,7 @@ class UntypedStorage(_Memory):
 
 def _given(values: Any, wanted: dtype) -> Any:
     array = np.array(values).astype(wanted.numpy)
-    return tensor_over(storage.from_array(array.view(np.uint8)), wanted, (len(values),), (1,))
+    return tensor_over(host_storage.from_array(array.view(np.uint8)), wanted, (len(values),), (1,))
 
 
 class _TypedClass(type):

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TypeVar
 
 from ...config import Gpus, blas_workspace
-from ...core.native import ReentrantLock
+from ...core.locks import ReentrantLock
 from ...errors import AcceleratorError
 from ...kernel import Kernel
 from ...library_operation import CONVOLUTIONS

@@ -32,7 +32,7 @@ from .races import unfinished
 from .schedule import Schedule
 
 if TYPE_CHECKING:
-    from ...core.native import ReentrantLock
+    from ...core.locks import ReentrantLock
     from .engine import Engine
     from .events import Event
     from .queue import Command, Queue

@@ -1,0 +1,61 @@
+"""Critical sections that begin seldom: functions that are whole, and a lock that its thread may acquire again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from .native import depth, enter_critical, entries, leave_critical, run_handlers
+
+F = TypeVar("F", bound=Callable[..., Any])
+SLICE = 0.1  # seconds: how often a wait for a lock checks for signals
+
+
+def whole(function: F) -> F:
+    """Decorate a function so that all of it, including its first instruction, is a critical section."""
+
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        enter_critical()
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            leave_critical()
+        return result
+
+    entries.add(inside.__code__)
+    return cast("F", wraps(function)(inside))
+
+
+class ReentrantLock:
+    """A mutex that its thread may acquire again.  Holding it is a critical section.
+
+    inner: the plain mutex, for calls within a critical section.
+    """
+
+    __slots__ = ("inner",)
+
+    def __init__(self) -> None:
+        self.inner = threading.RLock()
+
+    def acquire(self) -> None:
+        enter_critical()
+        if not self.inner.acquire(False):
+            self._wait()
+
+    def _wait(self) -> None:
+        """Acquire the mutex that another thread holds.  Outside other sections, signal handlers run meanwhile."""
+        while not self.inner.acquire(True, SLICE):
+            if depth() == 1:
+                try:
+                    run_handlers()
+                except BaseException:
+                    leave_critical()
+                    raise
+
+    def release(self, kind: object = None, error: object = None, traceback: object = None) -> None:
+        self.inner.release()
+        leave_critical()
+
+    __enter__, __exit__ = acquire, release
