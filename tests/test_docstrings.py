@@ -17,6 +17,7 @@ import pytest
 
 import flambeau
 from flambeau.nn import functional
+from flambeau.testing import machine
 from tests.conftest import ON_HARDWARE
 
 ROOT = Path(flambeau.__file__).parent
@@ -110,20 +111,31 @@ def test_everything_public_has_an_example():
     assert [name for name in lacking() if not is_excepted(name)] == []
 
 
-@pytest.mark.parametrize("pattern", WITHOUT_EXAMPLE)
-def test_an_exception_is_needed(pattern):
-    assert any(fnmatch(name, pattern) for name in lacking())
+def test_every_exception_is_needed():
+    assert [each for each in WITHOUT_EXAMPLE if not any(fnmatch(name, each) for name in lacking())] == []
 
 
-@pytest.mark.devices(2)
-@pytest.mark.parametrize("name", sorted(set(EXAMPLES.values()) - {CHOOSES_MACHINE}))
-def test_an_example_prints_what_it_says(name, gpus):
-    if ON_HARDWARE:
-        pytest.skip("examples show what virtual GPUs answer")
+def by_owner() -> dict[str, list[str]]:
+    """The names with an example, by the module or class that has them."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(set(EXAMPLES.values()) - {CHOOSES_MACHINE}):
+        found.setdefault(name.rpartition(".")[0], []).append(name)
+    return found
+
+
+BY_OWNER = by_owner()
+
+
+@pytest.mark.skipif(ON_HARDWARE, reason="examples show what virtual GPUs answer")
+@pytest.mark.parametrize("owner", BY_OWNER)
+def test_examples_print_what_they_say(owner):
     wrong: list[str] = []
-    test = doctest.DocTestParser().get_doctest(TEXTS[name], {"torch": flambeau}, name, None, 0)
-    doctest.DocTestRunner(verbose=False).run(test, out=wrong.append)
-    assert test.examples and wrong == []
+    for name in BY_OWNER[owner]:
+        test = doctest.DocTestParser().get_doctest(TEXTS[name], {"torch": flambeau}, name, None, 0)
+        assert test.examples, name
+        with machine(devices=2):
+            doctest.DocTestRunner(verbose=False).run(test, out=wrong.append)
+    assert wrong == []
 
 
 def test_the_example_that_chooses_a_machine(tmp_path):

@@ -106,12 +106,11 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", ["flambeau", *MODULES])
-def test_all_is_true(name):
-    module = importlib.import_module(name)
-    listed = getattr(module, "__all__", [])
-    assert len(set(listed)) == len(listed)
-    assert [each for each in listed if not hasattr(module, each)] == []
+def test_every_all_is_true():
+    listed = {name: getattr(importlib.import_module(name), "__all__", []) for name in ("flambeau", *MODULES)}
+    assert {name: names for name, names in listed.items() if len(set(names)) != len(names)} == {}
+    given = {name: importlib.import_module(name) for name in listed}
+    assert [(name, each) for name, names in listed.items() for each in names if not hasattr(given[name], each)] == []
 
 
 @pytest.mark.parametrize("name", SHELLS)

@@ -3,6 +3,7 @@ plain call, derivatives agree with differences, and wrong input fails as the ope
 
 import os
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def same(one: np.ndarray, other: np.ndarray, case: str) -> None:
 @pytest.mark.parametrize("name", sorted(BY_OPERATOR))
 def test_cpu_and_gpu_agree(name, sample):
     """Results, and operands, which some operators write."""
-    for case in sample(BY_OPERATOR[name], 4):
+    for case in sample(BY_OPERATOR[name], 3):
         results = []
         for device in ("cpu", "cuda"):
             torch.manual_seed(5)
@@ -142,7 +143,7 @@ def test_in_place_equals_out_of_place(name):
 @pytest.mark.parametrize("name", sorted(name for name in BY_OPERATOR if REGISTRY[name].kind in (POINTWISE, LOWERED)))
 def test_out_receives_the_result(name, sample):
     tried = []
-    for case in sample(of_each_type(name), 4):
+    for case in sample(of_each_type(name), 2):
         torch.manual_seed(5)
         operator, args, kwargs = inputs(case, "cuda")
         plain = operator(*args, **kwargs)
@@ -245,16 +246,15 @@ WRITERS = sorted(name for name, operator in REGISTRY.items() if operator.inplace
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if REGISTRY[name].errors])
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_wrong_input_in_place_fails_as_the_method_says(name, device):
-    for sample, (target, *args), kwargs in bad_inputs(REGISTRY[name], device):
+def test_wrong_input_in_place_fails_as_the_method_says(name):
+    for sample, (target, *args), kwargs in (*bad_inputs(REGISTRY[name], "cpu"), *bad_inputs(REGISTRY[name], "cuda")):
         if not isinstance(target, torch.Tensor) or (name == "bernoulli" and not args):  # which then takes p=0.5
             continue
         before, version = target.clone(), target._version
         with pytest.raises(sample.error, match=sample.match) as caught:
             getattr(target, f"{name}_")(*args, **kwargs)
         told(f"{name}_", caught.value)
-        assert target.equal(before) and target._version == version
+        assert target.equal(before) and target._version == version, target.device
 
 
 @pytest.mark.parametrize("name", sorted(set(WRITERS) & set(BY_OPERATOR)))
@@ -317,24 +317,17 @@ NEEDED = ("Operand", "Operands", "int")  # types that take none of the values be
 
 
 @pytest.mark.parametrize("name", sorted(name for name in BY_OPERATOR if is_public(REGISTRY[name])))
-@pytest.mark.parametrize("wrong", ["text", 1.5, None, ["text"]], ids=repr)
-def test_what_is_no_argument_fails_as_the_operator_says(name, wrong):
+def test_what_is_no_argument_fails_as_the_operator_says(name):
     """Each argument in turn is replaced.  Some values are arguments after all."""
-    case = BY_OPERATOR[name][0]
-    for place in range(len(REGISTRY[name].parameters)):
-        operator, args, kwargs = inputs(case, "cuda")
-        parameter = operator.parameters[place]
-        args, kwargs = list(args), dict(kwargs)
-        if place < len(args):
-            args[place] = wrong
-        else:
-            kwargs[parameter.name] = wrong
+    operator, args, kwargs = inputs(BY_OPERATOR[name][0], "cuda")
+    for (place, parameter), wrong in product(enumerate(operator.parameters), ("text", 1.5, None, ["text"])):
+        replaced = (*args[:place], wrong, *args[place + 1 :]) if place < len(args) else args
         try:
-            operator(*args, **kwargs)
+            operator(*replaced, **(kwargs if place < len(args) else {**kwargs, parameter.name: wrong}))
         except FlambeauError as error:
             told(operator.called, error)
         else:
-            assert wrong is parameter.default or parameter.annotation not in NEEDED, parameter
+            assert wrong is parameter.default or parameter.annotation not in NEEDED, (parameter, wrong)
 
 
 def test_every_operator_that_can_be_called_wrongly_has_samples_of_it():
