@@ -70,14 +70,17 @@ template <class I> struct Share {
     }
 
     Share(const Layout<1>& layout, I linear) : step(steps(layout)), channels((I)layout.size[1]) {
-        const bool channels_first = layout.stride[0][1] >= layout.stride[0][1 + SPATIAL];
-        if (!channels_first) linear = divide(linear, step, channel);
+        const bool channels_last = layout.stride[0][1] < layout.stride[0][1 + SPATIAL];
+        if (channels_last) linear = divide(linear, step, channel);
         for (int dim = SPATIAL - 1; dim >= 0; --dim) {
             at[dim] = 0;
             if (layout.size[2 + dim] > 1) linear = divide(linear, (I)layout.size[2 + dim], at[dim]);
         }
-        if (channels_first) linear = divide(linear, step, channel);
         image = linear;
+        if (channels_last) return;
+        channel = linear;
+        image = 0;
+        if (layout.size[0] > 1) image = divide(linear, step, channel);
     }
 
     bool has(int each) const { return channel + each * step < channels; }
