@@ -71,19 +71,42 @@ def _convolution(dtype: str, channels_last: bool, tf32: bool, backward: bool) ->
     return make
 
 
-def _of_images(apply: Callable[[Any, Any], Any], exact: Callable[[Any], Any], moved: float) -> Any:
+def _of_images(
+    apply: Callable[[Any, Any], Any], exact: Callable[[Any], Any], moved: float, channels_last: bool = False
+) -> Any:
     """Work of `apply(library, images)` on float32; `exact` gives the last image's result from all images in float64.
 
     moved: bytes read and written, as a multiple of those of the images.
     """
 
     def make(library: Any, sizes: Sizes) -> Work:
-        images = _images(library, sizes)
+        images = _images(library, sizes, channels_last=channels_last)
 
         def error() -> float:
             return check.error(check.host(apply(library, images)[-1]), exact(check.host(images)))
 
         return Work(lambda: apply(library, images), error, moved * 4 * images.numel() / 1e12)
+
+    return make
+
+
+def _gradient(apply: Callable[[Any, Any], Any], exact: Callable[[Any, Any], Any], moved: float) -> Any:
+    """Work of the gradient of `apply(library, images)`; `exact` gives that of the last image, from it and from what
+    flows in, both in float64.  moved: as in `_of_images`.
+    """
+
+    def make(library: Any, sizes: Sizes) -> Work:
+        images = _images(library, sizes).requires_grad_()
+        out = apply(library, images)
+        grad = library.randn_like(out)
+
+        def gradient() -> Any:
+            return library.autograd.grad(out, images, grad, retain_graph=True)[0]
+
+        def error() -> float:
+            return check.error(check.host(gradient()[-1]), exact(*(check.host(each[-1]) for each in (images, grad))))
+
+        return Work(gradient, error, moved * 4 * images.numel() / 1e12)
 
     return make
 
@@ -97,10 +120,10 @@ def _exact_norm(images: Any) -> Any:
     return (images[-1] - mean) / np.sqrt(variance + 1e-5)
 
 
-def _quarters(images: Any) -> Any:
-    """The last image as [channels, height / 2, 2, width / 2, 2]."""
-    channels, height, width = images.shape[1:]
-    return images[-1].reshape(channels, height // 2, 2, width // 2, 2)
+def _quarters(image: Any) -> Any:
+    """An image as [channels, height / 2, 2, width / 2, 2]."""
+    channels, height, width = image.shape
+    return image.reshape(channels, height // 2, 2, width // 2, 2)
 
 
 def _exact_resize(images: Any) -> Any:
@@ -119,20 +142,69 @@ def _resized(library: Any, images: Any) -> Any:
     return library.nn.functional.interpolate(images, scale_factor=2, mode="bilinear")
 
 
-def _reflected(library: Any, images: Any) -> Any:
-    return library.nn.functional.pad(images, (2, 2, 2, 2), mode="reflect")
+def _padded(mode: str, of_numpy: Any) -> Any:
+    def apply(library: Any, images: Any) -> Any:
+        return library.nn.functional.pad(images, (2, 2, 2, 2), mode=mode)
 
+    def exact(images: Any) -> Any:
+        return np.pad(images[-1], ((0, 0), (2, 2), (2, 2)), mode=of_numpy)
 
-def _exact_reflection(images: Any) -> Any:
-    return np.pad(images[-1], ((0, 0), (2, 2), (2, 2)), mode="reflect")
+    return _of_images(apply, exact, 2)
 
 
 def _largest(library: Any, images: Any) -> Any:
     return library.nn.functional.max_pool2d(images, 2)
 
 
+def _exact_largest(images: Any) -> Any:
+    return _quarters(images[-1]).max((2, 4))
+
+
+def _exact_to_largest(image: Any, grad: Any) -> Any:
+    """What flows back from each window, at its largest element: the first of several."""
+    windows = _quarters(image).transpose(0, 1, 3, 2, 4)
+    flat = windows.reshape(*windows.shape[:3], -1)
+    chosen = np.arange(flat.shape[-1]) == flat.argmax(-1)[..., None]
+    spread = (chosen * grad[..., None]).reshape(windows.shape)
+    return spread.transpose(0, 1, 3, 2, 4).reshape(image.shape)
+
+
+def _largest_of_nine(library: Any, images: Any) -> Any:
+    return library.nn.functional.max_pool2d(images, 3, 2, 1)
+
+
+def _exact_largest_of_nine(images: Any) -> Any:
+    _, height, width = images[-1].shape
+    framed = np.pad(images[-1], ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+    shifts = [framed[:, y : y + height : 2, x : x + width : 2] for y in range(KERNEL) for x in range(KERNEL)]
+    return np.max(shifts, axis=0)
+
+
 def _averaged(library: Any, images: Any) -> Any:
     return library.nn.functional.avg_pool2d(images, 2)
+
+
+def _exact_average(images: Any) -> Any:
+    return _quarters(images[-1]).mean((2, 4))
+
+
+def _exact_to_average(image: Any, grad: Any) -> Any:
+    return np.repeat(np.repeat(grad, 2, axis=1), 2, axis=2) / 4
+
+
+def _adapted(places: int) -> Any:
+    def apply(library: Any, images: Any) -> Any:
+        return library.nn.functional.adaptive_avg_pool2d(images, places)
+
+    def exact(images: Any) -> Any:
+        image = images[-1]
+        for axis in (1, 2):
+            size = image.shape[axis]
+            ranges = [np.arange(o * size // places, -(-(o + 1) * size // places)) for o in range(places)]
+            image = np.stack([image.take(each, axis).mean(axis) for each in ranges], axis)
+        return image
+
+    return _of_images(apply, exact, 1)
 
 
 rate = functools.partial(Row, unit="TB/s", tolerance=1e-5, goals=(at_least(0.99),))
@@ -154,8 +226,16 @@ ROWS = (
     product("conv 3x3, float32", make=_convolution("float32", False, False, False), tolerance=1e-5),
     product("conv 3x3, float32, backward", make=_convolution("float32", False, False, True), tolerance=1e-4),
     rate("batch norm", make=_of_images(_normalized, _exact_norm, 3)),
-    rate("max pool 2x2", make=_of_images(_largest, lambda images: _quarters(images).max((2, 4)), 1.25)),
-    rate("average pool 2x2", make=_of_images(_averaged, lambda images: _quarters(images).mean((2, 4)), 1.25)),
+    rate("max pool 2x2", make=_of_images(_largest, _exact_largest, 1.25)),
+    rate("max pool 2x2, backward", make=_gradient(_largest, _exact_to_largest, 1.75)),
+    rate("max pool 3x3", make=_of_images(_largest_of_nine, _exact_largest_of_nine, 1.25)),
+    rate("max pool 3x3, channels last", make=_of_images(_largest_of_nine, _exact_largest_of_nine, 1.25, True)),
+    rate("average pool 2x2", make=_of_images(_averaged, _exact_average, 1.25)),
+    rate("average pool 2x2, backward", make=_gradient(_averaged, _exact_to_average, 1.25)),
+    rate("average pool, adaptive, 5x5", make=_adapted(5)),
+    rate("average pool of whole images", make=_adapted(1)),
     rate("interpolate, bilinear, twice", make=_of_images(_resized, _exact_resize, 5)),
-    rate("pad, reflect", make=_of_images(_reflected, _exact_reflection, 2)),
+    rate("pad, constant", make=_padded("constant", "constant")),
+    rate("pad, reflect", make=_padded("reflect", "reflect")),
+    rate("pad, replicate", make=_padded("replicate", "edge")),
 )

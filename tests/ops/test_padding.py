@@ -5,6 +5,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.nn import functional as F
+from flambeau.ops import padding
 from flambeau.testing import gradcheck, gradgradcheck
 
 RANDOM = np.random.default_rng(8)
@@ -13,11 +14,35 @@ OF_NUMPY = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "
 
 @pytest.mark.parametrize("mode", OF_NUMPY)
 @pytest.mark.parametrize("shape, pads", [((2, 3, 4), (2, 1)), ((2, 4, 5), (1, 3, 0, 2)), ((1, 2, 4, 3, 3), (2,) * 6)])
-def test_values(mode, shape, pads):
+def test_values(mode, shape, pads, device):
     x = RANDOM.standard_normal(shape)
     pairs = list(zip(pads[::2], pads[1::2]))[::-1]
     expected = np.pad(x, [(0, 0)] * (x.ndim - len(pairs)) + pairs, OF_NUMPY[mode])
-    np.testing.assert_array_equal(F.pad(torch.tensor(x), pads, mode).numpy(), expected)
+    np.testing.assert_array_equal(F.pad(torch.tensor(x, device=device), pads, mode).cpu().numpy(), expected)
+
+
+@pytest.mark.parametrize("is_far", [False, True])
+@pytest.mark.parametrize("mode", OF_NUMPY)
+def test_every_plane_in_either_format(mode, is_far, device, monkeypatch):
+    """With indexes of 32 and of 64 bits, and elements of each size.  A plan is kept for each shape."""
+    if is_far:
+        monkeypatch.setattr(padding, "MAX_INDEX", 0)
+    for planes, dtype in ((1, "uint8"), (3, "int16"), (5, "int32"), (9, "int64")):
+        x = np.arange(planes * 2 * 30).reshape(planes, 2, 5 + is_far, -1).astype(dtype)
+        expected = np.pad(x, ((0, 0), (0, 0), (1, 3), (2, 0)), OF_NUMPY[mode])
+        for format in (torch.contiguous_format, torch.channels_last):
+            image = torch.tensor(x, device=device).contiguous(memory_format=format)
+            np.testing.assert_array_equal(F.pad(image, (2, 0, 1, 3), mode).cpu().numpy(), expected)
+
+
+def test_dimensions_that_keep_their_elements_are_walked_as_one():
+    kept, padded = (0, 0), (1, 2)
+    reflected = padding._merged((2, 3, 4, 5), (60, 20, 5, 1), (kept, kept, padded, kept), "reflect")
+    assert reflected == [(6, 20, 0, 0), (4, 5, 1, 2), (5, 1, 0, 0)]
+    constant = padding._merged((2, 3, 4, 5), (60, 20, 5, 1), (kept, kept, padded, kept), "constant")
+    assert constant == [(6, 20, 0, 0), (20, 1, 5, 10)]
+    assert padding._merged((2, 3), (9, 1), (kept, kept), "constant") == [(2, 9, 0, 0), (3, 1, 0, 0)]
+    assert padding._merged((1, 1), (7, 7), (kept, kept), "constant") == [(1, 1, 0, 0)]
 
 
 def test_numbers_below_zero_cut():

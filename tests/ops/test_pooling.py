@@ -6,6 +6,8 @@ import pytest
 import flambeau as torch
 from flambeau.errors import ShapeError, ValueRangeError
 from flambeau.nn import functional as F
+from flambeau.ops import window_kernels
+from flambeau.ops.window_kernels import Windows
 from flambeau.testing import gradgradcheck
 
 INF, NAN = float("inf"), float("nan")
@@ -107,6 +109,51 @@ def test_memory_formats(name, shape, is_last, device):
     found = getattr(F, name)(x.contiguous(memory_format=format), 2)
     assert found.is_contiguous(memory_format=format) == is_last and found.is_contiguous() != is_last
     assert found.equal(getattr(F, name)(x, 2))
+
+
+@pytest.mark.parametrize("is_far", [False, True])
+@pytest.mark.parametrize("channels", [1, 3, 9])
+def test_every_plane_in_either_format(channels, is_far, device, monkeypatch):
+    """With indexes of 32 and of 64 bits.  A plan is kept for each shape."""
+    if is_far:
+        monkeypatch.setattr(window_kernels, "MAX_INDEX", 0)
+    x = values((2 + is_far, channels, 5, 7), 0)
+    framed = np.pad(x.numpy(), ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=NAN)
+    places = [np.s_[:, :, row : row + 5 : 2, column : column + 7 : 2] for row in range(3) for column in range(3)]
+    elements = np.stack([framed[each] for each in places])
+    flow = values(elements.shape[1:], 1)
+    to_largest, to_mean, is_free = np.zeros_like(framed), np.zeros_like(framed), np.ones(flow.shape, bool)
+    for each, element in zip(places, elements):
+        chosen = is_free & (element == np.nanmax(elements, 0))
+        to_largest[each] += chosen * flow.numpy()
+        to_mean[each] += flow.numpy() / (~np.isnan(elements)).sum(0)
+        is_free &= ~chosen
+    for format in (torch.contiguous_format, torch.channels_last):
+        image = x.to(device).contiguous(memory_format=format).requires_grad_()
+        largest, mean = F.max_pool2d(image, 3, 2, 1), F.avg_pool2d(image, 3, 2, 1, count_include_pad=False)
+        np.testing.assert_array_equal(largest.detach().cpu().numpy(), np.nanmax(elements, 0))
+        np.testing.assert_allclose(mean.detach().cpu().numpy(), np.nanmean(elements, 0), atol=1e-14)
+        for found, wanted in ((largest, to_largest), (mean, to_mean)):
+            (grad,) = torch.autograd.grad(found, image, flow.to(device))
+            np.testing.assert_allclose(grad.cpu().numpy(), wanted[:, :, 1:-1, 1:-1], atol=1e-14)
+
+
+def test_indexes_that_need_64_bits():
+    near = Windows((8, 1 << 15, 1 << 15), (8, 1 << 14, 1 << 14), (1, 2, 2), (1, 2, 2), (0, 0, 0), (1, 1, 1))
+    small, large = [((8, 4), [(4, 1)])], [((8, 1 << 28), [(1 << 28, 1)])]
+    assert not near.are_far(small) and near.are_far([*small, *large])
+    assert near._replace(stride=(1, 1 << 31, 2)).are_far(small)
+    assert near._replace(places=(8, 1 << 17, 2), is_adaptive=True).are_far(small)
+
+
+def test_the_mean_of_whole_images(device):
+    x = values((3, 2, 5, 6), 0).to(device)
+    for format in (torch.contiguous_format, torch.channels_last):
+        image = x.contiguous(memory_format=format)
+        found = F.adaptive_avg_pool2d(image, 1)
+        np.testing.assert_allclose(found.cpu().numpy(), x.cpu().numpy().mean((2, 3), keepdims=True), atol=1e-14)
+        assert found.stride() == ((2, 1, 1, 1) if format is torch.contiguous_format else (2, 1, 2, 2))
+        assert F.avg_pool2d(image, (5, 6), divisor_override=15).cpu().allclose(found.cpu() * 2)
 
 
 def test_half_types_are_summed_in_float32(device):

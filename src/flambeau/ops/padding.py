@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from math import prod
 from typing import Any
 
 from .. import dtypes
@@ -19,7 +20,7 @@ from ..kernel import MAX_DIMS, Kernel, Pointer, Scalar, Strided
 from ..scalars import converted
 from .copies import C_TYPES_BY_SIZE
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
-from .pointwise import PRELUDE, THREADS, grid_over, source_text
+from .pointwise import MAX_INDEX, PRELUDE, THREADS, grid_over, source_text
 
 MODES = ("constant", "reflect", "replicate", "circular")
 Pads = Sequence[tuple[int, int]]  # (before, after) of every dimension
@@ -36,16 +37,22 @@ def _places(mode: str, size: int, before: int, count: int) -> Any:
     return np.where(at >= size, 2 * (size - 1) - at, at)
 
 
+def _rows(dtype: dtype) -> int:
+    """The number of indexes of the first dimension that a thread moves elements of."""
+    return 8 if dtype.itemsize < 4 else 4
+
+
 @cache
-def _pad_kernel(dtype: dtype, mode: str) -> Kernel:
-    bits = C_TYPES_BY_SIZE[dtype.itemsize]
-    entry, names = f"pad_{mode}_{8 * dtype.itemsize}", [f"before{dim}" for dim in range(MAX_DIMS)]
+def _pad_kernel(dtype: dtype, mode: str, is_far: bool) -> Kernel:
+    """The kernel with the layouts of input and result, and the elements in front of the input."""
+    bits, index = C_TYPES_BY_SIZE[dtype.itemsize], "long long" if is_far else "int"
+    entry = f"pad_{mode}_{8 * dtype.itemsize}{'_far' if is_far else ''}"
+    names = [f"before{dim}" for dim in range(MAX_DIMS)]  # the members of Before
     code = f"""{PRELUDE}{source_text("padding.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({bits}* out, const {bits}* input,
     const __grid_constant__ Layout<1> layout, const __grid_constant__ Layout<1> frame, long long value,
-    {", ".join(f"long long {name}" for name in names)}) {{
-  const long long before[{MAX_DIMS}] = {{{", ".join(names)}}};
-  pad<{MODES.index(mode)}>(out, input, layout, frame, before, ({bits})value);
+    const __grid_constant__ Before before) {{
+  pad<{MODES.index(mode)}, {index}, {_rows(dtype)}>(out, input, layout, frame, before, ({bits})value);
 }}
 """
 
@@ -76,6 +83,24 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({bits}* out, con
     return Kernel(entry, code, params, reference, 0.0)
 
 
+def _merged(shape: Sequence[int], strides: Sequence[int], pads: Pads, mode: str) -> list[tuple[int, int, int, int]]:
+    """(size, stride, before, after) of each dimension, of which those are merged that are walked as one.
+
+    A dimension that keeps its elements joins the one before it, if that keeps them too or adds only constants.
+    """
+    merged: list[tuple[int, int, int, int]] = []
+    for size, stride, (before, after) in zip(shape, strides, pads):
+        if size == 1 and not before and not after:
+            continue
+        if merged and not before and not after:
+            outer, apart, first, last = merged[-1]
+            if apart == size * stride and (mode == "constant" or not first and not last):
+                merged[-1] = outer * size, stride, first * size, last * size
+                continue
+        merged.append((size, stride, before, after))
+    return merged or [(1, 1, 0, 0)]
+
+
 def _padded_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 3)), ((1, 0), (2, 1)), "constant", 1.5))
     yield Sample((Array((3, 4), layout="transposed"), ((-1, 2), (1, -2)), "constant"))
@@ -101,9 +126,13 @@ def padded(call: Call, input: Operand, pads: Any, mode: str, value: Any = 0) -> 
     if out.numel():
         bits = np.array([converted(call.called, input.dtype, value)]).astype(input.dtype.numpy)
         number = int(bits.view(f"i{input.dtype.itemsize}")[0])
-        before = [each[0] for each in pads] + [0] * (MAX_DIMS - len(pads))
-        layouts = (input.shape, [input.strides]), (shape, [st.contiguous(shape)])
-        call.launch(_pad_kernel(input.dtype, mode), grid_over(out.numel()), out, input, *layouts, number, *before)
+        sizes, steps, before, after = zip(*_merged(input.shape, input.strides, pads, mode))
+        frame = tuple(map(sum, zip(sizes, before, after)))
+        furthest = max(out.numel(), st.extent(sizes, steps), 2 * max(sizes) + 2 * max(map(abs, before)))
+        kernel = _pad_kernel(input.dtype, mode, furthest > MAX_INDEX)
+        layouts = (sizes, [steps]), (frame, [st.contiguous(frame)])
+        grid = grid_over(-(-frame[0] // _rows(input.dtype)) * prod(frame[1:]), 1)
+        call.launch(kernel, grid, out, input, *layouts, number, *before, *(0,) * (MAX_DIMS - len(before)))
     return out
 
 

@@ -159,6 +159,7 @@ def _argument(input: Input) -> str:
 
 THREADS = 256
 PER_THREAD = 4
+MAX_INDEX = 2**31 - 2**24  # 31 bits, and a thread of `grid_over` may count somewhat past the end
 FULL_DEVICE_BLOCKS = 132 * 32  # enough to fill any device; the kernel strides over the rest
 _FOLDER = Path(__file__).parent / "kernels"
 

@@ -23,9 +23,12 @@ from .gather_scatter import gather
 from .join import cat
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import grid_over
+from .reduction_kernels import SUM, run_fold
 from .slicing import select
 from .views import flatten
 from .window_kernels import (
+    PLANES,
+    KernelLayout,
     Windows,
     columns_kernel,
     max_backward_kernel,
@@ -53,15 +56,21 @@ def _made(call: Any, shape: Sizes, of: dtype, is_last: bool) -> Any:
     return out
 
 
-def _layout(operand: Any) -> Any:
-    """The value of a Strided parameter: two dimensions, and three spatial ones."""
-    missing = 5 - len(operand.shape)
-    shape = (*operand.shape[:2], *(1,) * missing, *operand.shape[2:])
-    return shape, [(*operand.strides[:2], *(0,) * missing, *operand.strides[2:])]
+def _layouts(*operands: Any) -> list[KernelLayout]:
+    """The values of Strided parameters: two dimensions, with images and channels as one if they can be, and three."""
+    lead, steps = st.collapse(operands[0].shape[:2], [operand.strides[:2] for operand in operands])
+    lead, missing = (*(1,) * (2 - len(lead)), *lead), 5 - len(operands[0].shape)
+    return [
+        (
+            (*lead, *(1,) * missing, *operand.shape[2:]),
+            [(*(0,) * (2 - len(row)), *row, *(0,) * missing, *operand.strides[2:])],
+        )
+        for operand, row in zip(operands, steps)
+    ]
 
 
 def _grid(operand: Any) -> Grid:
-    return grid_over(operand.numel(), 1)
+    return grid_over(operand.numel(), PLANES)
 
 
 def _samples_of(*samples: tuple[Any, ...]) -> Any:
@@ -95,8 +104,9 @@ def window_max(
     out, indices = _made(call, shape, input.dtype, is_last), _made(call, shape, int64, is_last)
     if out.numel():
         windows = Windows(tuple(input.shape[2:]), sizes, kernel, stride, padding, dilation, bool(is_adaptive))
-        layouts = _layout(out), _layout(indices), _layout(input)
-        call.launch(max_kernel(input.dtype), _grid(out), out, indices, input, *layouts, *windows.numbers())
+        layouts = _layouts(out, indices, input)
+        chosen = max_kernel(input.dtype, windows.are_far(layouts))
+        call.launch(chosen, _grid(out), out, indices, input, *layouts, *windows.numbers())
     return out, indices
 
 
@@ -133,8 +143,9 @@ def window_max_backward(
     out = _made(call, (*input.shape[:2], *sizes), input.dtype, _is_last(indices))
     if out.numel():
         windows = Windows(sizes, tuple(input.shape[2:]), kernel, stride, padding, dilation, bool(is_adaptive))
-        layouts = _layout(out), _layout(indices), _layout(input)
-        call.launch(max_backward_kernel(input.dtype), _grid(out), out, indices, input, *layouts, *windows.numbers())
+        layouts = _layouts(out, indices, input)
+        chosen = max_backward_kernel(input.dtype, windows.are_far(layouts))
+        call.launch(chosen, _grid(out), out, indices, input, *layouts, *windows.numbers())
     return out
 
 
@@ -175,8 +186,13 @@ def window_mean(
     if out.numel():
         ones = (1,) * len(sizes)
         windows = Windows(tuple(input.shape[2:]), sizes, kernel, stride, padding, ones, bool(is_adaptive))
-        values = out, input, _layout(out), _layout(input), *windows.numbers(), int(counts_padding), divisor
-        call.launch(mean_kernel(input.dtype), _grid(out), *values)
+        if windows.is_whole():
+            run_fold(call, SUM, input, range(2, len(input.shape)), out, input.dtype.wide, divisor or prod(windows.size))
+            return out
+        layouts = _layouts(out, input)
+        chosen = mean_kernel(input.dtype, windows.are_far(layouts))
+        numbers = *windows.numbers(), int(counts_padding), divisor
+        call.launch(chosen, _grid(out), out, input, *layouts, *numbers)
     return out
 
 
@@ -215,8 +231,10 @@ def window_mean_backward(
     if out.numel():
         ones = (1,) * len(sizes)
         windows = Windows(sizes, tuple(input.shape[2:]), kernel, stride, padding, ones, bool(is_adaptive))
-        values = out, input, _layout(out), _layout(input), *windows.numbers(), int(counts_padding), divisor
-        call.launch(mean_backward_kernel(input.dtype), _grid(out), *values)
+        layouts = _layouts(out, input)
+        chosen = mean_backward_kernel(input.dtype, windows.are_far(layouts))
+        numbers = *windows.numbers(), int(counts_padding), divisor
+        call.launch(chosen, _grid(out), out, input, *layouts, *numbers)
     return out
 
 
@@ -800,7 +818,8 @@ def im2col(call: Call, input: Operand, kernel_size: Any, dilation: Any = 1, padd
         steps = input.strides if len(input.shape) == 4 else (0, *input.strides)
         layout = (*batch[:2], 1, *batch[2:]), [(*steps[:2], 0, *steps[2:])]
         numbers = (*windows.numbers(), batch[0], rows * places)
-        call.launch(columns_kernel(input.dtype), _grid(out), out, input, layout, *numbers)
+        chosen = columns_kernel(input.dtype, windows.are_far([layout, ((out.numel(),), [(1,)])]))
+        call.launch(chosen, grid_over(out.numel(), 1), out, input, layout, *numbers)
     return out
 
 
@@ -885,7 +904,8 @@ def col2im(
         batch = lead[0] if lead else 1
         layout = (batch, rows // terms, 1, *shape), [st.contiguous((batch, rows // terms, 1, *shape))]
         numbers = (*windows.numbers(), batch, rows * places)
-        call.launch(sum_columns_kernel(input.dtype), _grid(out), out, columns, layout, *numbers)
+        chosen = sum_columns_kernel(input.dtype, windows.are_far([layout, ((columns.numel(),), [(1,)])]))
+        call.launch(chosen, grid_over(out.numel(), 1), out, columns, layout, *numbers)
     return out
 
 

@@ -11,15 +11,18 @@ from typing import Any, NamedTuple
 from ..dtypes import dtype, int64
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Scalar, Strided
-from .pointwise import PRELUDE, THREADS, source_text
+from ..strides import extent
+from .pointwise import MAX_INDEX, PRELUDE, THREADS, source_text
 
 SPATIAL = 3
+PLANES = 4  # that a thread computes an element of, as in pooling.cu
 MANY_IN_LINE = 8  # of a window in one dimension
 MANY_ELEMENTS = 64  # of a window: they are reduced along an axis, not one after the other
 WINDOW_SOURCE = PRELUDE + source_text("pooling.cu")
 _FIELDS = ("size", "places", "kernel", "stride", "padding", "dilation")
 _NAMES = [f"{field}{dim}" for field in _FIELDS for dim in range(SPATIAL)]
 Sizes = tuple[int, ...]
+KernelLayout = tuple[Sequence[int], Sequence[Sequence[int]]]  # the value of a Strided parameter
 
 
 class Windows(NamedTuple):
@@ -43,6 +46,19 @@ class Windows(NamedTuple):
         missing = 1, 1, 1, 1, 0, 1
         rows = ((no,) * (SPATIAL - len(row)) + tuple(row) for no, row in zip(missing, self[:-1]))
         return [*(number for row in rows for number in row), int(self.is_adaptive)]
+
+    def is_whole(self) -> bool:
+        """Whether there is one window, which holds every element once."""
+        return self.kernel == self.size and not any(self.padding) and not self.is_adaptive
+
+    def are_far(self, layouts: Sequence[KernelLayout]) -> bool:
+        """Whether indexes of the windows, or of an array with one of these layouts, need 64 bits."""
+        if self.is_adaptive:
+            spans = [(size + 1) * (places + 1) for size, places in zip(self.size, self.places)]
+        else:
+            rows = zip(self.size, self.kernel, self.stride, self.padding, self.dilation)
+            spans = [size + kernel * apart + step + 2 * front for size, kernel, step, front, apart in rows]
+        return max(*spans, *(extent(shape, strides[0]) for shape, strides in layouts)) > MAX_INDEX
 
     def ranges(self, dim: int) -> tuple[Any, Any]:
         """(first element, end) of every window of one dimension, as arrays; they may lie outside the image."""
@@ -265,27 +281,29 @@ def sum_of_columns(out: Any, columns: Any, windows: Windows) -> None:
 # kernels
 
 _ARGUMENTS = ", ".join(f"long long {name}" for name in (*_NAMES, "is_adaptive"))
-_LISTED = ", ".join("{" + ", ".join(_NAMES[at : at + SPATIAL]) + "}" for at in range(0, len(_NAMES), SPATIAL))
+_CAST = [f"(I){name}" for name in _NAMES]
+_LISTED = ", ".join("{" + ", ".join(_CAST[at : at + SPATIAL]) + "}" for at in range(0, len(_NAMES), SPATIAL))
 
 
 def _kernel(
-    name: str, of: dtype, arrays: dict[str, tuple[dtype, str]], extra: Sequence[str], call: str, reference: Any,
-    flat: str = "", cost: float = 1.0,
+    name: str, of: dtype, is_far: bool, arrays: dict[str, tuple[dtype, str]], extra: Sequence[str], call: str,
+    reference: Any, flat: str = "", cost: float = 1.0,
 ) -> Kernel:  # fmt: skip
     """A kernel of pooling.cu.
 
-    arrays: (type, access) of each array, in order;  extra: numbers behind those of the windows;  flat: the array that
-    is contiguous columns, with two sizes among the numbers.
+    is_far: whether indexes have 64 bits;  arrays: (type, access) of each array, in order;  extra: numbers behind those
+    of the windows;  flat: the array that is contiguous columns, with two sizes among the numbers.
     """
     strided = [array for array in arrays if array != flat]
     pointers = [f"{'const ' if mode == 'r' else ''}{kind.cuda}* {array}" for array, (kind, mode) in arrays.items()]
     layouts = [f"const __grid_constant__ Layout<1> {array}_layout" for array in strided]
     numbers = [f"long long {number}" for number in extra]
-    entry = f"{name}_{of.name}"
+    entry = f"{name}_{of.name}{'_far' if is_far else ''}"
     source = f"""{WINDOW_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS})
 {entry}({", ".join([*pointers, *layouts, _ARGUMENTS, *numbers])}) {{
-  const Windows windows = {{{_LISTED}, is_adaptive != 0}};
+  typedef {"long long" if is_far else "int"} I;
+  const Windows<I> windows = {{{_LISTED}, is_adaptive != 0}};
   {name}<{of.wide.cuda}>({call});
 }}
 """
@@ -305,15 +323,15 @@ extern "C" __global__ void __launch_bounds__({THREADS})
 
 
 @cache
-def max_kernel(of: dtype) -> Kernel:
+def max_kernel(of: dtype, is_far: bool) -> Kernel:
     """(out, indices, input, their layouts, windows)."""
     arrays = {"out": (of, "w"), "indices": (int64, "w"), "input": (of, "r")}
     call = "out, indices, input, out_layout, indices_layout, input_layout, windows"
-    return _kernel("window_max", of, arrays, (), call, max_of_windows, cost=8.0)
+    return _kernel("window_max", of, is_far, arrays, (), call, max_of_windows, cost=8.0)
 
 
 @cache
-def max_backward_kernel(of: dtype) -> Kernel:
+def max_backward_kernel(of: dtype, is_far: bool) -> Kernel:
     """(out, indices, grad, their layouts, windows)."""
     arrays = {"out": (of, "w"), "indices": (int64, "r"), "grad": (of, "r")}
     call = "out, indices, grad, out_layout, indices_layout, grad_layout, windows"
@@ -321,11 +339,11 @@ def max_backward_kernel(of: dtype) -> Kernel:
     def reference(out: Any, indices: Any, grad: Any, windows: Windows) -> None:
         spread_maxima(out, indices, grad)
 
-    return _kernel("window_max_backward", of, arrays, (), call, reference, cost=8.0)
+    return _kernel("window_max_backward", of, is_far, arrays, (), call, reference, cost=8.0)
 
 
 @cache
-def mean_kernel(of: dtype) -> Kernel:
+def mean_kernel(of: dtype, is_far: bool) -> Kernel:
     """(out, input, their layouts, windows, whether padding counts, divisor or 0)."""
     arrays = {"out": (of, "w"), "input": (of, "r")}
     call = "out, input, out_layout, input_layout, windows, counts_padding != 0, given"
@@ -333,11 +351,11 @@ def mean_kernel(of: dtype) -> Kernel:
     def reference(out: Any, image: Any, windows: Windows, counts_padding: int, given: int) -> None:
         mean_of_windows(out, image, windows, bool(counts_padding), given)
 
-    return _kernel("window_mean", of, arrays, ("counts_padding", "given"), call, reference, cost=8.0)
+    return _kernel("window_mean", of, is_far, arrays, ("counts_padding", "given"), call, reference, cost=8.0)
 
 
 @cache
-def mean_backward_kernel(of: dtype) -> Kernel:
+def mean_backward_kernel(of: dtype, is_far: bool) -> Kernel:
     """(out, grad, their layouts, windows, whether padding counts, divisor or 0)."""
     arrays = {"out": (of, "w"), "grad": (of, "r")}
     call = "out, grad, out_layout, grad_layout, windows, counts_padding != 0, given"
@@ -345,23 +363,23 @@ def mean_backward_kernel(of: dtype) -> Kernel:
     def reference(out: Any, grad: Any, windows: Windows, counts_padding: int, given: int) -> None:
         spread_means(out, grad, windows, bool(counts_padding), given)
 
-    return _kernel("window_mean_backward", of, arrays, ("counts_padding", "given"), call, reference, cost=8.0)
+    return _kernel("window_mean_backward", of, is_far, arrays, ("counts_padding", "given"), call, reference, cost=8.0)
 
 
 @cache
-def columns_kernel(of: dtype) -> Kernel:
+def columns_kernel(of: dtype, is_far: bool) -> Kernel:
     """(out, input, its layout, windows, images, elements of an image's columns)."""
     arrays = {"out": (of, "w"), "input": (of, "r")}
 
     def reference(out: Any, image: Any, windows: Windows, *_: int) -> None:
         columns_of(out, image, windows)
 
-    call = "out, input, input_layout, windows, images * elements"
-    return _kernel("window_columns", of, arrays, ("images", "elements"), call, reference, "out", 0.0)
+    call = "out, input, input_layout, windows, (I)(images * elements)"
+    return _kernel("window_columns", of, is_far, arrays, ("images", "elements"), call, reference, "out", 0.0)
 
 
 @cache
-def sum_columns_kernel(of: dtype) -> Kernel:
+def sum_columns_kernel(of: dtype, is_far: bool) -> Kernel:
     """(out, columns, the layout of out, windows, images, elements of an image's columns)."""
     arrays = {"out": (of, "w"), "columns": (of, "r")}
 
@@ -369,4 +387,4 @@ def sum_columns_kernel(of: dtype) -> Kernel:
         sum_of_columns(out, columns, windows)
 
     call = "out, columns, out_layout, windows"
-    return _kernel("sum_columns", of, arrays, ("images", "elements"), call, reference, "columns")
+    return _kernel("sum_columns", of, is_far, arrays, ("images", "elements"), call, reference, "columns")

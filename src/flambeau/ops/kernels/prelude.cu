@@ -126,6 +126,13 @@ inline long long divide(long long linear, long long size, long long& rest) {
     return quotient;
 }
 
+// The same where every index is known to fit 31 bits.
+inline int divide(int linear, int size, int& rest) {
+    const unsigned int quotient = (unsigned int)linear / (unsigned int)size;
+    rest = (int)((unsigned int)linear - quotient * (unsigned int)size);
+    return (int)quotient;
+}
+
 // Where element `linear`, counted in row-major order, lies in one operand.
 template <int N> inline long long offset(const Layout<N>& layout, int operand, long long linear) {
     long long at = 0;
