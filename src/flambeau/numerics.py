@@ -21,7 +21,7 @@ from . import config
 from .core import thread
 from .core.native import whole
 from .errors import ArgumentTypeError, ModeError, NotSupportedError
-from .ops import convolution, linalg
+from .ops import convolution, linalg, recurrent
 from .runtime import device as devices
 
 INHERIT, IEEE, TF32 = "none", "ieee", "tf32"
@@ -77,6 +77,7 @@ class Switches:
         """Pass the precisions to the operators."""
         linalg.allow_tf32.value = self.get(MATMUL) == TF32
         convolution.allow_tf32.value = self.get(CONV) == TF32
+        recurrent.allow_tf32.value = self.get(RNN) == TF32
 
     def matmul_is_tf32(self) -> bool:
         """Return whether matrix products use TF32.  Raises ModeError if the older and the newer names disagree."""
