@@ -16,7 +16,18 @@ from typing import Any
 
 import flambeau
 
-from . import counts, device_rows, graph_rows, host_rows, image_rows, product_rows, sharing_rows, startup, times
+from . import (
+    counts,
+    device_rows,
+    graph_rows,
+    host_rows,
+    image_rows,
+    product_rows,
+    recurrent_rows,
+    sharing_rows,
+    startup,
+    times,
+)
 from .chart import drawn
 from .report import conditions, machine, table
 from .times import ROUNDS
@@ -79,7 +90,7 @@ def rows(only: str, rounds: int) -> Iterator[dict[str, Any]]:
     """The measurements; none on virtual GPUs, whose time says nothing."""
     if not times.is_real():
         return iter(())
-    kinds = host_rows, graph_rows, sharing_rows, device_rows, image_rows, product_rows
+    kinds = host_rows, graph_rows, sharing_rows, device_rows, image_rows, product_rows, recurrent_rows
     every = [row for kind in kinds for row in kind.ROWS]
     return itertools.chain(times.measure(every, only, rounds), startup.measure(only))
 

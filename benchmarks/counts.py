@@ -69,6 +69,17 @@ def _training_step() -> Call:
     return step
 
 
+def _recurrent() -> tuple[Call, Call]:
+    """(forward, forward and backward) of an LSTM; neither depends on the number of steps."""
+    net, x = nn.LSTM(8, 8, num_layers=2).cuda(), torch.randn(5, 4, 8, device="cuda")
+
+    def step() -> None:
+        net.zero_grad()
+        net(x)[0].sum().backward()
+
+    return lambda: net(x), step
+
+
 def _trained() -> list[nn.Parameter]:
     """The parameters of a perceptron, with gradients."""
     net = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10)).cuda()
@@ -84,6 +95,7 @@ def calls() -> dict[str, Call]:
     images, kernel, bias = (torch.randn(*shape, device="cuda") for shape in ((4, 8, 16, 16), (8, 8, 3, 3), (8,)))
     trained = _trained()
     side, event = torch.cuda.Stream(), torch.cuda.Event()
+    lstm, lstm_step = _recurrent()
 
     def with_stream() -> None:
         with torch.cuda.stream(side):
@@ -113,6 +125,8 @@ def calls() -> dict[str, Call]:
         "wait_stream": lambda: side.wait_stream(torch.cuda.current_stream()),
         "event.record": event.record,
         "forward + backward": _training_step(),
+        "lstm": lstm,
+        "lstm, forward + backward": lstm_step,
         "AdamW.step": optim.AdamW(_trained()).step,
         "SGD.step": optim.SGD(_trained(), momentum=0.9).step,
         "zero_grad": optim.SGD(_trained()).zero_grad,

@@ -54,6 +54,7 @@ class Sizes(NamedTuple):
     sorted: int = 16 << 20
     images: tuple[int, int, int, int] = (128, 64, 56, 56)
     chosen: int = 64
+    recurrent: int = 650
 
 
 class Work(NamedTuple):

@@ -26,6 +26,7 @@ from benchmarks import (
     loading,
     product_rows,
     raw,
+    recurrent_rows,
     report,
     sharing_rows,
     startup,
@@ -38,9 +39,9 @@ from flambeau.testing import machine
 TINY = times.Sizes(
     elements=1 << 12, side=1 << 6, row=64, square=24, small_square=16, batch=2, batch_square=8, heads=(1, 2, 16, 8),
     classes=(8, 16), parameters=(2, 100), copied_bytes=1 << 10,
-    sorted=1 << 10, chosen=8, images=(2, 4, 6, 8),
+    sorted=1 << 10, chosen=8, images=(2, 4, 6, 8), recurrent=6,
 )  # fmt: skip
-KINDS = host_rows, graph_rows, sharing_rows, device_rows, image_rows, product_rows
+KINDS = host_rows, graph_rows, sharing_rows, device_rows, image_rows, product_rows, recurrent_rows
 ROWS = {f"{row.what}, {row.unit}": row for kind in KINDS for row in kind.ROWS}
 LOOSE = {"randn, 1 Gi, TB/s": 0.2}  # of few samples
 EVENTFUL = ("event.record", "with stream(s)", "current_stream", "wait_stream")

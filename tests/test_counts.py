@@ -32,6 +32,8 @@ EXPECTED = {
     "wait_stream": {"record": 1, "stream wait": 1},
     "event.record": {"record": 1},
     "forward + backward": {"block": 16, "launch": 13},
+    "lstm": {"block": 6, "launch": 4},
+    "lstm, forward + backward": {"block": 24, "launch": 20},
     "AdamW.step": {"launch": 1},
     "SGD.step": {"launch": 1},
     "zero_grad": {},

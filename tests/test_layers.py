@@ -19,6 +19,7 @@ LAYERS = (
         "memory_formats",
         "kernel",
         "library_operation",
+        "recurrent_operation",
         "vector_clock",
         "byte_ranges",
         "config",

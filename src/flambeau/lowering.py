@@ -192,6 +192,12 @@ class Call:
         handle, nbytes = self.device.library_plan(operation) if isinstance(self.device, Accelerator) else (None, 0)
         self.steps.append(library_call_of(operation, handle, nbytes, operands, self.called))
 
+    def reserve(self, operation: LibraryOperation) -> int:
+        """Bytes that a library operation keeps for its gradients.  Raises NotSupportedError if there is no library."""
+        if not isinstance(self.device, Accelerator):
+            return 0
+        return self.device.driver.library_reserve(self.device.library_plan(operation)[0])
+
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters of a generator (None: the device's); return (state, seed, first counter)."""
         first = self._drawn(count, source)

@@ -4,9 +4,10 @@
   that is "none" inherits from its parent.  conv and rnn are "tf32" until they or a parent are set.
 - `allow_tf32` and `set_float32_matmul_precision` are the older names.  Reading one after a newer name was set to a
   different value is an error.
-- Matrix products follow the matmul node, convolutions the conv node.  Half types are always summed in float32.
-  Settings that allow less are stored and have no effect; so are those of libraries that flambeau does not use.
-- Every kernel is deterministic, so the mode of deterministic algorithms is stored and has no effect.
+- Matrix products follow the matmul node, convolutions the conv node, recurrent layers on a GPU the rnn node.
+- Half types are always summed in float32.  Settings that allow less are stored and have no effect; so are those of
+  libraries that flambeau does not use.
+- Every kernel is deterministic, so the mode of deterministic algorithms only keeps recurrent layers from cuDNN.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from . import config
 from .core import thread
 from .core.locks import whole
 from .errors import ArgumentTypeError, ModeError, NotSupportedError
-from .ops import convolution, linalg
+from .ops import convolution, linalg, recurrent
 from .runtime import device as devices
 
 INHERIT, IEEE, TF32 = "none", "ieee", "tf32"
@@ -77,6 +78,7 @@ class Switches:
         """Pass the precisions to the operators."""
         linalg.allow_tf32.value = self.get(MATMUL) == TF32
         convolution.allow_tf32.value = self.get(CONV) == TF32
+        recurrent.allow_tf32.value = self.get(RNN) == TF32
 
     def matmul_is_tf32(self) -> bool:
         """Return whether matrix products use TF32.  Raises ModeError if the older and the newer names disagree."""
@@ -137,7 +139,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Store the mode of deterministic algorithms.  All algorithms of flambeau are deterministic.
+    """Store the mode of deterministic algorithms.  All but recurrent layers of cuDNN are; the mode excludes those.
 
     Example:
         >>> torch.use_deterministic_algorithms(True)

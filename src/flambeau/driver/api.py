@@ -328,6 +328,9 @@ class Driver(Protocol):
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None: ...  # order
 
+    def library_reserve(self, plan: PlanHandle) -> int:
+        """Bytes that a run of a forward operation keeps for the one that computes its gradients; 0 for most."""
+
     def product_workspace(self, device: int) -> int:
         """The workspace size of matrix products in bytes, set by the environment or the default."""
 

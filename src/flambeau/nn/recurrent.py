@@ -1,4 +1,8 @@
-"""Recurrent layers and cells: RNN, LSTM and GRU, by one loop over all steps on the CPU and by operators elsewhere."""
+"""Recurrent layers and cells: RNN, LSTM and GRU.
+
+The CPU computes one layer in one direction by one loop over all steps, a GPU all layers by one library call.  What
+neither takes (projections, other dtypes, GPUs without the library) runs as operators, step by step.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,17 @@ from .. import callers
 from ..autograd import autocast
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError, naming, shown
 from ..ops.operator import REGISTRY
+from ..recurrent_operation import GATES, steps_of
 from ..tensor import checks, factories
 from ..tensor.tensor import Tensor
 from . import functional as F
-from . import init, recurrent_loops
+from . import init, recurrent_calls, recurrent_loops
 from .module import Module
 from .parameter import Parameter
 from .utils.rnn import PackedSequence
 
 State = tuple[Any, ...]  # the hidden state, and the cell state of an LSTM
 Step = Callable[[Any, State], State]  # of the projected input and the state
-GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
 def apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
@@ -103,7 +107,7 @@ def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) ->
         return results, *last
 
     if recurrent_loops.fits(*operands):
-        steps = recurrent_loops.steps_of(sizes, is_reverse)
+        steps = steps_of(sizes, is_reverse)
         results, *last = recurrent_loops.Layer.apply(mode, steps, composed, *operands)
     else:
         results, *last = composed(*operands)
@@ -129,7 +133,48 @@ def run_layers(
     state = tuple(casts)
     last: list[State] = []
     count = len(weights) // directions
-    for layer in range(count):
+    at_once = count if not dropout else 1  # dropout is between the calls
+    for first in range(0, count, at_once):
+        numbers = slice(first * directions, (first + at_once) * directions)
+        now = tuple(each[numbers] if at_once < count else each for each in state)
+        data, final = _stack(mode, data, sizes, now, weights[numbers], has_biases, directions)
+        last.append(final)
+        if dropout and first < count - 1:
+            data = F.dropout(data, dropout, True)
+    return data, last[0] if len(last) == 1 else tuple(REGISTRY["cat"](list(parts)) for parts in zip(*last))
+
+
+def _stack(
+    mode: str, data: Any, sizes: Sequence[int], state: State, weights: Sequence[Sequence[Any]], has_biases: bool,
+    directions: int,
+) -> tuple[Any, State]:  # fmt: skip
+    """(results, last states) of layers without dropout between them."""
+    each = 4 if has_biases else 2
+
+    def composed(data: Any, *rest: Any) -> Any:
+        state, flat = rest[: len(states)], rest[len(states) :]
+        parted = [flat[at : at + each] for at in range(0, len(flat), each)]
+        results, last = _composed(mode, data, sizes, state, parted, has_biases, directions)
+        return results, *last
+
+    states = state
+    if data.is_cuda and len(weights[0]) == each:
+        name = mode.lower().partition("_")[0]
+        flat = autocast.operands(name, [weight for group in weights for weight in group])
+        if recurrent_calls.fits(data, state, flat):
+            found = recurrent_calls.run(mode, sizes, directions, has_biases, composed, data, state, flat)
+            if found is not None:
+                return found[0], found[1:]
+    return _composed(mode, data, sizes, state, weights, has_biases, directions)
+
+
+def _composed(
+    mode: str, data: Any, sizes: Sequence[int], state: State, weights: Sequence[Sequence[Any]], has_biases: bool,
+    directions: int,
+) -> tuple[Any, State]:  # fmt: skip
+    """`_stack`, one layer and direction after the other."""
+    last: list[State] = []
+    for layer in range(len(weights) // directions):
         results = []
         for direction in range(directions):
             number = layer * directions + direction
@@ -138,8 +183,6 @@ def run_layers(
             results.append(found)
             last.append(final)
         data = results[0] if directions == 1 else REGISTRY["cat"](results, 1)
-        if dropout and layer < count - 1:
-            data = F.dropout(data, dropout, True)
     return data, tuple(REGISTRY["stack"](list(parts)) for parts in zip(*last))
 
 

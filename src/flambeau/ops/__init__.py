@@ -29,6 +29,7 @@ from . import (  # noqa: F401
     padding,
     pooling,
     random,
+    recurrent,
     reductions,
     scans,
     searching,

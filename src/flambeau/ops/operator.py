@@ -122,6 +122,9 @@ class Call(Protocol):
     def library(self, operation: LibraryOperation, *operands: Any) -> None:
         """Queue a library call on its operands, in the order that the operation lists."""
 
+    def reserve(self, operation: LibraryOperation) -> int:
+        """Bytes that a library operation keeps for its gradients.  Raises NotSupportedError without a library."""
+
     def random(self, count: int, generator: Any) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters: (state, seed, first counter), to be passed to a launch unchanged."""
 

@@ -560,11 +560,15 @@ class Dnn:
             warn(f"cuDNN refuses {article} {problem.kind} ({refusal})", slowed(problem))
             return None
 
-    def execute(self, plan: int, pack: int, stream: Stream) -> None:
-        """Queue a plan.  The lock is held.  Raises AcceleratorError."""
+    def use(self, stream: Stream) -> None:
+        """Let the handle queue to a stream.  The lock is held.  Raises AcceleratorError."""
         if stream.raw != self.stream:
             self.backend.call("cudnnSetStream", self.handle, stream.raw)
             self.stream = stream.raw
+
+    def execute(self, plan: int, pack: int, stream: Stream) -> None:
+        """Queue a plan.  The lock is held.  Raises AcceleratorError."""
+        self.use(stream)
         self.backend.call("cudnnBackendExecute", self.handle, plan, pack)
 
     def native_execution(self, plan: int, packs: dict[Any, int]) -> Any:

@@ -574,6 +574,9 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ContextCalls):
         with self._devices.use(device):
             planned.run(addresses, workspace, of)
 
+    def library_reserve(self, plan: PlanHandle) -> int:
+        return int(getattr(self._plans[plan][1], "reserve_nbytes", 0))
+
     def product_workspace(self, device: int) -> int:
         return self._planner.workspace(device)
 

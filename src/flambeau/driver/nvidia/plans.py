@@ -21,12 +21,13 @@ from ...library_operation import (
     Gemm,
     LibraryOperation,
 )
-from . import blas, dnn, own_kernels
+from ...recurrent_operation import Recurrent, RecurrentBackward
+from . import blas, dnn, own_kernels, recurrent
 from .devices import Devices
 from .own_convolutions import OwnConvolution
 from .own_kernels import Launch, OwnProduct
 
-LIBRARIES = frozenset({"gemm", "attention", "attention_backward", *CONVOLUTIONS})
+LIBRARIES = frozenset({"gemm", "attention", "attention_backward", "recurrent", "recurrent_backward", *CONVOLUTIONS})
 
 
 class Plan(Protocol):
@@ -59,6 +60,7 @@ class Planner:
         self._granted = config.blas_workspace()
         self._blas: dict[int, blas.Blas | None] = {}
         self._dnn: dict[int, dnn.Dnn | None] = {}
+        self._recurrent: dict[int, recurrent.RecurrentPlanner | None] = {}
 
     def plan(self, device: int, problem: LibraryOperation) -> Plan:
         """Raises NotSupportedError if no library or kernel supports the problem."""
@@ -69,6 +71,8 @@ class Planner:
             return self._cudnn_plan(device, problem) or self._own_attention(device, problem)
         if isinstance(problem, Convolution):
             return self._cudnn_plan(device, problem) or OwnConvolution(problem, partial(self._load, device))
+        if isinstance(problem, (Recurrent, RecurrentBackward)):
+            return self._recurrent_plan(device, problem)
         raise NotSupportedError(f"library_plan of kind {problem.kind}: the nvidia driver does not have this call yet")
 
     def workspace(self, device: int) -> int:
@@ -107,10 +111,22 @@ class Planner:
     def _cudnn_plan(self, device: int, problem: dnn.Problem) -> Plan | None:
         if not dnn.takes(problem):
             return None
-        if device not in self._dnn:
-            self._dnn[device] = self._start_cudnn(device, dnn.slowed(problem))
-        cudnn = self._dnn[device]
+        cudnn = self._cudnn(device, dnn.slowed(problem))
         return cudnn.plan(problem) if cudnn else None
+
+    def _recurrent_plan(self, device: int, problem: recurrent.Problem) -> Plan:
+        if device not in self._recurrent:
+            cudnn = self._cudnn(device, recurrent.CLAUSE)
+            self._recurrent[device] = recurrent.RecurrentPlanner(cudnn) if cudnn else None
+        planner = self._recurrent[device]
+        if planner is None:
+            raise NotSupportedError(f"cuDNN is not there, so there is no {problem.kind}", operator="library_plan")
+        return planner.plan(problem)
+
+    def _cudnn(self, device: int, slowed: str) -> dnn.Dnn | None:
+        if device not in self._dnn:
+            self._dnn[device] = self._start_cudnn(device, slowed)
+        return self._dnn[device]
 
     def _start_cudnn(self, device: int, slowed: str) -> dnn.Dnn | None:
         found, problem = dnn.load()

@@ -22,7 +22,7 @@ from .queue import Loaded, Queue
 from .schedule import Schedule, from_text
 
 INVALID_DEVICE = 101  # CUresult
-LIBRARIES = frozenset({"gemm", "attention", "attention_backward", *CONVOLUTIONS})
+LIBRARIES = frozenset({"gemm", "attention", "attention_backward", "recurrent", "recurrent_backward", *CONVOLUTIONS})
 
 _handles = itertools.count(1)
 Handle = TypeVar("Handle")

@@ -552,6 +552,9 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             )
             return handle, 0  # the modelled library needs no workspace
 
+    def library_reserve(self, plan: PlanHandle) -> int:
+        return 0
+
     def product_workspace(self, device: int) -> int:
         """The size that the environment grants; 0 by default."""
         return self._granted_workspace

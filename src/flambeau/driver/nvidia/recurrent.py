@@ -1,0 +1,232 @@
+"""Recurrent layers by cuDNN: one plan for each library operation.
+
+- cuDNN's weights lie as those of the operation: the matrices of all layers, then the biases of all layers.  A plan asks
+  cuDNN for every place, and there is no plan if one differs.
+- Sequences of one length are padded data without padding; others are packed.
+- cuDNN adds to the gradients of the weights, and changes the reserve in backward.
+- A plan that cuDNN refuses is not asked for again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import POINTER, byref, c_float, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from typing import Any
+
+from ...core.nvidia import Stream
+from ...dtypes import dtype, float32, float64
+from ...errors import NotSupportedError
+from ...recurrent_operation import GATES, Recurrent, RecurrentBackward
+from .dnn import DATA_TYPES, HALVES, Dnn, warn
+
+# cudnn_adv.h: cudnnRNNAlgo_t, cudnnRNNInputMode_t, cudnnWgradMode_t, cudnnForwardMode_t
+STANDARD, LINEAR_INPUT, ADD_GRADIENTS, INFERENCE, TRAINING = 0, 0, 0, 0, 1
+# cudnn_adv.h: cudnnRNNMode_t
+MODES = {"RNN_RELU": 0, "RNN_TANH": 1, "LSTM": 2, "GRU": 3}
+# cudnn_adv.h: cudnnRNNBiasMode_t
+NO_BIAS, DOUBLE_BIAS = 0, 2
+# cudnn_adv.h: cudnnRNNDataLayout_t, and CUDNN_RNN_PADDED_IO_
+UNPACKED, PACKED = 0, 1
+PADDED_IO_DISABLED, PADDED_IO_ENABLED = 0, 1
+# cudnn_graph.h: cudnnMathType_t
+DEFAULT_MATH, TENSOR_OP_MATH, FMA_MATH = 0, 1, 3
+
+BASE = 1 << 40  # an address that stands for the weights where only places are asked for
+CLAUSE = "recurrent layers run"
+Problem = Recurrent | RecurrentBackward
+
+_HANDLE, _OUT, _BYTES = c_void_p, POINTER(c_void_p), c_size_t
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cudnnCreateDropoutDescriptor": (_OUT,),
+    "cudnnSetDropoutDescriptor": (c_void_p, _HANDLE, c_float, c_void_p, _BYTES, c_ulonglong),
+    "cudnnCreateTensorDescriptor": (_OUT,),
+    "cudnnSetTensorNdDescriptor": (c_void_p, c_int, c_int, c_void_p, c_void_p),
+    "cudnnCreateRNNDescriptor": (_OUT,),
+    "cudnnSetRNNDescriptor_v8": (c_void_p, *(c_int,) * 12, c_void_p, c_uint),
+    "cudnnCreateRNNDataDescriptor": (_OUT,),
+    "cudnnSetRNNDataDescriptor": (c_void_p, *(c_int,) * 5, c_void_p, c_void_p),
+    "cudnnGetRNNTempSpaceSizes": (_HANDLE, c_void_p, c_int, c_void_p, POINTER(c_size_t), POINTER(c_size_t)),
+    "cudnnGetRNNWeightSpaceSize": (_HANDLE, c_void_p, POINTER(c_size_t)),
+    "cudnnGetRNNWeightParams": (_HANDLE, c_void_p, c_int, _BYTES, c_void_p, c_int, c_void_p, _OUT, c_void_p, _OUT),
+    "cudnnRNNForward": (
+        _HANDLE, c_void_p, c_int, c_void_p, *(c_void_p,) * 4, *(c_void_p,) * 6, _BYTES, c_void_p, _BYTES, c_void_p,
+        _BYTES, c_void_p,
+    ),
+    "cudnnRNNBackwardData_v8": (
+        _HANDLE, c_void_p, c_void_p, *(c_void_p,) * 5, *(c_void_p,) * 8, _BYTES, c_void_p, _BYTES, c_void_p, _BYTES,
+        c_void_p,
+    ),
+    "cudnnRNNBackwardWeights_v8": (
+        _HANDLE, c_void_p, c_int, c_void_p, *(c_void_p,) * 6, _BYTES, c_void_p, _BYTES, c_void_p, _BYTES, c_void_p,
+    ),
+}  # fmt: skip
+
+
+def declare(library: Any) -> None:
+    """Declare the signatures of a loaded library's calls."""
+    for name, argtypes in SIGNATURES.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = argtypes, c_int
+
+
+def math_type(of: dtype, allow_tf32: bool) -> int:
+    """Tensor cores for half types, and for float32 if TF32 is allowed."""
+    if of in HALVES:
+        return TENSOR_OP_MATH
+    return FMA_MATH if of is float32 and not allow_tf32 else DEFAULT_MATH
+
+
+def lengths(sizes: Sequence[int]) -> list[int]:
+    """The length of each sequence, from the number of sequences at each step.
+
+    Example:
+        >>> from flambeau.driver.nvidia.recurrent import lengths
+        >>> lengths([3, 2, 1, 1])
+        [4, 2, 1]
+    """
+    return [sum(size > index for size in sizes) for index in range(sizes[0])]
+
+
+def _say(problem: Problem, refusal: NotSupportedError) -> None:
+    warn(f"cuDNN refuses a {problem.kind} ({refusal})", CLAUSE)
+
+
+class RecurrentPlan:
+    """One operation, ready to run on any addresses.  It lives as long as the driver.
+
+    workspace_nbytes: of a run.  reserve_nbytes: what forward keeps for the gradients.
+    """
+
+    native = None
+
+    def __init__(self, dnn: Dnn, problem: Problem) -> None:
+        """Raises NotSupportedError if cuDNN refuses the operation, AcceleratorError."""
+        self._dnn = dnn
+        self._problem = problem
+        self._of = of = problem.forward if isinstance(problem, RecurrentBackward) else problem
+        self._mode = TRAINING if of.is_training else INFERENCE
+        dropout = self._make("cudnnCreateDropoutDescriptor")
+        self._call("cudnnSetDropoutDescriptor", dropout, dnn.handle, 0.0, None, 0, 0)
+        self._rnn = self._make("cudnnCreateRNNDescriptor")
+        kind, is_packed = DATA_TYPES[of.dtype], of.sizes[0] != of.sizes[-1]
+        self._call(
+            "cudnnSetRNNDescriptor_v8", self._rnn, STANDARD, MODES[of.mode], DOUBLE_BIAS if of.has_biases else NO_BIAS,
+            of.directions - 1, LINEAR_INPUT, kind, DATA_TYPES[float64 if of.dtype is float64 else float32],
+            math_type(of.dtype, of.allow_tf32), of.input_size, of.hidden_size, of.hidden_size, of.layers, dropout,
+            PADDED_IO_DISABLED if is_packed else PADDED_IO_ENABLED,
+        )  # fmt: skip
+        self._x, self._y = (self._data(is_packed, width) for width in (of.input_size, of.width))
+        count, batch, hidden = of.state_shape
+        self._state = self._make("cudnnCreateTensorDescriptor")
+        steps = (c_int * 3)(batch * hidden, hidden, 1)
+        self._call("cudnnSetTensorNdDescriptor", self._state, kind, 3, (c_int * 3)(count, batch, hidden), steps)
+        workspace, reserve, weights = c_size_t(), c_size_t(), c_size_t()
+        self._call(
+            "cudnnGetRNNTempSpaceSizes", dnn.handle, self._rnn, self._mode, self._x, byref(workspace), byref(reserve)
+        )
+        self._call("cudnnGetRNNWeightSpaceSize", dnn.handle, self._rnn, byref(weights))
+        self.workspace_nbytes, self.reserve_nbytes, self._weight_nbytes = workspace.value, reserve.value, weights.value
+        self._check_places()
+
+    def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
+        """Queue the operation on its operands' addresses.  Raises AcceleratorError, and NotSupportedError as above."""
+        with self._dnn.lock:
+            self._dnn.use(stream)
+            try:
+                if isinstance(self._problem, RecurrentBackward):
+                    self._backward(workspace, *addresses)
+                else:
+                    self._forward(workspace, *addresses)
+            except NotSupportedError as refusal:
+                _say(self._problem, refusal)
+                raise
+
+    def _forward(
+        self, workspace: int, out: int, h_n: int, c_n: int, reserve: int, data: int, h_0: int, c_0: int, weights: int
+    ) -> None:
+        self._call(
+            "cudnnRNNForward", self._dnn.handle, self._rnn, self._mode, None, self._x, data, self._y, out,
+            self._state, h_0, h_n, self._state, c_0 or None, c_n or None, self._weight_nbytes, weights,
+            *self._spaces(workspace, reserve),
+        )  # fmt: skip
+
+    def _backward(
+        self, workspace: int, of_data: int, of_h: int, of_c: int, of_weights: int, reserve: int, grad: int, of_h_n: int,
+        of_c_n: int, out: int, data: int, h_0: int, c_0: int, weights: int,
+    ) -> None:  # fmt: skip
+        spaces = self._spaces(workspace, reserve)
+        self._call(
+            "cudnnRNNBackwardData_v8", self._dnn.handle, self._rnn, None, self._y, out, grad, self._x, of_data,
+            self._state, h_0, of_h_n, of_h, self._state, c_0 or None, of_c_n or None, of_c or None,
+            self._weight_nbytes, weights, *spaces,
+        )  # fmt: skip
+        self._call(
+            "cudnnRNNBackwardWeights_v8", self._dnn.handle, self._rnn, ADD_GRADIENTS, None, self._x, data,
+            self._state, h_0, self._y, out, self._weight_nbytes, of_weights, *spaces,
+        )  # fmt: skip
+
+    def _spaces(self, workspace: int, reserve: int) -> tuple[int, int | None, int, int | None]:
+        return self.workspace_nbytes, workspace or None, self.reserve_nbytes, reserve or None
+
+    def _data(self, is_packed: bool, width: int) -> int:
+        """The descriptor of an array of all steps."""
+        of, made = self._of, self._make("cudnnCreateRNNDataDescriptor")
+        each = lengths(of.sizes)
+        self._call(
+            "cudnnSetRNNDataDescriptor", made, DATA_TYPES[of.dtype], PACKED if is_packed else UNPACKED, len(of.sizes),
+            len(each), width, (c_int * len(each))(*each), None,
+        )  # fmt: skip
+        return made
+
+    def _check_places(self) -> None:
+        """Raise NotSupportedError if cuDNN's weights do not lie as those of the operation."""
+        of = self._of
+        gates, hidden, nbytes = GATES[of.mode], of.hidden_size, of.dtype.itemsize
+        if self._weight_nbytes != of.weight_count * nbytes:
+            raise NotSupportedError(f"its weights take {self._weight_nbytes} bytes, not {of.weight_count * nbytes}")
+        matrix, bias = (self._make("cudnnCreateTensorDescriptor") for _ in range(2))
+        for number, places in enumerate(of.places()):
+            for each in range(2 * gates):
+                second, gate = divmod(each, gates)  # of weight_ih or of weight_hh
+                (first, shape), *rest = places[second::2]
+                wanted = [first + gate * hidden * shape[1], *(at + gate * hidden for at, _ in rest)]
+                of_matrix, of_bias = c_void_p(), c_void_p()
+                self._call(
+                    "cudnnGetRNNWeightParams", self._dnn.handle, self._rnn, number, self._weight_nbytes, BASE, each,
+                    matrix, byref(of_matrix), bias, byref(of_bias),
+                )  # fmt: skip
+                found = [(place.value or 0) - BASE for place in (of_matrix, of_bias)[: len(wanted)]]
+                if found != [at * nbytes for at in wanted]:
+                    raise NotSupportedError(
+                        f"part {each} of the weights of layer {number} lies at {found} of {self._weight_nbytes} bytes, "
+                        f"not at {[at * nbytes for at in wanted]}"
+                    )
+
+    def _make(self, name: str) -> int:
+        made = c_void_p()
+        self._call(name, byref(made))
+        return int(made.value or 0)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        self._dnn.backend.call(name, *arguments)
+
+
+class RecurrentPlanner:
+    """Makes the plans of one device."""
+
+    def __init__(self, dnn: Dnn) -> None:
+        self._dnn = dnn
+        self._refused: dict[Problem, str] = {}
+        if isinstance(dnn.backend.library, ctypes.CDLL):
+            declare(dnn.backend.library)
+
+    def plan(self, problem: Problem) -> RecurrentPlan:
+        """Raises NotSupportedError, after a warning, if cuDNN refuses the operation."""
+        if problem not in self._refused:
+            try:
+                return RecurrentPlan(self._dnn, problem)
+            except NotSupportedError as refusal:
+                self._refused[problem] = str(refusal)
+                _say(problem, refusal)
+        raise NotSupportedError(self._refused[problem])

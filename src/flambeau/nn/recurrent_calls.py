@@ -1,0 +1,98 @@
+"""Recurrent layers on a GPU: all steps of several layers in one call of a library, forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
+
+from .. import numerics
+from ..autograd.function import Function
+from ..autograd.mode import mode
+from ..core import thread
+from ..dtypes import FLOATING_TYPES
+from ..errors import NotSupportedError
+from ..ops.recurrent import recurrent, recurrent_backward
+from ..recurrent_operation import Recurrent
+from ..strides import contiguous
+from ..tensor.tensor import Tensor
+from .parameter import Parameter
+from .recurrent_loops import gradients_of
+
+
+def fits(data: Any, state: Sequence[Any], weights: Sequence[Any]) -> bool:
+    """Return whether a library may take these tensors: of one type, on one GPU, outside DataParallel's mirror.
+
+    cuDNN promises the same bits in every run only with settings that a program may not have made, so the mode of
+    deterministic algorithms excludes it.
+    """
+    if not data.is_cuda or not data.numel() or numerics.are_deterministic_algorithms_enabled():
+        return False
+    kind, device = data.dtype, data.device
+    given = data, *state, *weights
+    return (
+        kind in FLOATING_TYPES
+        and all(type(each) in (Tensor, Parameter) and each.dtype is kind and each.device == device for each in given)
+        and thread.current_stream(device.index).mirror is None
+    )
+
+
+def run(
+    mode_: str, sizes: Sequence[int], directions: int, has_biases: bool, composed: Callable[..., Any], data: Any,
+    state: Sequence[Any], weights: Sequence[Any],
+) -> tuple[Any, ...] | None:  # fmt: skip
+    """(results, last states, last cells) of all layers; None if the library refuses them, which the driver says.
+
+    composed: the same of (data, first states, weights) by operators, for gradients of gradients.
+    weights: those of each layer and direction, one behind the other.
+    """
+    try:
+        found: tuple[Any, ...] = Layers.apply(
+            mode_, tuple(sizes), directions, has_biases, composed, len(state), data, *state, *weights
+        )
+    except NotSupportedError:
+        return None
+    return found
+
+
+class Layers(Function):
+    """(results, last states, last cells of an LSTM) of recurrent layers."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, mode_: str, sizes: tuple[int, ...], directions: int, has_biases: bool, composed: Any, states: int,
+        data: Any, *rest: Any,
+    ) -> Any:  # fmt: skip
+        ctx.options, ctx.composed, ctx.states = (mode_, sizes, directions, has_biases), composed, states
+        is_training = any(ctx.needs_input_grad)
+        h_0, c_0, weights = _parted(rest, states)
+        out, h_n, c_n, reserve = recurrent(data, h_0, c_0, weights, *ctx.options, is_training)
+        if is_training:
+            ctx.save_for_backward(reserve, out, data, *rest)
+        return (out, h_n) if c_n is None else (out, h_n, c_n)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any, of_h_n: Any, of_c_n: Any = None) -> Any:
+        reserve, out, data, *rest = ctx.saved_tensors
+        needs = ctx.needs_input_grad[6:]
+        if mode.enabled:
+            grads = (grad, of_h_n) if of_c_n is None else (grad, of_h_n, of_c_n)
+            return (*(None,) * 6, *gradients_of(ctx.composed, (data, *rest), needs, grads))
+        h_0, c_0, weights = _parted(rest, ctx.states)
+        of_data, of_h, of_c, of_weights = recurrent_backward(
+            grad, of_h_n, of_c_n, out, reserve, data, h_0, c_0, weights, *ctx.options
+        )
+        mode_, sizes, directions, has_biases = ctx.options
+        layers = h_0.shape[0] // directions
+        operation = Recurrent(
+            mode_, data.dtype, sizes, data.shape[1], h_0.shape[2], layers, directions, has_biases, True
+        )
+        made = [of_data, of_h] if of_c is None else [of_data, of_h, of_c]
+        for first, shape in chain.from_iterable(operation.places()):
+            made.append(of_weights.as_strided(shape, contiguous(shape), first))
+        return (*(None,) * 6, *(each if need else None for each, need in zip(made, needs)))
+
+
+def _parted(rest: Sequence[Any], states: int) -> tuple[Any, Any, list[Any]]:
+    """(first states, first cells or None, weights)."""
+    return rest[0], rest[1] if states == 2 else None, list(rest[states:])

@@ -1,0 +1,140 @@
+"""Recurrent layers as library calls: all steps of all layers at once (see recurrent_operation.py).
+
+nn/recurrent.py differentiates them, and has another form for devices without such a library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..dtypes import FLOATING_TYPES, float32, uint8
+from ..recurrent_operation import GATES, Recurrent, RecurrentBackward
+from .copies import fill
+from .join import cat
+from .operator import Array, Call, Operand, Operands, Sample, Setting, operator
+
+allow_tf32 = Setting(True)  # whether float32 products of recurrent layers may round inputs to 10 bits of mantissa
+HIDDEN: dict[str, Any] = {"method": False, "function": False, "differentiable": False, "setting": allow_tf32}
+
+
+def _operation(
+    call: Call, data: Any, h_0: Any, weights: Sequence[Any], mode: str, sizes: Sequence[int], directions: int,
+    has_biases: bool, is_training: bool,
+) -> Recurrent:  # fmt: skip
+    layers = h_0.shape[0] // directions
+    return Recurrent(
+        mode, data.dtype, tuple(sizes), data.shape[1], h_0.shape[2], layers, directions, has_biases, is_training,
+        allow_tf32.value and data.dtype is float32 and not call.is_on_host,
+    )  # fmt: skip
+
+
+def _dense(call: Call, operand: Any) -> Any:
+    """The operand, or a copy, contiguous and aligned to 16 bytes; None for None."""
+    if operand is None or operand.is_contiguous() and operand.is_aligned():
+        return operand
+    copied = call.scratch(operand.shape, operand.dtype)
+    call.assign(copied, operand)
+    return copied
+
+
+def _joined(call: Call, weights: Sequence[Any], has_biases: bool) -> Any:
+    """One array of the weights of all layers and directions: all matrices, then all biases."""
+    flat = [call.part(call.contiguous(each), (each.numel(),), (1,), 0) for each in weights]
+    if has_biases:
+        flat = [each for first in (0, 2) for at in range(first, len(flat), 4) for each in flat[at : at + 2]]
+    return cat.lower(call, flat, 0)
+
+
+def _weights(mode: str, inputs: int, hidden: int, layers: int, directions: int, has_biases: bool) -> list[Array]:
+    gates = GATES[mode] * hidden
+    found: list[Array] = []
+    for layer in range(layers):
+        for _ in range(directions):
+            shapes: list[tuple[int, ...]] = [(gates, directions * hidden if layer else inputs), (gates, hidden)]
+            shapes += [(gates,), (gates,)] if has_biases else []
+            found += [Array(shape, -1, 1, seed=len(found) + at, grad=False) for at, shape in enumerate(shapes)]
+    return found
+
+
+def _cases() -> Iterator[tuple[list[Any], tuple[Any, ...]]]:
+    """(data, first states and weights; attributes) of samples."""
+    cases = (("LSTM", 2, 2, True), ("GRU", 1, 2, True), ("RNN_TANH", 2, 1, False), ("RNN_RELU", 1, 1, True))
+    for mode, layers, directions, has_biases in cases:
+        sizes = (3, 3) if mode == "GRU" else (3, 2, 2)
+        state = Array((layers * directions, 3, 4), -1, 1, seed=1, grad=False)
+        cell = state._replace(seed=2) if mode == "LSTM" else None
+        data = Array((sum(sizes), 5), -1, 1, grad=False)
+        weights = _weights(mode, 5, 4, layers, directions, has_biases)
+        yield [data, state, cell, weights], (mode, sizes, directions, has_biases)
+
+
+def _samples() -> Iterator[Sample]:
+    for operands, attributes in _cases():
+        yield Sample((*operands, *attributes, False))
+
+
+@operator(samples=_samples, dtypes=FLOATING_TYPES, **HIDDEN)
+def recurrent(
+    call: Call, data: Operand, h_0: Operand, c_0: Operand | None, weights: Operands, mode: str, sizes: Any,
+    directions: int, has_biases: bool, is_training: bool,
+) -> Any:  # fmt: skip
+    """(results, last states, last cells or None, bytes that the gradients need) of recurrent layers.
+
+    The bytes are none without is_training, or where the library needs none.
+    weights: weight_ih, weight_hh and, if has_biases, bias_ih and bias_hh of each layer and direction.
+    Shapes: see `Recurrent`.
+    Host:   returns at once.
+    Raises: NotSupportedError if the device has no library that computes them.
+    """
+    operation = _operation(call, data, h_0, weights, mode, sizes, directions, has_biases, is_training)
+    nbytes = call.reserve(operation) if is_training else 0
+    out = call.output((operation.rows, operation.width), data.dtype)
+    h_n = call.output(h_0.shape, data.dtype)
+    c_n = None if c_0 is None else call.output(h_0.shape, data.dtype)
+    reserve = call.output((nbytes,), uint8)
+    inputs = *(_dense(call, each) for each in (data, h_0, c_0)), _joined(call, weights, has_biases)
+    call.library(operation, out, h_n, c_n, reserve if nbytes else None, *inputs)
+    return out, h_n, c_n, reserve
+
+
+def _backward_samples() -> Iterator[Sample]:
+    for (data, h_0, c_0, weights), (mode, sizes, directions, has_biases) in _cases():
+        grad = Array((sum(sizes), directions * 4), -1, 1, seed=3, grad=False)
+        last, no_reserve = (h_0._replace(seed=4), c_0 and h_0._replace(seed=5)), Array((0,), dtype="uint8", grad=False)
+        operands = grad, *last, grad, no_reserve, data, h_0, c_0, weights
+        yield Sample((*operands, mode, sizes, directions, has_biases))
+
+
+@operator(samples=_backward_samples, dtypes=FLOATING_TYPES, **HIDDEN)
+def recurrent_backward(
+    call: Call, grad: Operand, h_n_grad: Operand, c_n_grad: Operand | None, out: Operand, reserve: Operand,
+    data: Operand, h_0: Operand, c_0: Operand | None, weights: Operands, mode: str, sizes: Any, directions: int,
+    has_biases: bool,
+) -> Any:  # fmt: skip
+    """The gradients of data, h_0, c_0 (or None) and weights of `recurrent`, those of the weights in one array.
+
+    reserve: as `recurrent` gave it; if it is empty, the library computes forward again, and `out` is not read.
+    Shapes: see `RecurrentBackward`.
+    Host:   returns at once.
+    Raises: NotSupportedError if the device has no library that computes them.
+    """
+    forward = _operation(call, data, h_0, weights, mode, sizes, directions, has_biases, True)
+    of_data, of_h = call.output(data.shape, data.dtype), call.output(h_0.shape, data.dtype)
+    of_c = None if c_0 is None else call.output(h_0.shape, data.dtype)
+    of_weights = call.output((forward.weight_count,), data.dtype)
+    before, call.given = call.given, of_weights
+    fill.lower(call, of_weights, 0)
+    call.given = before
+    operands = [_dense(call, each) for each in (grad, h_n_grad, c_n_grad, out, data, h_0, c_0)]
+    joined = _joined(call, weights, has_biases)
+    nbytes = call.reserve(forward)
+    used = call.scratch((nbytes,), uint8) if nbytes else None  # the library changes it; a retained graph needs it again
+    if nbytes and reserve.numel():
+        call.assign(used, reserve)
+    elif nbytes:
+        made = [None if each is None else call.scratch(each.shape, each.dtype) for each in (out, of_h, of_c)]
+        call.library(forward, *made, used, *operands[4:], joined)
+        operands[3] = made[0]
+    call.library(RecurrentBackward(forward), of_data, of_h, of_c, of_weights, used, *operands, joined)
+    return of_data, of_h, of_c, of_weights
