@@ -77,3 +77,28 @@ def test_a_small_copy_to_another_device_is_a_copy_and_two_waits(gpus):
 
     a = torch.ones(16, 16, device="cuda:0")
     assert counts.of(lambda: a.to("cuda:1")) == {"block": 1, "copy": 1, "record": 2, "stream wait": 2}
+
+
+@pytest.mark.devices(1)
+@pytest.mark.parametrize("pieces_of", [lambda x: x.split([1, 3, 2], 1), lambda x: x.chunk(3, 1), lambda x: x.unbind(1)])
+def test_gradients_of_pieces_are_joined_in_one_launch(pieces_of, gpus):
+    from benchmarks import counts
+
+    x = torch.randn(4, 6, device="cuda", requires_grad=True)
+    pieces = pieces_of(x)
+    grads = [torch.randn_like(piece) for piece in pieces]
+    joined = counts.of(lambda: torch.autograd.grad(pieces, x, grads, retain_graph=True))
+    assert joined == {"block": 1, "launch": 1}
+    (found,) = torch.autograd.grad(pieces, x, grads)
+    expected = torch.stack(grads, 1) if pieces[0].ndim == 1 else torch.cat(grads, 1)
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.devices(1)
+def test_pieces_without_a_gradient_get_zeros(gpus):
+    x = torch.randn(4, 6, device="cuda", requires_grad=True)
+    one, _, other = x.split(2, 1)
+    (found,) = torch.autograd.grad(one.sum() + 2 * other.sum(), x)
+    assert found.tolist() == [[1, 1, 0, 0, 2, 2]] * 4
+    (found,) = torch.autograd.grad(x.unbind(0)[1].sum(), x)
+    assert found.sum(1).tolist() == [0, 6, 0, 0]
