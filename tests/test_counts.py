@@ -102,3 +102,24 @@ def test_pieces_without_a_gradient_get_zeros(gpus):
     assert found.tolist() == [[1, 1, 0, 0, 2, 2]] * 4
     (found,) = torch.autograd.grad(x.unbind(0)[1].sum(), x)
     assert found.sum(1).tolist() == [0, 6, 0, 0]
+
+
+@pytest.mark.devices(1)
+@pytest.mark.parametrize("kind", ["SGD", "AdamW", "Adadelta"])
+def test_a_step_of_channels_last_parameters_copies_nothing(kind, gpus):
+    from benchmarks import counts
+    from flambeau import nn, optim
+
+    nets = [nn.Sequential(nn.Conv2d(3, 4, 3), nn.Conv2d(4, 2, 1)).cuda() for _ in range(2)]
+    nets[1].load_state_dict(nets[0].state_dict())
+    nets[1].to(memory_format=torch.channels_last)
+    options = {"momentum": 0.9} if kind == "SGD" else {}
+    for net in nets:
+        for at, each in enumerate(net.parameters()):
+            values = torch.arange(at, at + each.numel(), device="cuda").reshape(each.shape)
+            each.grad = torch.empty_like(each).copy_(values)
+    steps = [getattr(optim, kind)(net.parameters(), **options).step for net in nets]
+    assert [counts.of(step) for step in steps] == [{"launch": 1}] * 2
+    for one, other in zip(*(net.parameters() for net in nets)):
+        assert torch.equal(one, other)
+    assert nets[1][0].weight.is_contiguous(memory_format=torch.channels_last)
