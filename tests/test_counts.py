@@ -123,3 +123,18 @@ def test_a_step_of_channels_last_parameters_copies_nothing(kind, gpus):
     for one, other in zip(*(net.parameters() for net in nets)):
         assert torch.equal(one, other)
     assert nets[1][0].weight.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.devices(1)
+def test_backward_of_batch_norm_is_three_launches_and_keeps_channels_last(gpus):
+    from benchmarks import counts
+    from flambeau import nn
+
+    norm = nn.BatchNorm2d(8).cuda()
+    images = torch.randn(16, 8, 12, 12, device="cuda").to(memory_format=torch.channels_last).requires_grad_()
+    out, inputs = norm(images), (images, norm.weight, norm.bias)
+    grad = torch.randn(16, 8, 12, 12, device="cuda")
+    found = counts.of(lambda: torch.autograd.grad(out, inputs, grad, retain_graph=True))
+    assert found["launch"] == 3
+    of_images = torch.autograd.grad(out, inputs, grad)[0]
+    assert of_images.is_contiguous(memory_format=torch.channels_last)
