@@ -138,3 +138,25 @@ def test_backward_of_batch_norm_is_three_launches_and_keeps_channels_last(gpus):
     assert found["launch"] == 3
     of_images = torch.autograd.grad(out, inputs, grad)[0]
     assert of_images.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.devices(1)
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_autocast_makes_no_float32_copy_of_logits(reduction, gpus):
+    from benchmarks import counts
+    from flambeau.nn import functional as F
+
+    logits = torch.randn(6, 40, device="cuda").bfloat16().requires_grad_()
+    classes = torch.randint(0, 40, (6,), device="cuda")
+    grad = torch.rand(6 if reduction == "none" else (), device="cuda")
+
+    def loss():
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            return F.cross_entropy(logits, classes, reduction=reduction)
+
+    found, expected = loss(), F.cross_entropy(logits.float(), classes, reduction=reduction)
+    assert found.dtype is torch.float32 and torch.allclose(found, expected, rtol=1e-6)
+    gradients = [torch.autograd.grad(each, logits, grad, retain_graph=True)[0] for each in (found, expected)]
+    assert gradients[0].dtype is torch.bfloat16 and torch.equal(*gradients)
+    assert counts.of(loss)["launch"] == (1 if reduction == "none" else 2)
+    assert counts.of(lambda: torch.autograd.grad(found, logits, grad, retain_graph=True)) == {"block": 1, "launch": 1}
