@@ -24,6 +24,8 @@ from benchmarks import (
     host_rows,
     image_rows,
     loading,
+    models,
+    networks,
     product_rows,
     raw,
     recurrent_rows,
@@ -296,3 +298,71 @@ def test_loaders_that_are_measured_give_pytorch_s_batches(name):
 def test_epochs_are_measured_in_turn():
     found = loading.measured(lambda library: library.utils.data.DataLoader([1, 2, 3]), {"flambeau": flambeau}, 2)
     assert list(found) == ["flambeau"] and found["flambeau"] > 0
+
+
+@pytest.fixture
+def small_networks(monkeypatch):
+    """Networks in small, with flambeau in PyTorch's place too."""
+    small = models.models(small=True)
+    monkeypatch.setattr(networks, "models", lambda: small)
+    monkeypatch.setattr(networks, "libraries", lambda: {"flambeau": flambeau, "torch": flambeau})
+    monkeypatch.setattr(networks, "BURST_SECONDS", 0.0)
+    return small
+
+
+def test_every_network_has_a_target():
+    assert set(networks.TARGETS) == set(models.models()) == set(models.models(small=True))
+
+
+def test_rows_of_a_network(small_networks):
+    step, host, *memory = networks.measured("MNIST CNN", small_networks["MNIST CNN"], 1)
+    assert "error" not in step and len(step["losses"]["torch"]) == 3 and step["counts"]["launch"] > 20
+    assert step["losses"]["flambeau"] == step["losses"]["torch"]
+    assert step["losses"]["flambeau"] == sorted(step["losses"]["flambeau"], reverse=True)
+    assert step["target"] == "≤ 0.5 × PyTorch" and host["what"] == "MNIST CNN, host"
+    assert [row["ratio"] for row in memory] == [1.0, 1.0] and [row["target"] for row in memory] == ["", ""]
+
+
+def test_other_losses_than_pytorch_s_are_an_error(small_networks, monkeypatch):
+    monkeypatch.setitem(networks.TARGETS, "MNIST CNN", networks.Target(at_most(0.5), -1.0))
+    assert "losses differ by 0.0e+00" in networks.measured("MNIST CNN", small_networks["MNIST CNN"], 1)[0]["error"]
+    losses = {"flambeau": [2.0, 1.0, 0.5], "torch": [2.0, 1.25, 0.5]}
+    assert networks.disagreement(losses) == pytest.approx(0.2)
+    assert networks.disagreement({"flambeau": [math.nan, 1.0], "torch": [1.0, 1.0]}) == math.inf
+    assert networks.disagreement({"flambeau": [1.0]}) == 0.0
+
+
+def test_a_network_that_fails_is_a_row_and_the_next_is_measured(small_networks, tmp_path, capsys, monkeypatch):
+    def refused(*args, **sizes):
+        raise ValueError("no such network")
+
+    broken = small_networks["small GPT"]._replace(make=refused)
+    both = {"small GPT": broken, "MNIST CNN": small_networks["MNIST CNN"]}
+    monkeypatch.setattr(networks, "models", lambda: both)
+    monkeypatch.setattr(networks, "is_real", lambda: True)
+    file = tmp_path / "run.json"
+    assert networks.main(["--rounds", "1", "--json", str(file), "--profile"]) == 1
+    found = json.loads(file.read_text())
+    assert [row["what"] for row in found["rows"]][:2] == list(both)
+    assert found["rows"][0]["error"] == found["profiles"][0]["error"] == "ValueError: no such network"
+    assert 0 < len(found["profiles"][1]["flambeau"]) <= networks.PROFILED
+    assert "of kernels" in capsys.readouterr().out
+
+
+def test_virtual_gpus_give_the_launches_of_small_networks(capsys):
+    assert networks.main(["--only", "MNIST"]) == 0
+    assert "MNIST CNN" in capsys.readouterr().out
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", networks.TARGETS)
+def test_networks_begin_with_pytorch_s_losses(name):
+    torch = pytest.importorskip("torch")
+    model = models.models(small=True)[name]
+    ours = models.built(flambeau, "cuda", model)
+    theirs = models.built(torch, "cpu", model, models.parameters(ours))
+    losses = {
+        "flambeau": networks.first_losses(flambeau, ours),
+        "torch": networks.first_losses(torch, theirs),
+    }
+    assert networks.disagreement(losses) < networks.TARGETS[name].tolerance

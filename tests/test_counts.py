@@ -79,3 +79,86 @@ def test_a_small_copy_to_another_device_is_a_copy_and_two_waits(gpus):
 
     a = torch.ones(16, 16, device="cuda:0")
     assert counts.of(lambda: a.to("cuda:1")) == {"block": 1, "copy": 1, "record": 2, "stream wait": 2}
+
+
+@pytest.mark.devices(1)
+@pytest.mark.parametrize("pieces_of", [lambda x: x.split([1, 3, 2], 1), lambda x: x.chunk(3, 1), lambda x: x.unbind(1)])
+def test_gradients_of_pieces_are_joined_in_one_launch(pieces_of, gpus):
+    from benchmarks import counts
+
+    x = torch.randn(4, 6, device="cuda", requires_grad=True)
+    pieces = pieces_of(x)
+    grads = [torch.randn_like(piece) for piece in pieces]
+    joined = counts.of(lambda: torch.autograd.grad(pieces, x, grads, retain_graph=True))
+    assert joined == {"block": 1, "launch": 1}
+    (found,) = torch.autograd.grad(pieces, x, grads)
+    expected = torch.stack(grads, 1) if pieces[0].ndim == 1 else torch.cat(grads, 1)
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.devices(1)
+def test_pieces_without_a_gradient_get_zeros(gpus):
+    x = torch.randn(4, 6, device="cuda", requires_grad=True)
+    one, _, other = x.split(2, 1)
+    (found,) = torch.autograd.grad(one.sum() + 2 * other.sum(), x)
+    assert found.tolist() == [[1, 1, 0, 0, 2, 2]] * 4
+    (found,) = torch.autograd.grad(x.unbind(0)[1].sum(), x)
+    assert found.sum(1).tolist() == [0, 6, 0, 0]
+
+
+@pytest.mark.devices(1)
+@pytest.mark.parametrize("kind", ["SGD", "AdamW", "Adadelta"])
+def test_a_step_of_channels_last_parameters_copies_nothing(kind, gpus):
+    from benchmarks import counts
+    from flambeau import nn, optim
+
+    nets = [nn.Sequential(nn.Conv2d(3, 4, 3), nn.Conv2d(4, 2, 1)).cuda() for _ in range(2)]
+    nets[1].load_state_dict(nets[0].state_dict())
+    nets[1].to(memory_format=torch.channels_last)
+    options = {"momentum": 0.9} if kind == "SGD" else {}
+    for net in nets:
+        for at, each in enumerate(net.parameters()):
+            values = torch.arange(at, at + each.numel(), device="cuda").reshape(each.shape)
+            each.grad = torch.empty_like(each).copy_(values)
+    steps = [getattr(optim, kind)(net.parameters(), **options).step for net in nets]
+    assert [counts.of(step) for step in steps] == [{"launch": 1}] * 2
+    for one, other in zip(*(net.parameters() for net in nets)):
+        assert torch.equal(one, other)
+    assert nets[1][0].weight.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.devices(1)
+def test_backward_of_batch_norm_is_three_launches_and_keeps_channels_last(gpus):
+    from benchmarks import counts
+    from flambeau import nn
+
+    norm = nn.BatchNorm2d(8).cuda()
+    images = torch.randn(16, 8, 12, 12, device="cuda").to(memory_format=torch.channels_last).requires_grad_()
+    out, inputs = norm(images), (images, norm.weight, norm.bias)
+    grad = torch.randn(16, 8, 12, 12, device="cuda")
+    found = counts.of(lambda: torch.autograd.grad(out, inputs, grad, retain_graph=True))
+    assert found["launch"] == 3
+    of_images = torch.autograd.grad(out, inputs, grad)[0]
+    assert of_images.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.devices(1)
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_autocast_makes_no_float32_copy_of_logits(reduction, gpus):
+    from benchmarks import counts
+    from flambeau.nn import functional as F
+
+    logits = torch.randn(6, 40, device="cuda").bfloat16().requires_grad_()
+    classes = torch.randint(0, 40, (6,), device="cuda")
+    grad = torch.rand(6 if reduction == "none" else (), device="cuda")
+
+    def loss():
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            return F.cross_entropy(logits, classes, reduction=reduction)
+
+    found, expected = loss(), F.cross_entropy(logits.float(), classes, reduction=reduction)
+    assert found.dtype is torch.float32 and torch.allclose(found, expected, rtol=1e-6)
+    gradients = [torch.autograd.grad(each, logits, grad, retain_graph=True)[0] for each in (found, expected)]
+    assert gradients[0].dtype is torch.bfloat16 and torch.equal(*gradients)
+    assert counts.of(loss)["launch"] == (1 if reduction == "none" else 2)
+    assert counts.of(lambda: torch.autograd.grad(found, logits, grad, retain_graph=True)) == {"block": 1, "launch": 1}

@@ -59,6 +59,17 @@ def _wide_result(mode: Mode, kind: str, operator: Operator, bound: Arguments) ->
     return bound
 
 
+def _wide_loss(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+    """Cast every operand to float32; of logits and classes alone, return float32 without a copy of the logits."""
+    at, logits, target, weight = operator.index_of["dtype"], *bound[:3]
+    is_plain = weight is None and isinstance(target, TensorBase) and not target._layout.is_floating
+    if not is_plain or not _is_cast(logits, kind) or logits._layout.dtype not in LOWER_TYPES or bound[at] is not None:
+        return _wide(mode, kind, operator, bound)
+    bound = bound[:]
+    bound[at] = float32
+    return bound
+
+
 def _widest(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to float32 if one of them is float32, else to the lower-precision type."""
     lower = mode.types[kind]
@@ -110,7 +121,7 @@ PRODUCTS = """
     linear matmul mm prelu scaled_dot_product_attention
 """
 LOSSES = """
-    binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss kl_div l1_loss
+    binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss huber_loss kl_div l1_loss
     margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss smooth_l1_loss
     soft_margin_loss triplet_margin_loss
 """
@@ -130,6 +141,7 @@ POLICIES: dict[str, dict[str, Policy]] = {
             multilabel_soft_margin_loss native_layer_norm norm_except_dim normalize nuclear_norm pairwise_distance pdist
             pow reciprocal renorm rms_norm rsqrt sinh softplus square tan trapezoid trapz
         """),
+        (_wide_loss, "cross_entropy"),
         (_wide_result, """
             cumprod cumsum linalg_matrix_norm linalg_norm linalg_vector_norm log_softmax norm prod softmax sum
         """),
@@ -148,6 +160,7 @@ POLICIES: dict[str, dict[str, Policy]] = {
             local_response_norm lu lu_solve max_pool3d nanquantile orgqr pinverse place_maxima prod qr
             quantile svd trace triangular_solve
         """),
+        (_wide_loss, "cross_entropy"),
         (_widest, "cat index_copy stack"),
         (_padded, "pad"),
     ]),

@@ -18,7 +18,7 @@ from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, blocks_for, unit_for
 from .creation import arange
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
-from .slicing import sized
+from .slicing import embedded, select, sized, slice_, split, unbind
 from .views import expand, permute, reshape, transpose, unsqueeze, view_, wrap_dims
 
 NOTHING_HINT = "the result's type and device are those of the tensors: pass one at least"
@@ -237,6 +237,33 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
     if at < len(shape) and suggested(shape, tensors[0].strides).order:  # as they lie in memory
         return view_(cat(tensors, at), (*shape[:at], len(tensors), *shape[at:]))
     return cat([unsqueeze(tensor, at) for tensor in tensors], at)
+
+
+# gradients of pieces that were made together
+
+
+@split.derivative
+def _(grads: Any, split_size_or_sections: Any, dim: int, input_shape: Any) -> Any:
+    known = [place for place, grad in enumerate(grads) if grad is not None]
+    if len(known) == 1:
+        start = sum(split_size_or_sections[: known[0]])
+        return embedded(slice_, grads[known[0]], input_shape, dim, start, start + split_size_or_sections[known[0]])
+    shapes = [(*input_shape[:dim], size, *input_shape[dim + 1 :]) for size in split_size_or_sections]
+    return cat(_with_zeros(grads, grads[known[0]], shapes), dim)
+
+
+@unbind.derivative
+def _(grads: Any, dim: int, input_shape: Any) -> Any:
+    known = [place for place, grad in enumerate(grads) if grad is not None]
+    if len(known) == 1:
+        return embedded(select, grads[known[0]], input_shape, dim, known[0])
+    shape = *input_shape[:dim], *input_shape[dim + 1 :]
+    return stack(_with_zeros(grads, grads[known[0]], [shape] * len(grads)), dim)
+
+
+def _with_zeros(grads: Sequence[Any], like: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
+    """The gradients, with zeros in place of None."""
+    return [like.new_zeros(shape) if grad is None else grad for grad, shape in zip(grads, shapes)]
 
 
 def _vector_samples() -> Iterator[Sample]:

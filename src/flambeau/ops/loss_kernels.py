@@ -431,14 +431,18 @@ def entropy_kernel(dtype: dtype, is_even: bool) -> Kernel:
 
 
 @cache
-def entropy_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The kernel of the gradient of the logits.  grads: the number of incoming gradients, 1 or one per row."""
+def entropy_backward_kernel(dtype: dtype, of_grad: dtype, is_even: bool) -> Kernel:
+    """The kernel of the gradient of the logits.
+
+    of_grad: the type of the incoming gradients.  grads: their number, 1 or one per row.
+    """
     end, choice = even_variant(is_even)
-    entry, t, c, wide = f"entropy_backward_{dtype.name}{end}", dtype.cuda, dtype.wide.cuda, dtype.wide
+    types = dtype.name if of_grad is dtype else f"{dtype.name}_{of_grad.name}"
+    entry, t, g, c, wide = f"entropy_backward_{types}{end}", dtype.cuda, of_grad.cuda, dtype.wide.cuda, dtype.wide
     statement = (
         f"entropy_backward<{choice}, {c}>(out, grad, total, norms, picked, rows, tiles, (int)lanes, grads == 1);"
     )
-    code = _entropy_source(entry, f"{t}* out, const {t}* grad, const {c}* total, const {c}* norms", dtype, statement)
+    code = _entropy_source(entry, f"{t}* out, const {g}* grad, const {c}* total, const {c}* norms", dtype, statement)
 
     def reference(
         out: Any, grad: Any, total: Any, norms: Any, input: Any, weight: Any, target: Any,
@@ -452,7 +456,7 @@ def entropy_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
 
     params = [
         Pointer("out", dtype, "w", ("rows", "size")),
-        Pointer("grad", dtype, "r", ("grads",)),
+        Pointer("grad", of_grad, "r", ("grads",)),
         Pointer("total", wide, "r", ()),
         Pointer("norms", wide, "r", ("rows", 2)),
     ]
@@ -487,16 +491,21 @@ def _run_rows(
 
 @operator(samples=_entropy_row_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def entropy_each(
-    call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED
-) -> Any:
+    call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
+    is_wide: bool = False,
+) -> Any:  # fmt: skip
     """The operator of `cross_entropy` with reduction "none": (loss of each target, norms of each row).
 
+    is_wide: whether the losses are of the wide type, without rounding.
     Shapes: input [n, c] or [c], target [n] or (); the norms are [n, 2].
     Host:   returns at once.
     """
     check_classes(input, target, weight)
-    out = call.output(target.shape, input.dtype)
-    return out, _run_rows(call, out, None, None, input, target, weight, ignore_index)
+    if not is_wide:
+        out = call.output(target.shape, input.dtype)
+        return out, _run_rows(call, out, None, None, input, target, weight, ignore_index)
+    out, weights = call.output(target.shape, input.dtype.wide), call.scratch(target.shape, input.dtype.wide)
+    return out, _run_rows(call, None, out, weights, input, target, weight, ignore_index)
 
 
 @entropy_each.derivative
@@ -534,16 +543,17 @@ def _entropy_total_samples() -> Iterator[Sample]:
 @operator(samples=_entropy_total_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def entropy_total(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
-    is_mean: bool = True,
+    is_mean: bool = True, is_wide: bool = False,
 ) -> Any:  # fmt: skip
     """The operator of `cross_entropy` with a reduction: (loss, total weight, norms of each row).
 
+    is_wide: whether the loss is of the wide type, without rounding.
     Shapes: input [n, c] or [c], target [n] or (); the norms are [n, 2].
     Host:   returns at once.
     """
     check_classes(input, target, weight)
     wide, count = input.dtype.wide, target.numel()
-    out, total = call.output((), input.dtype), call.output((), wide)
+    out, total = call.output((), wide if is_wide else input.dtype), call.output((), wide)
     losses, weights = call.scratch((max(count, 1),), wide), call.scratch((max(count, 1),), wide)
     norms = _run_rows(call, None, losses, weights, input, target, weight, ignore_index)
     if count > MOST_TERMS:
@@ -593,9 +603,11 @@ def entropy_backward(
         weight = None if weight is None else call.contiguous(weight)
         operands = call.contiguous(input), weight, call.contiguous(target)
         is_even, rows = plan_rows(count, size, (out, operands[0]), most_tiles=MOST_TILES)
-        grads = call.contiguous(grad_output, input.dtype), total, call.contiguous(norms)
+        of_grad = input.dtype.wide if grad_output.dtype is input.dtype.wide else input.dtype
+        grads = call.contiguous(grad_output, of_grad), total, call.contiguous(norms)
         numbers = (*rows, ignore_index, count if is_each else 1)
-        call.launch(entropy_backward_kernel(input.dtype, is_even), rows.grid(), out, *grads, *operands, *numbers)
+        kernel = entropy_backward_kernel(input.dtype, of_grad, is_even)
+        call.launch(kernel, rows.grid(), out, *grads, *operands, *numbers)
     return out
 
 

@@ -275,13 +275,15 @@ def _entropy_errors() -> Iterator[ErrorSample]:
 @composite(samples=_entropy_samples, errors=_entropy_errors, dtypes=FLOATING_TYPES, method=False, function=False)
 def cross_entropy(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
-    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0, *,
+    dtype: Any = None,
 ) -> Any:  # fmt: skip
     """Negative log-probability of the target, from unnormalised logits.
 
     target: class indices (int64), or probabilities (floating point, of the input's shape).
     weight, ignore_index, reduction: as `nll_loss`; probabilities are never ignored, and "mean" divides by their count.
     label_smoothing: the share of each target, from 0 to 1, that is spread evenly over all classes.
+    dtype: the type that the loss is computed in, as if the input and the weight were converted to it.
     Shapes: input [n, c, *] or [c], target [n, *], () or [1], or the input's shape; the result is () or [n, *].
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
@@ -301,10 +303,15 @@ def cross_entropy(
     if not target.dtype.is_floating_point:
         target = squeeze_target(input, target)
     is_flat = len(input.shape) <= 2 and input.shape[-1:] != (0,)
-    if is_flat and label_smoothing == 0 and not target.dtype.is_floating_point:
+    is_direct = is_flat and label_smoothing == 0 and not target.dtype.is_floating_point
+    is_wide = is_direct and weight is None and dtype is input.dtype.wide
+    if dtype is not None and not is_wide:
+        input, weight = input.to(dtype), None if weight is None else weight.to(dtype)
+        target = target.to(dtype) if target.dtype.is_floating_point else target
+    if is_direct:
         if reduction == "none":
-            return entropy_each(input, target, weight, ignore_index)[0]
-        return entropy_total(input, target, weight, ignore_index, reduction == "mean")[0]
+            return entropy_each(input, target, weight, ignore_index, is_wide)[0]
+        return entropy_total(input, target, weight, ignore_index, reduction == "mean", is_wide)[0]
     dim = 0 if len(input.shape) <= 1 else 1
     logs: Any = log_softmax(input, dim)
     if target.dtype.is_floating_point:

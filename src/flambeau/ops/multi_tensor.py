@@ -95,9 +95,19 @@ def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
             yield common, indexes[start : start + MANY]
 
 
-def _densely(tensor: Any) -> Any:
-    """The strides of a tensor if it is contiguous, else those of a contiguous one of its shape."""
-    return tensor.strides if tensor.is_contiguous() else st.contiguous(tensor.shape)
+def _in_one_order(call: Call, tensors: Sequence[Any], dtype: dtype, written_from: int) -> list[Any]:
+    """Tensors of one shape with their elements in one order in memory: flat parts of themselves, or copies."""
+    if all([tensor.dtype is dtype for tensor in tensors]) and _lie_alike(tensors):
+        flat = (tensors[0].numel(),), (1,), 0
+        return [tensor if tensor.is_contiguous() else call.part(tensor, *flat) for tensor in tensors]
+    return [_copied(call, tensor, dtype, number >= written_from) for number, tensor in enumerate(tensors)]
+
+
+def _lie_alike(tensors: Sequence[Any]) -> bool:
+    """Whether tensors of one shape have their elements in one order, without gaps."""
+    shape, strides = tensors[0].shape, tensors[0].strides
+    orders = {tuple([step for size, step in zip(shape, tensor.strides) if size > 1]) for tensor in tensors}
+    return len(orders) == 1 and st.is_compact(shape, strides)
 
 
 def _copied(call: Call, tensor: Any, dtype: dtype, is_written: bool) -> Any:
@@ -130,23 +140,20 @@ def update(
     batches = []
     for common, indexes in _by_type(lists[read]):
         given = [[tensors[index] for index in indexes] if tensors else [] for tensors in lists]
-        strides = [_densely(tensor) for tensor in given[read]]
-        dense = [
-            [
-                tensor
-                if tensor.strides == steps and tensor.dtype is common
-                else _copied(call, tensor, common, number >= read)
-                for tensor, steps in zip(tensors, strides)
-            ]
-            for number, tensors in enumerate(given)
-        ]
+        present = [number for number, tensors in enumerate(given) if tensors]
+        written_from = len([number for number in present if number < read])
+        dense: list[list[Any]] = [[] for _ in given]
+        for place in range(len(indexes)):
+            entry = _in_one_order(call, [given[number][place] for number in present], common, written_from)
+            for number, tensor in zip(present, entry):
+                dense[number].append(tensor)
         others = [[values[index] for index in indexes] for values in beside]
         batches.append((common, given[read:], dense, others))
     for common, written, dense, others in batches:
         blocks, shift = _chunks(dense[read], common, CHUNK)
         call.launch(kernel(common), Grid((blocks, 1, 1), THREADS), *dense, *others, shift, *values)
         for target, copy in zip(chain(*written), chain(*dense[read:])):
-            if copy is not target:
+            if copy._storage is not target._storage:
                 call.assign(target, copy)
 
 

@@ -713,6 +713,28 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* sums, {c}* 
 
 
 @cache
+def _join_sums_kernel(wide: dtype) -> Kernel:
+    """The kernel that joins pieces of `_sums_kernel`."""
+    entry, c = f"join_sums_{wide.name}", wide.cuda
+    code = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* sums, {c}* products, const {c}* sum_pieces,
+    const {c}* product_pieces, long long parts, long long outputs) {{
+  join_sums(sums, products, sum_pieces, product_pieces, parts, outputs);
+}}
+"""
+
+    def reference(sums: Any, products: Any, sum_pieces: Any, product_pieces: Any, parts: int, outputs: int) -> None:
+        sums[...], products[...] = sum_pieces.sum(axis=0), product_pieces.sum(axis=0)
+
+    params = [
+        *[Pointer(name, wide, "w", ("outputs",)) for name in ("sums", "products")],
+        *[Pointer(name, wide, "r", ("parts", "outputs")) for name in ("sum_pieces", "product_pieces")],
+        *[Scalar(name, "int64") for name in ("parts", "outputs")],
+    ]
+    return Kernel(entry, code, params, reference, 2.0)
+
+
+@cache
 def _update_kernel(dtype: dtype, wide: dtype) -> Kernel:
     """The kernel that updates running statistics."""
     entry, t, c = f"update_statistics_{dtype.name}_{wide.name}", dtype.cuda, wide.cuda
@@ -777,26 +799,30 @@ def _(grad: Any, input: Any, mean: Any, rstd: Any, weight: Any, needs: Any) -> A
 
 def _slope_samples() -> Iterator[Sample]:
     statistics = Array((1, 3, 1), seed=1), Array((1, 3, 1), low=0.5, high=1.5, seed=2)
-    rest = Array((1, 3, 1), seed=3), Array((1, 3, 1), seed=4), Array((1, 3, 1), seed=5)
-    yield Sample((Array((2, 3, 4)), Array((2, 3, 4), seed=6), *statistics, *rest))
+    rest = *(Array((1, 3, 1), seed=seed) for seed in range(3, 7)), 0.25
+    yield Sample((Array((2, 3, 4)), Array((2, 3, 4), seed=7), *statistics, *rest))
     yield Sample((Array((0, 3, 4)), Array((0, 3, 4)), *statistics, *rest))
 
 
 @pointwise(
-    dtype=_in_wide, cuda="rstd * (slope * weight - of_sum - (input - mean) * rstd * of_product)",
-    samples=_slope_samples, dtypes=FLOATING_TYPES, cost=8.0, inplace=False, method=False, function=False,
+    dtype=_in_wide,
+    cuda="rstd * (slope * weight - (of_sum + (input - mean) * rstd * of_product) * (factor * share))",
+    samples=_slope_samples, dtypes=FLOATING_TYPES, cost=10.0, inplace=False, method=False, function=False,
 )  # fmt: skip
 def normal_slope(
-    slope: Value, input: Value, mean: Value, rstd: Value, weight: Value, of_sum: Value, of_product: Value
-) -> Any:
-    """The gradient of the input of `native_norm`.
+    input: Value, slope: Value, mean: Value, rstd: Value, weight: Value, of_sum: Value, of_product: Value,
+    factor: Value, share: Value,
+) -> Any:  # fmt: skip
+    """The gradient of the input of `native_norm`, in the input's layout.
 
-    of_sum, of_product: the means of slope * weight and of its product with the normalised input.
+    of_sum, of_product: sums of slope and of its product with the normalised input; times factor * share, they are the
+    means of slope * weight and of its product.
     """
     normal: Any = input - mean
     normal *= rstd * of_product
+    normal += of_sum
+    normal *= factor * share
     out: Any = slope * weight
-    out -= of_sum
     out -= normal
     out *= rstd
     return out
@@ -804,19 +830,22 @@ def normal_slope(
 
 @normal_slope.derivative
 def _(
-    grad: Any, slope: Any, input: Any, mean: Any, rstd: Any, weight: Any, of_sum: Any, of_product: Any, needs: Any
-) -> Any:
-    scaled, normal = grad * rstd, (input - mean) * rstd
-    through = scaled * of_product * rstd if needs[1] or needs[2] else None
-    of_rstd = grad * (slope * weight - of_sum - normal * of_product * 2) if needs[3] else None
+    grad: Any, input: Any, slope: Any, mean: Any, rstd: Any, weight: Any, of_sum: Any, of_product: Any, factor: Any,
+    share: Any, needs: Any,
+) -> Any:  # fmt: skip
+    scaled, normal, per_value = grad * rstd, (input - mean) * rstd, factor * share
+    through = scaled * of_product * per_value * rstd if needs[0] or needs[2] else None
+    of_rstd = grad * (slope * weight - (of_sum + normal * of_product * 2) * per_value) if needs[3] else None
     return (
-        scaled * weight,
         None if through is None else -through,
+        scaled * weight,
         through,
         of_rstd,
         scaled * slope if needs[4] else None,
-        -scaled,
-        -scaled * normal,
+        -scaled * per_value,
+        -scaled * normal * per_value,
+        -scaled * (of_sum + normal * of_product) * share if needs[7] else None,
+        None,
     )
 
 
@@ -879,8 +908,8 @@ def normal_sums(call: Call, slope: Operand, input: Operand, mean: Operand, rstd:
     targets = results if parts == 1 else pieces
     call.launch(_sums_kernel(input.dtype), grid, *targets, *operands, layout, *numbers)
     if parts > 1:
-        for piece, out in zip(pieces, results):
-            run_fold(call, SUM, piece, (0,), out, wide)
+        grid = Grid((min(-(-outputs // WARPS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+        call.launch(_join_sums_kernel(wide), grid, *results, *pieces, parts, outputs)
     return results
 
 
@@ -947,12 +976,12 @@ def _(grads: Any, out1: Any, out2: Any, input: Any, dims: Any, weight: Any, bias
     alike = [dim for dim in dims if all(shape[dim] == 1 for shape in shapes)]
     sums, products = normal_sums(grad, input, mean, rstd, tuple(alike))
     if needs[0]:
-        factor = 1 if weight is None else weight.to(mean.dtype)
-        rest = [dim for dim in dims if dim not in alike]
-        of_sum, of_product = sums * factor / count, products * factor / count
-        if rest:
-            of_sum, of_product = of_sum.sum(rest, True), of_product.sum(rest, True)
-        through = normal_slope(grad, input, mean, rstd, 1.0 if weight is None else weight, of_sum, of_product)
+        scale = 1.0 if weight is None else weight
+        of_sum, of_product, factor = sums, products, scale
+        if rest := [dim for dim in dims if dim not in alike]:
+            of_sum, of_product = [(each * scale).sum(rest, True) for each in (sums, products)]
+            factor = 1.0
+        through = normal_slope(input, grad, mean, rstd, scale, of_sum, of_product, factor, 1 / max(count, 1))
         of_input = through if of_input is None else of_input + through
     of_weight = products.sum_to_size(weight.shape) if needs[1] else None
     return of_input, of_weight, sums.sum_to_size(bias_shape) if needs[2] else None

@@ -2,7 +2,8 @@
 
 Also views as copies, such as view_copy.
 
-The gradient of each is zeros with the gradient of the part at its position (`embed`).
+The gradient of each is zeros with the gradient of the part at its position (`embed`).  Pieces that are made together,
+by `split` and `unbind`, have one node, which joins their gradients (`join.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
+from ..core import record
 from ..core import views as core
 from ..errors import (
     ArgumentError,
@@ -305,8 +307,18 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
                 hint=f"they sum to {sum(pieces)}; none may be negative",
                 operator="split",
             )
-    starts = [sum(pieces[:place]) for place in range(len(pieces))]
-    return tuple(slice_(input, at, start, start + size) for start, size in zip(starts, pieces))
+    ends = [sum(pieces[: place + 1]) for place in range(len(pieces))]
+    bounds = [(end - size, end) for end, size in zip(ends, pieces)]
+    call = [input, pieces, at]
+    if not record.wants_grad(split, call):
+        return tuple(slice_(input, at, start, end) for start, end in bounds)
+    return _recorded(split, call, [core.slice_(input, [input, at, start, end, 1]) for start, end in bounds])
+
+
+def _recorded(operator: Operator, call: list[Any], pieces: list[Any]) -> tuple[Any, ...]:
+    """Record views as the results of one call, so that backward joins their gradients instead of adding whole ones."""
+    record.record(operator, call, pieces)
+    return tuple(pieces)
 
 
 split.quick = core.split
@@ -365,7 +377,10 @@ def unbind(input: Operand, dim: int = 0) -> Any:
         (tensor([1, 2]), tensor([3, 4]))
     """
     at, total = sized(input, dim, "unbind")
-    return tuple(select(input, at, index) for index in range(total))
+    call = [input, at]
+    if not record.wants_grad(unbind, call):
+        return tuple(select(input, at, index) for index in range(total))
+    return _recorded(unbind, call, [core.select(input, [input, at, index]) for index in range(total)])
 
 
 unbind.quick = core.unbind

@@ -66,6 +66,21 @@ inline void normal_sums(C* sums, C* products, const T* grad, const T* input, con
     }
 }
 
+// The sums and products of each result, from their pieces [parts, outputs].
+template <class A>
+inline void join_sums(A* sums, A* products, const A* sum_pieces, const A* product_pieces, long long parts,
+                      long long outputs) {
+    const int lane = threadIdx.x % WARP;
+    for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
+        A sum = 0, product = 0;
+        for (long long part = lane; part < parts; part += WARP)
+            sum += sum_pieces[part * outputs + i], product += product_pieces[part * outputs + i];
+        for (int step = WARP / 2; step > 0; step /= 2)
+            sum += from_lane(sum, step), product += from_lane(product, step);
+        if (lane == 0) sums[i] = sum, products[i] = product;
+    }
+}
+
 // running = (1 - factor) * running + factor * batch; the batch's variance is first multiplied by `unbiased`.
 template <class C, class T>
 inline void update_statistics(T* running_mean, T* running_var, const C* mean, const C* variance, long long count,

@@ -90,9 +90,9 @@ inline void entropy(T* each, C* losses, C* weights, C* norms, const Picked<C, T>
     norms[2 * place.row] = sums.peak, norms[2 * place.row + 1] = shift;
 }
 
-// The gradient of the logits; `grad` and `total` as in nll_backward.
-template <bool EVEN, class C, class T>
-inline void entropy_backward(T* out, const T* grad, const C* total, const C* norms, const Picked<C, T>& picked,
+// The gradient of the logits; `grad`, of type G, and `total` as in nll_backward.
+template <bool EVEN, class C, class G, class T>
+inline void entropy_backward(T* out, const G* grad, const C* total, const C* norms, const Picked<C, T>& picked,
                              long long rows, long long tiles, int lanes, bool is_single) {
     constexpr int V = length<EVEN, T>();
     const Place place(lanes, rows);
