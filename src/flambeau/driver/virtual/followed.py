@@ -17,7 +17,7 @@ from typing import Any
 from ... import callers
 from ...config import Gpus
 from ...core.queue import HotCalls
-from ...errors import FlambeauError
+from ...errors import AcceleratorError, FlambeauError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...library_operation import LibraryOperation
 from ..api import (
@@ -41,7 +41,7 @@ from .base import next_handle
 from .clock import CopyEngine, Late
 from .driver import VirtualDriver
 from .engine import Engine
-from .events import Event, Generation
+from .events import INVALID_HANDLE, Event, Generation
 from .graphs import Graph
 from .memory import Block, DeviceMemory, Memory, Reservation, Segment
 from .queue import Command, Loaded, Queue, Work, place_of
@@ -181,6 +181,15 @@ class FollowingEngine(Engine):
         """Do nothing: tools are told of what really runs."""
 
 
+class RealHandles(dict[int, Any]):
+    """The real driver's handles, by the model's."""
+
+    def __missing__(self, handle: int) -> Any:
+        raise AcceleratorError(
+            f"handle {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
+        )
+
+
 class FollowedDriver(VirtualDriver):
     """An implementation of `driver.api.Driver` over another one, whose calls a model follows.
 
@@ -192,9 +201,10 @@ class FollowedDriver(VirtualDriver):
 
     def __init__(self, choice: Gpus, real: Driver) -> None:
         super().__init__(replace(choice, races="real", values=False))
+        self.capabilities = replace(real.capabilities, watches_blocks=True, finds_races=True)
         self._real = real
         self._memory = self._engine.memory
-        self._real_handles: dict[int, Any] = {}  # by the model's
+        self._real_handles = RealHandles()
         self._partition_devices: dict[PartitionHandle, int] = {}
         self.lost = ""
         self.unseen: dict[str, None] = {}
@@ -204,7 +214,6 @@ class FollowedDriver(VirtualDriver):
 
     def start(self) -> None:
         self._real.start()
-        self.capabilities = replace(self._real.capabilities, watches_blocks=True, finds_races=True)
         self.hot = HotCalls(self)
 
     def _follow(self, call: Callable[..., object], *arguments: Any) -> None:
@@ -331,9 +340,11 @@ class FollowedDriver(VirtualDriver):
             blocks.remove(blocks.at[address])
 
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        self._real.block_taken(device, address, nbytes, self._real_handles[stream])
         self._follow(super().block_taken, device, address, nbytes, stream)
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
+        self._real.block_given(device, address, nbytes)
         self._follow(super().block_given, device, address, nbytes)
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
@@ -368,23 +379,24 @@ class FollowedDriver(VirtualDriver):
     def stream_destroy(self, stream: StreamHandle) -> None:
         self._real.stream_destroy(self._real_handles[stream])
         with self._lock:
+            del self._real_handles[stream]
             self._engine.retire(self._streams.pop(stream))
 
     def stream_query(self, stream: StreamHandle) -> bool:
-        points = self._points([self._streams[stream]])
+        points = self._points([self._queue(stream)])
         is_done = self._real.stream_query(self._real_handles[stream])
         if is_done:
             self._host_learns(points)
         return is_done
 
     def stream_synchronize(self, stream: StreamHandle) -> None:
-        points = self._points([self._streams[stream]])
+        points = self._points([self._queue(stream)])
         self._real.stream_synchronize(self._real_handles[stream])
         self._host_learns(points)
 
     def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
         with self._lock:
-            self._real.hot.stream_wait_event(self._real_handles[stream], self._real_handles[event], external)
+            self._real.stream_wait_event(self._real_handles[stream], self._real_handles[event], external)
             self._follow(super().stream_wait_event, stream, event, external)
 
     def stream_raw(self, stream: StreamHandle) -> int:
@@ -408,21 +420,21 @@ class FollowedDriver(VirtualDriver):
 
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
         with self._lock:
-            self._real.hot.event_record(self._real_handles[event], self._real_handles[stream], external)
+            self._real.event_record(self._real_handles[event], self._real_handles[stream], external)
             self._follow(super().event_record, event, stream, external)
 
     def event_raw(self, event: EventHandle) -> int:
         return self._real.event_raw(self._real_handles[event])
 
     def event_query(self, event: EventHandle, orders: bool = True) -> bool:
-        latest = self._events[event].latest
+        latest = self._event(event).latest
         is_done = self._real.event_query(self._real_handles[event], orders)
         if is_done and orders and latest is not None:
             self._follow(self._events_of.waited_on_host, self._events[event], latest)
         return is_done
 
     def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:
-        latest = self._events[event].latest
+        latest = self._event(event).latest
         self._real.event_synchronize(self._real_handles[event], orders)
         if orders and latest is not None:
             self._follow(self._events_of.waited_on_host, self._events[event], latest)
@@ -433,7 +445,7 @@ class FollowedDriver(VirtualDriver):
     # work
     def copy(self, dst: Address, src: Address, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None:
         with self._lock:
-            self._real.hot.copy(dst, src, nbytes, kind, self._real_handles[stream])
+            self._real.copy(dst, src, nbytes, kind, self._real_handles[stream])
             self._follow(super().copy, dst, src, nbytes, kind, stream)
 
     def fill(self, dst: Address, value: int, nbytes: int, stream: StreamHandle) -> None:
@@ -469,7 +481,7 @@ class FollowedDriver(VirtualDriver):
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
         with self._lock:
-            self._real.hot.launch(self._real_handles[kernel], grid, arguments, self._real_handles[stream])
+            self._real.launch(self._real_handles[kernel], grid, arguments, self._real_handles[stream])
             self._follow(self._enqueue, self._streams[stream], self._kernels[kernel], bytes(arguments))
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
@@ -577,7 +589,7 @@ class FollowedDriver(VirtualDriver):
         self._real.block_shared(device, address, nbytes, self._real_handles[stream])
 
     def ipc_flush(self, stream: StreamHandle) -> None:
-        points = self._points([self._streams[stream]])
+        points = self._points([self._queue(stream)])
         self._real.ipc_flush(self._real_handles[stream])
         self._host_learns(points)
 
