@@ -48,6 +48,7 @@ class Gpus:
     races: the reaction to an unordered pair of accesses.
     schedule: "submission", "seeded:N", "delay:N" or "replay:N,N,N".
     values: whether virtual GPUs compute the values of tensors; without, their memory has no bytes.
+    is_followed: whether a model follows the calls of NVIDIA GPUs' driver, to find races.
     """
 
     kind: str
@@ -57,6 +58,7 @@ class Gpus:
     races: str = "poison"
     schedule: str = "submission"
     values: bool = True
+    is_followed: bool = False
 
 
 def parse_gpus(text: str, races: str | None = None) -> Gpus:

@@ -202,7 +202,7 @@ def check(
 
     text = gpus or os.environ.get("FLAMBEAU_GPUS") or FALLBACK
     if not text.startswith("virtual"):
-        raise SystemExit(f"flambeau check: races are found on virtual GPUs only, not on {text!r}: --gpus virtual:2")
+        _check_real(text, races, limit)
     stdout = sys.stdout
     if style != "text":
         stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -229,6 +229,15 @@ def check(
     print_report(report, proof, status, style, stdout)
     stdout.flush()
     sys.exit(status or int(not report.is_clean or (proof is not None and proof.schedule is not None)))
+
+
+def _check_real(gpus: str, races: str, limit: Limit | None) -> None:
+    """Raise SystemExit for GPUs that `check` cannot follow, or options that real ones do not have."""
+    if gpus != "nvidia":
+        raise SystemExit(f"flambeau check: {gpus!r} are no GPUs on which races are found: --gpus virtual:2, or nvidia")
+    for option, is_given in (("--prove", limit is not None), (f"--races {races}", races != "real")):
+        if is_given:
+            raise SystemExit(f"flambeau check: {option} is for virtual GPUs, not for {gpus!r}: --gpus virtual:2")
 
 
 def _end_processes() -> None:

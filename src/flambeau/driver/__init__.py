@@ -34,6 +34,10 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
         )
     from .nvidia.driver import NvidiaDriver
 
+    if choice is not None and choice.is_followed:
+        from .virtual.followed import FollowedDriver
+
+        return FollowedDriver(choice, NvidiaDriver())
     return NvidiaDriver()
 
 

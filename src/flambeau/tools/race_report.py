@@ -34,6 +34,7 @@ from ..core.hooks import subscribe, unsubscribe
 from ..core.tensor import TensorBase, address_of
 from ..driver.virtual.access import TAKING
 from ..driver.virtual.driver import VirtualDriver
+from ..driver.virtual.followed import FollowedDriver
 from ..driver.virtual.races import (
     FRESH,
     awaited_queue,
@@ -77,6 +78,7 @@ class Race:
     older, newer: an example of both accesses, in order of submission.  low, high: the bytes that they share.
     why: why nothing orders them.  count: how often it happened.
     processes: the names of the processes where it happened, () if that is the first one alone.
+    is_pinned: whether the bytes are pinned host memory.
     """
 
     older: RaceAccess
@@ -86,6 +88,7 @@ class Race:
     why: str
     count: int
     processes: tuple[str, ...] = ()
+    is_pinned: bool = False
 
     @property
     def lines(self) -> tuple[str, str]:
@@ -225,7 +228,7 @@ def _race_lines(race: Race) -> list[str]:
         source = callers.source_at(access.site)
         lines.append(f"  {_access_text(access)}")
         lines.append(f"    at {callers.shown_site(access.site)}" + (f"    {source}" if source else ""))
-    where = "pinned host memory" if race.low < 1 << 50 else "device memory"
+    where = "pinned host memory" if race.is_pinned else "device memory"
     return [*lines, f"  both use bytes [{race.low:#x}, {race.high:#x}) of {where}; {race.why}{_where(race)}"]
 
 
@@ -626,7 +629,7 @@ class Recorder:
         older = older._replace(name="" if use.taken is not None else notes.name_of(use.access))
         low, high = shared_bytes(conflict)
         why = _why(conflict, queue, waited, is_former)
-        race = Race(older, newer, low, high, why, 0)
+        race = Race(older, newer, low, high, why, 0, is_pinned=conflict.block.device is None)
         remedy = None
         if is_former and older.name:
             remedy = self._keep(older, use.commands[-1].queue, notes.line)
@@ -859,7 +862,7 @@ def joined(reports: Sequence[Report]) -> Report:
 
 
 class Checker:
-    """Watches every virtual machine that the process starts.
+    """Watches every machine that the process starts.  A model follows NVIDIA GPUs.
 
     races: their reaction to unordered accesses.  is_first: whether it belongs to the process that makes the report.
     """
@@ -868,12 +871,12 @@ class Checker:
         self._races = races
         self._pid = os.getpid() if is_first else 0
         self._watched: list[tuple[weakref.ref[VirtualDriver], Recorder]] = []
-        self.is_blind = False  # whether a machine of NVIDIA GPUs was started
+        self.is_blind = False  # whether a machine of NVIDIA GPUs had started before
         self._parents: Parents | None = None
         self._mistakes = mistakes.collected = mistakes.Collected()
 
     def chosen(self, choice: Gpus) -> Gpus:
-        return replace(choice, races=self._races) if choice.kind == "virtual" else choice
+        return replace(choice, races=self._races, is_followed=choice.kind == "nvidia")
 
     def started(self, machine: machines.Machine) -> None:
         if self._pid != os.getpid() and CHECK_FOLDER in os.environ:
@@ -904,10 +907,18 @@ class Checker:
         """The races of all machines so far."""
         report = joined([recorder.report(places) for _, recorder in self._watched])
         report = replace(report, mistakes=tuple(self._mistakes.all()))
+        return replace(report, notes=(*report.notes, *self._notes()))
+
+    def _notes(self) -> Iterator[str]:
         if self.is_blind:
-            note = "races are found on virtual GPUs only: the program used NVIDIA GPUs"
-            report = replace(report, notes=(*report.notes, note))
-        return report
+            yield "the NVIDIA GPUs had started before the check: their races are not known"
+        for reference, _ in self._watched:
+            driver = reference()
+            if isinstance(driver, FollowedDriver):
+                if driver.lost:
+                    yield f"races are known until {driver.lost}"
+                if driver.unseen:
+                    yield f"kernels that do not declare what they access were not compared: {', '.join(driver.unseen)}"
 
     def is_first(self) -> bool:
         """Whether this is the process that makes the report, and not a copy that was forked inside the block."""

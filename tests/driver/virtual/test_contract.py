@@ -4,6 +4,7 @@ from flambeau import host
 from flambeau.config import virtual_gpus
 from flambeau.driver.api import Address, CopyKind, Driver
 from flambeau.driver.virtual.driver import VirtualDriver
+from flambeau.driver.virtual.followed import FollowedDriver
 from flambeau.driver.virtual.schedule import Delay, Seeded
 from flambeau.errors import AcceleratorError
 from flambeau.testing.contract import NBYTES, DriverContract, raised
@@ -37,3 +38,9 @@ class TestVirtualSeeded(DriverContract):
 class TestVirtualDelayed(DriverContract):
     def make_driver(self) -> Driver:
         return VirtualDriver(virtual_gpus(1, races="real"), Delay(0))
+
+
+class TestFollowed(DriverContract):
+    def make_driver(self) -> Driver:
+        choice = virtual_gpus(2)
+        return FollowedDriver(choice, VirtualDriver(choice))

@@ -55,7 +55,7 @@ class Calls:
         self.is_profiled = False
         self._lock = ReentrantLock()
         self._inner_lock = self._lock.inner
-        self._engine = Engine(choice, schedule or from_text(choice.schedule), self._lock)
+        self._engine = self._make_engine(choice, schedule or from_text(choice.schedule))
         self._captures = self._engine.captures
         self._events_of = Events(self._engine)
         self._copies = Copies(self._engine, self.faults)
@@ -68,6 +68,9 @@ class Calls:
         self._granted_workspace = blas_workspace() or 0
         self._blas_handles: PerThread[int, int] = PerThread()
         self._contexts: set[int] = set()  # devices that were used
+
+    def _make_engine(self, choice: Gpus, schedule: Schedule) -> Engine:
+        return Engine(choice, schedule, self._lock)
 
     @property
     def preset(self) -> Preset:

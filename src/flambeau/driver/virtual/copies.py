@@ -15,7 +15,7 @@ from .access import MemoryAccess
 from .capture import CAPTURE_UNSUPPORTED, nothing
 from .engine import Engine
 from .faults import Faults
-from .memory import INVALID_VALUE, device_of
+from .memory import INVALID_VALUE
 from .queue import Queue, run_copy, run_copy_from_host, run_copy_to_host, run_fill
 
 PEER_ACCESS_UNSUPPORTED = 217  # CUresult
@@ -116,7 +116,7 @@ class Copies:
         engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns, copies)
 
     def _device(self, access: MemoryAccess, name: str) -> int:
-        device = device_of(access.low)
+        device = self._engine.memory.owner(access.low)
         if device is None or device >= len(self._engine.memory.devices):
             raise AcceleratorError(
                 f"{access.low:#x} is not an address of a device", error_code=INVALID_VALUE, operator=name

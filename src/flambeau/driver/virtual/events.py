@@ -196,6 +196,11 @@ class Events:
         self._await(event, latest, orders)
         return True
 
+    def waited_on_host(self, event: Event, point: Generation) -> None:
+        """The host has waited for a record of an event, or seen it done: its later work follows."""
+        self._note(event, self._engine.host_waited)
+        self._engine.clocks.host_learn(point.clock)
+
     def _await(self, event: Event, latest: Generation, orders: bool) -> None:
         if orders:
             self._note(event, self._engine.host_waited)

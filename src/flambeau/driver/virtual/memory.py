@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
@@ -410,7 +410,9 @@ class Memory:
     """All memory of a machine.  peers: pairs (device, peer) of which device may access the memory of peer."""
 
     def __init__(self, totals: Iterable[int], have_values: bool = True) -> None:
-        self.devices = [DeviceMemory(device, total, have_values) for device, total in enumerate(totals)]
+        self.devices: Sequence[DeviceMemory] = [
+            DeviceMemory(device, total, have_values) for device, total in enumerate(totals)
+        ]
         for memory in self.devices:
             if memory.total > 1 << ADDRESS_BITS:
                 raise ConfigError(
@@ -430,6 +432,10 @@ class Memory:
         """The block, live or dead, or the pinned memory that an address lies in."""
         owner = device_of(address)
         return self.pinned.blocks.find(address) if owner is None else self.devices[owner].blocks.find(address)
+
+    def owner(self, address: int) -> int | None:
+        """The device that an address belongs to, or None for an address of the host."""
+        return device_of(address)
 
     def graph_segment(self, block: Block) -> Segment | None:
         """The segment that a block lies in, if it belongs to graphs."""

@@ -1,0 +1,157 @@
+"""`python -m benchmarks.cost_of_check [--json FILE]`: what `flambeau check` adds to a program's time.
+
+On virtual GPUs, each program runs whole under `flambeau run` and under `flambeau check`, in processor seconds without
+those of an empty program.  The goal is at most 2 times.  With an NVIDIA GPU, a training of GPT-2's size is measured
+there in place of them, per step, under `run` and `check`, and in PyTorch without and with its CUDA Stream Sanitizer;
+the goal of `check` is at most 1.5 times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .race_tools import ROOT, for_torch, has_torch, machine_text, nvidia_gpus, run
+
+SECONDS = 90  # that a process may take
+VIRTUAL_GOAL, NVIDIA_GOAL = 2.0, 1.5
+EMPTY = ("-c", "import flambeau; flambeau.ones(1, device='cuda').sum().item()")
+SMALL_GPT = "--layers 2 --width 64 --heads 2 --context 32 --batch 2 --vocabulary 200"
+TRAINED = "--steps 40 --device cuda"  # of the examples
+
+
+class Program(NamedTuple):
+    """A program to run on virtual GPUs: its name, the GPUs and the arguments of `flambeau run`."""
+
+    name: str
+    gpus: str
+    arguments: tuple[str, ...]
+
+
+PROGRAMS = (
+    Program("digits, virtual:4", "virtual:4", ("examples/digits.py",)),
+    *(
+        Program(name, "virtual:1", (f"examples/{name}.py", *TRAINED.split()))
+        for name in ("char_gpt", "word_lstm", "digits_cnn", "digits_gan", "digits_vae", "digits_vit")
+    ),
+    Program("small GPT", "virtual:1", ("benchmarks/gpt_steps.py", *SMALL_GPT.split(), "--out", "/dev/null")),
+)
+FORMS = {"float32": (), "bfloat16": ("--bf16",)}
+
+
+class Row(NamedTuple):
+    """A measurement: without, with, in `unit`; or why there is none."""
+
+    name: str
+    unit: str
+    without: float
+    with_it: float
+    goal: float | None
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        if self.why:
+            return f"| {self.name} | {self.why} | | | |"
+        ratio = self.with_it / self.without
+        goal = "" if self.goal is None else f"≤ {self.goal:g}: {'met' if ratio <= self.goal else 'missed'}"
+        figures = f"{self.without:.1f} {self.unit} | {self.with_it:.1f} {self.unit} | {ratio:.2f}"
+        return f"| {self.name} | {figures} | {goal} |"
+
+
+def processor_seconds(command: Sequence[str]) -> float:
+    """The processor seconds of a process and its own."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = run(command, {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}, SECONDS)
+    if done.status:
+        raise RuntimeError(f"{' '.join(command)}: {'longer than' if done.status is None else 'status'} {done.status}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def flambeau(verb: str, gpus: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "flambeau", verb, "--gpus", gpus, *arguments]
+
+
+def virtual_row(program: Program) -> Row:
+    """A program's processor seconds without and with `check`, each less those of an empty program."""
+    seconds = []
+    for verb in ("run", "check"):
+        empty = processor_seconds(flambeau(verb, program.gpus, *EMPTY))
+        seconds.append(processor_seconds(flambeau(verb, program.gpus, *program.arguments)) - empty)
+    return Row(program.name, "s", *seconds, VIRTUAL_GOAL)
+
+
+def step_ms(command: Callable[[str], list[str]], environment: dict[str, str]) -> float:
+    """The time of a step of benchmarks/gpt_steps.py, as it writes it.  command: from the file that it writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "steps.json"
+        done = run(command(str(out)), environment, SECONDS)
+        if not out.exists():
+            raise RuntimeError(f"status {done.status}: {done.output.strip()[-200:]}")
+        return float(json.loads(out.read_text())["step_ms"])
+
+
+def nvidia_rows(options: Sequence[str], folder: Path, torch_too: bool, gpus: str = "nvidia") -> list[Callable[[], Row]]:
+    """Measurements of the GPT on the GPU, each to be made by a call."""
+    program = ROOT / "benchmarks" / "gpt_steps.py"
+
+    def ours(form: str) -> Row:
+        def command(verb: str) -> Callable[[str], list[str]]:
+            return lambda out: flambeau(verb, gpus, str(program), *options, *FORMS[form], "--out", out)
+
+        pair = [step_ms(command(verb), {}) for verb in ("run", "check")]
+        return Row(f"GPT-2, {form}: flambeau check", "ms", pair[0], pair[1], NVIDIA_GOAL)
+
+    def theirs(form: str) -> Row:
+        copy = str(for_torch(program, folder))
+
+        def command(out: str) -> list[str]:
+            return [sys.executable, copy, *options, *FORMS[form], "--out", out]
+
+        pair = [step_ms(command, each) for each in ({}, {"TORCH_CUDA_SANITIZER": "1"})]
+        return Row(f"GPT-2, {form}: PyTorch's CUDA Stream Sanitizer", "ms", pair[0], pair[1], None)
+
+    sides = (ours, theirs) if torch_too else (ours,)
+    return [partial(side, form) for form in FORMS for side in sides]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cost_of_check", description="What check costs.")
+    parser.add_argument("--json", metavar="FILE", help="keep the rows")
+    parser.add_argument("--only", metavar="TEXT", default="", help="virtual programs with this text in their name")
+    parser.add_argument("--virtual", action="store_true", help="measure virtual GPUs also beside an NVIDIA one")
+    options = parser.parse_args(arguments)
+    gpus = [] if options.virtual else nvidia_gpus()
+    head = machine_text(", ".join(gpus)) + f" · {os.cpu_count()} cores"
+    print(f"{head}\n\n| program | without | with | ratio | goal |\n| --- | --- | --- | --- | --- |", flush=True)
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        jobs: list[tuple[str, Callable[[], Row]]]
+        if gpus:
+            jobs = [("GPT-2", job) for job in nvidia_rows((), Path(folder), has_torch())]
+        else:
+            jobs = [(each.name, partial(virtual_row, each)) for each in PROGRAMS if options.only in each.name]
+        for name, job in jobs:
+            try:
+                row = job()
+            except Exception as failure:  # noqa: BLE001  (one failure must not lose the other rows)
+                row = Row(name, "", 0, 0, None, f"{type(failure).__name__}: {failure}".replace("\n", " "))
+            rows.append(row)
+            print(row.text, flush=True)
+            if options.json:
+                kept: dict[str, Any] = {"head": head, "rows": [each._asdict() for each in rows]}
+                Path(options.json).write_text(json.dumps(kept, indent=1))
+    return int(any(row.why for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,605 @@
+"""The driver of a checked program on other GPUs: it makes their driver's calls, and follows them with the model.
+
+- Every call goes to the real driver.  The model is told of it, with the real addresses, and compares accesses and order
+  as it does for virtual GPUs.  It has no values and no time: its commands are done at once.
+- What is done is what the real driver says.  A wait orders what was submitted before it began.
+- Memory that the model does not know, of other libraries and processes, is not compared; nor are kernels that do not
+  declare what they access.
+- If the model cannot follow a call, the program goes on, and `lost` says why nothing more is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ... import callers
+from ...config import Gpus
+from ...core.queue import HotCalls
+from ...errors import AcceleratorError, FlambeauError
+from ...kernel import Access, Buffer, Grid, Kernel
+from ...library_operation import LibraryOperation
+from ..api import (
+    Address,
+    CaptureMode,
+    CaptureStatus,
+    CopyKind,
+    DeviceProperties,
+    Driver,
+    EventHandle,
+    Exchange,
+    GraphExecHandle,
+    GraphHandle,
+    KernelHandle,
+    PartitionHandle,
+    PlanHandle,
+    StreamHandle,
+)
+from .access import MemoryAccess
+from .base import next_handle
+from .clock import CopyEngine, Late
+from .driver import VirtualDriver
+from .engine import Engine
+from .events import INVALID_HANDLE, Event, Generation
+from .graphs import Graph
+from .memory import Block, DeviceMemory, Memory, Reservation, Segment
+from .queue import Command, Loaded, Queue, Work, place_of
+from .schedule import Schedule
+from .space import EmptySpace, Space
+
+
+class FollowedDevice(DeviceMemory):
+    """The segments and blocks of a real device, at its addresses."""
+
+    def adopt(self, low: int, nbytes: int) -> None:
+        """Add a segment that the real driver allocated."""
+        self._forget(low, low + nbytes)
+        self._segments.add(Segment(self.space, low, low + nbytes))
+        block = Block(self.space, self.device, low, low + nbytes)
+        block.is_unused = True
+        self.blocks.add(block)
+
+    def drop(self, low: int) -> None:
+        """Forget a segment that the real driver freed."""
+        segment = self.segment(low, "mem_free")
+        self._forget(segment.low, segment.high)
+        self._segments.remove(segment)
+
+    def adopt_reserved(self, low: int, nbytes: int) -> None:
+        """Add addresses that the real driver reserved."""
+        reservation = self._reservations[low] = Reservation(low, low + nbytes)
+        reservation.space = EmptySpace(low, nbytes)
+        self._segments.add(reservation)
+
+    def drop_reserved(self, low: int) -> None:
+        """Forget addresses that the real driver released."""
+        reservation = self._reservations.pop(low)
+        self._forget(reservation.low, reservation.high)
+        self._segments.remove(reservation)
+
+    def adopt_mapped(self, low: int, nbytes: int) -> None:
+        """Add memory that the real driver mapped at reserved addresses."""
+        self._around(low, nbytes, "mem_map").mapped.add(low, low + nbytes)
+        self._forget(low, low + nbytes)
+
+    def drop_mapped(self, low: int, nbytes: int) -> None:
+        """Forget memory that the real driver unmapped."""
+        self._around(low, nbytes, "mem_unmap").mapped.remove(low, low + nbytes)
+        self._forget(low, low + nbytes)
+
+
+class FollowedMemory(Memory):
+    """The memory of real GPUs: all of it, pinned memory too, has addresses of one range."""
+
+    devices: list[FollowedDevice]
+
+    def __init__(self, count: int) -> None:
+        super().__init__([])
+        self.devices = [FollowedDevice(device, 0, False) for device in range(count)]
+        self._unknown = Space(0, None)
+
+    def find(self, device: int, low: int, high: int, name: str) -> Block:
+        """The live block around [low, high); a new one, without a history, for memory that is not known."""
+        block = self.devices[device].blocks.at.get(low)
+        if block is None or not block.is_live or high > block.high:
+            block = self.around(low)
+        if block is None or not block.is_live or high > block.high:
+            return Block(self._unknown, device, low, high)
+        return block
+
+    def around(self, address: int) -> Block | None:
+        for blocks in (self.pinned.blocks, *(memory.blocks for memory in self.devices)):
+            block = blocks.find(address)
+            if block is not None:
+                return block
+        return None
+
+    def owner(self, address: int) -> int | None:
+        block = self.around(address)
+        return None if block is None else block.device
+
+    def pinned_block(self, low: int, high: int, name: str) -> Block | None:
+        block = self.pinned.blocks.find(low)
+        return block if block is not None and high <= block.high else None
+
+
+class FollowingEngine(Engine):
+    """An engine whose commands are done when they are submitted: what runs is elsewhere."""
+
+    memory: FollowedMemory
+
+    def __init__(self, choice: Gpus, schedule: Schedule, lock: Any) -> None:
+        super().__init__(choice, schedule, lock)
+        self.memory = FollowedMemory(choice.count)
+
+    def submit(
+        self,
+        queue: Queue,
+        name: str,
+        work: Work,
+        detail: Any,
+        accesses: Sequence[MemoryAccess],
+        blocks: Sequence[Block],
+        duration_ns: int,
+        host_ns: int,
+        engines: Sequence[CopyEngine] = (),
+        site: str = "",
+        called: str = "",
+        launched: str = "",
+        is_seen: bool = True,
+    ) -> None:
+        if queue.capture is not None:
+            queue.capture.record(queue, name, work, None, accesses, blocks, 0, ())
+            return
+        if not site:
+            site, called = callers.call()
+        histories = [block.history for block in blocks]
+        witness = self.races.witness
+        if witness is not None and not launched:
+            witness.begins(queue, self.clocks.stream(queue.handle).count + 1, site)
+        call = place_of(site, launched) if launched else site, called
+        races = self.check(queue, name, call, accesses, blocks, histories)
+        command = Command(queue, name, work, detail, accesses, blocks, site)
+        command.called, command.launched = called, launched
+        self._sequence += 1
+        command.sequence = self._sequence
+        command.clock = self.clocks.advance(queue.handle)
+        command.number = command.clock.number
+        self.races.record(command, races, histories)
+        if witness is not None:
+            witness.submitted(command)
+        command.finish()
+        queue.last = command
+
+    def block_host(self, end_ns: int) -> None:
+        """Do nothing: the real driver has waited."""
+
+    def observe(
+        self, command: Command, start_ns: int, late: Late | None, nbytes: int, is_copy: bool = False
+    ) -> None:
+        """Do nothing: tools are told of what really runs."""
+
+
+class RealHandles(dict[int, Any]):
+    """The real driver's handles, by the model's."""
+
+    def __missing__(self, handle: int) -> Any:
+        raise AcceleratorError(
+            f"handle {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
+        )
+
+
+class FollowedDriver(VirtualDriver):
+    """An implementation of `driver.api.Driver` over another one, whose calls a model follows.
+
+    Handles are the model's.  lost: why the model no longer follows, "" while it does.
+    unseen: the kernels of which the model does not know what they access.
+    """
+
+    _engine: FollowingEngine
+
+    def __init__(self, choice: Gpus, real: Driver) -> None:
+        super().__init__(replace(choice, races="real", values=False))
+        self.capabilities = replace(real.capabilities, watches_blocks=True, finds_races=True)
+        self._real = real
+        self._memory = self._engine.memory
+        self._real_handles = RealHandles()
+        self._partition_devices: dict[PartitionHandle, int] = {}
+        self.lost = ""
+        self.unseen: dict[str, None] = {}
+
+    def _make_engine(self, choice: Gpus, schedule: Schedule) -> FollowingEngine:
+        return FollowingEngine(choice, schedule, self._lock)
+
+    def start(self) -> None:
+        self._real.start()
+        self.hot = HotCalls(self)
+
+    def _follow(self, call: Callable[..., object], *arguments: Any) -> None:
+        """Make a call of the model.  If it fails, the model follows no more."""
+        if not self.lost:
+            try:
+                call(*arguments)
+            except FlambeauError as failure:
+                self.lost = f"{call.__name__} at {callers.call_site()}: {failure.fact}"
+                self.watch(None)
+
+    def _points(self, queues: Iterable[Queue]) -> list[Generation]:
+        with self._lock:
+            return [self._events_of.point(queue) for queue in queues]
+
+    def _host_learns(self, points: Sequence[Generation]) -> None:
+        """Order all later work after some points, which the host has waited for."""
+        with self._lock:
+            for point in points:
+                self._engine.clocks.host_learn(point.clock)
+
+    # devices
+    def properties(self, device: int) -> DeviceProperties:
+        return self._real.properties(device)
+
+    def mem_info(self, device: int) -> tuple[int, int]:
+        return self._real.mem_info(device)
+
+    def has_context(self, device: int) -> bool:
+        return self._real.has_context(device)
+
+    def device_synchronize(self, device: int) -> None:
+        points = self._points([queue for queue in self._engine.runner.queues if queue.device == device])
+        self._real.device_synchronize(device)
+        self._host_learns(points)
+
+    def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
+        partition, granted = self._real.partition(device, multiprocessors)
+        self._partition_devices[partition] = device
+        return partition, granted
+
+    def partition_stream(self, partition: PartitionHandle) -> StreamHandle:
+        return self._new_stream(self._partition_devices[partition], self._real.partition_stream(partition))
+
+    def drain(self) -> None:
+        self._real.drain()
+
+    # memory
+    def mem_alloc(self, device: int, nbytes: int) -> Address:
+        address = self._real.mem_alloc(device, nbytes)
+        with self._lock:
+            self._memory.devices[device].adopt(address, nbytes)
+        return address
+
+    def mem_free(self, device: int, address: Address) -> None:
+        self._real.mem_free(device, address)
+        with self._lock:
+            self._memory.devices[device].drop(address)
+
+    def mem_reserve(self, device: int, nbytes: int) -> Address:
+        address = self._real.mem_reserve(device, nbytes)
+        with self._lock:
+            self._memory.devices[device].adopt_reserved(address, nbytes)
+        return address
+
+    def mem_unreserve(self, device: int, address: Address) -> None:
+        self._real.mem_unreserve(device, address)
+        with self._lock:
+            self._memory.devices[device].drop_reserved(address)
+
+    def mem_map(self, device: int, address: Address, nbytes: int) -> None:
+        self._real.mem_map(device, address, nbytes)
+        with self._lock:
+            self._memory.devices[device].adopt_mapped(address, nbytes)
+
+    def mem_unmap(self, device: int, address: Address, nbytes: int) -> None:
+        self._real.mem_unmap(device, address, nbytes)
+        with self._lock:
+            self._memory.devices[device].drop_mapped(address, nbytes)
+
+    def pool_alloc(self, device: int, nbytes: int, stream: StreamHandle) -> Address:
+        """The driver orders uses of its pool, so that each allocation is memory of its own."""
+        address = self._real.pool_alloc(device, nbytes, self._real_handles[stream])
+        with self._lock:
+            self._memory.devices[device].adopt(address, nbytes)
+        return address
+
+    def pool_free(self, device: int, address: Address, stream: StreamHandle) -> None:
+        self._real.pool_free(device, address, self._real_handles[stream])
+        with self._lock:
+            self._memory.devices[device].drop(address)
+
+    def pool_reserved(self, device: int) -> int:
+        return self._real.pool_reserved(device)
+
+    def pool_trim(self, device: int) -> None:
+        self._real.pool_trim(device)
+
+    def memory_device(self, address: int) -> int | None:
+        return self._real.memory_device(address)
+
+    def host_alloc(self, nbytes: int) -> Address:
+        address = self._real.host_alloc(nbytes)
+        with self._lock:
+            self._memory.pinned.register(address, nbytes)
+        return address
+
+    def host_free(self, address: Address) -> None:
+        self._real.host_free(address)
+        self._unpin_followed(address)
+
+    def host_register(self, address: Address, nbytes: int) -> None:
+        self._real.host_register(address, nbytes)
+        with self._lock:
+            self._memory.pinned.register(address, nbytes)
+
+    def host_unregister(self, address: Address) -> None:
+        self._real.host_unregister(address)
+        self._unpin_followed(address)
+
+    def _unpin_followed(self, address: int) -> None:
+        with self._lock:
+            blocks = self._memory.pinned.blocks
+            blocks.remove(blocks.at[address])
+
+    def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        self._real.block_taken(device, address, nbytes, self._real_handles[stream])
+        self._follow(super().block_taken, device, address, nbytes, stream)
+
+    def block_given(self, device: int, address: Address, nbytes: int) -> None:
+        self._real.block_given(device, address, nbytes)
+        self._follow(super().block_given, device, address, nbytes)
+
+    def block_finished(self, address: Address, event: EventHandle) -> None:
+        self._follow(super().block_finished, address, event)
+
+    def host_taken(self, address: Address, nbytes: int) -> None:
+        self._follow(super().host_taken, address, nbytes)
+
+    def host_accessed(self, access: Access) -> None:
+        self._follow(super().host_accessed, access)
+
+    # streams
+    def _new_stream(self, device: int, real: StreamHandle, is_default: bool = False) -> StreamHandle:
+        with self._lock:
+            handle = self._add_queue(device, 0, is_default).handle
+            self._real_handles[handle] = real
+            return handle
+
+    def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
+        self._real.stream_named(self._real_handles[stream], name, site)
+        super().stream_named(stream, name, site)
+
+    def stream_create(self, device: int, priority: int) -> StreamHandle:
+        return self._new_stream(device, self._real.stream_create(device, priority))
+
+    def stream_adopt(self, device: int, raw: int) -> StreamHandle:
+        with self._lock:
+            real = self._real.stream_adopt(device, raw)
+            known = (handle for handle in self._streams if self._real_handles[handle] == real)
+            return next(known, None) or self._new_stream(device, real, raw == 0)
+
+    def stream_destroy(self, stream: StreamHandle) -> None:
+        self._real.stream_destroy(self._real_handles[stream])
+        with self._lock:
+            del self._real_handles[stream]
+            self._engine.retire(self._streams.pop(stream))
+
+    def stream_query(self, stream: StreamHandle) -> bool:
+        points = self._points([self._queue(stream)])
+        is_done = self._real.stream_query(self._real_handles[stream])
+        if is_done:
+            self._host_learns(points)
+        return is_done
+
+    def stream_synchronize(self, stream: StreamHandle) -> None:
+        points = self._points([self._queue(stream)])
+        self._real.stream_synchronize(self._real_handles[stream])
+        self._host_learns(points)
+
+    def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
+        with self._lock:
+            self._real.stream_wait_event(self._real_handles[stream], self._real_handles[event], external)
+            self._follow(super().stream_wait_event, stream, event, external)
+
+    def stream_raw(self, stream: StreamHandle) -> int:
+        return self._real.stream_raw(self._real_handles[stream])
+
+    # events
+    def _new_event(self, device: int, real: EventHandle, is_interprocess: bool) -> EventHandle:
+        with self._lock:
+            handle = EventHandle(next_handle())
+            self._events[handle] = Event(handle, device, False, is_interprocess)
+            self._real_handles[handle] = real
+            return handle
+
+    def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle:
+        return self._new_event(device, self._real.event_create(device, timing, blocking, interprocess), interprocess)
+
+    def event_destroy(self, event: EventHandle) -> None:
+        self._real.event_destroy(self._real_handles[event])
+        with self._lock:
+            del self._events[event], self._real_handles[event]
+
+    def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
+        with self._lock:
+            self._real.event_record(self._real_handles[event], self._real_handles[stream], external)
+            self._follow(super().event_record, event, stream, external)
+
+    def event_raw(self, event: EventHandle) -> int:
+        return self._real.event_raw(self._real_handles[event])
+
+    def event_query(self, event: EventHandle, orders: bool = True) -> bool:
+        latest = self._event(event).latest
+        is_done = self._real.event_query(self._real_handles[event], orders)
+        if is_done and orders and latest is not None:
+            self._follow(self._events_of.waited_on_host, self._events[event], latest)
+        return is_done
+
+    def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:
+        latest = self._event(event).latest
+        self._real.event_synchronize(self._real_handles[event], orders)
+        if orders and latest is not None:
+            self._follow(self._events_of.waited_on_host, self._events[event], latest)
+
+    def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
+        return self._real.event_elapsed(self._real_handles[start], self._real_handles[end])
+
+    # work
+    def copy(self, dst: Address, src: Address, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None:
+        with self._lock:
+            self._real.copy(dst, src, nbytes, kind, self._real_handles[stream])
+            self._follow(super().copy, dst, src, nbytes, kind, stream)
+
+    def fill(self, dst: Address, value: int, nbytes: int, stream: StreamHandle) -> None:
+        with self._lock:
+            self._real.fill(dst, value, nbytes, self._real_handles[stream])
+            self._follow(super().fill, dst, value, nbytes, stream)
+
+    def peer_can(self, device: int, peer: int) -> bool:
+        return self._real.peer_can(device, peer)
+
+    def peer_enable(self, device: int, peer: int) -> None:
+        self._real.peer_enable(device, peer)
+
+    def kernel_load(self, device: int, kernel: Kernel) -> KernelHandle:
+        real = self._real.kernel_load(device, kernel)
+        with self._lock:
+            handle = self._kernel_handles.get((device, kernel))
+            if handle is None:
+                handle = self._kernel_handles[device, kernel] = KernelHandle(next_handle())
+                self._kernels[handle] = Loaded(device, kernel.entry, kernel.reference, self._bind(kernel), no_time)
+                self._real_handles[handle] = real
+            return handle
+
+    def _bind(self, kernel: Kernel) -> Callable[[Any], list[Any]]:
+        def bind(arguments: Any) -> list[Any]:
+            try:
+                return kernel.bind(arguments)
+            except Exception:  # noqa: BLE001  (a kernel of the program that says nothing of what it accesses)
+                self.unseen[kernel.entry] = None
+                return []
+
+        return bind
+
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
+        with self._lock:
+            self._real.launch(self._real_handles[kernel], grid, arguments, self._real_handles[stream])
+            self._follow(self._enqueue, self._streams[stream], self._kernels[kernel], bytes(arguments))
+
+    def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
+        real, nbytes = self._real.library_plan(device, problem)
+        with self._lock:
+            handle = PlanHandle(next_handle())
+            self._plans[handle] = Loaded(device, problem.kind, problem.reference, problem.accesses, no_time)
+            self._real_handles[handle] = real
+            return handle, nbytes
+
+    def product_workspace(self, device: int) -> int:
+        return self._real.product_workspace(device)
+
+    def blas_handle(self, stream: StreamHandle) -> int:
+        return self._real.blas_handle(self._real_handles[stream])
+
+    def library_run(
+        self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
+    ) -> None:
+        with self._lock:
+            self._real.library_run(self._real_handles[plan], addresses, workspace, self._real_handles[stream])
+            self._follow(self._enqueue, self._streams[stream], self._plans[plan], tuple(addresses))
+
+    def exchange(
+        self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle
+    ) -> None:
+        self._real.exchange(exchange, inputs, outputs, self._real_handles[stream])
+
+    def serve_exchanges(self) -> None:
+        self._real.serve_exchanges()
+
+    def finish_exchanges(self) -> None:
+        self._real.finish_exchanges()
+
+    # time and profilers
+    def host_ns(self) -> int:
+        return self._real.host_ns()
+
+    def profiler_start(self) -> None:
+        self._real.profiler_start()
+
+    def profiler_stop(self) -> None:
+        self._real.profiler_stop()
+
+    # graphs
+    def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
+        self._real.capture_begin(self._real_handles[stream], mode)
+        self._follow(super().capture_begin, stream, mode)
+
+    def capture_end(self, stream: StreamHandle) -> GraphHandle:
+        with self._lock:
+            capture = self._streams[stream].capture
+            if capture is not None:
+                self._captures.end(capture)
+            real = self._real.capture_end(self._real_handles[stream])
+            handle = GraphHandle(next_handle())
+            nodes, branches = ([], []) if capture is None else (capture.nodes, capture.branches)
+            self._graphs[handle] = Graph(nodes, [branch.device for branch in branches])
+            self._real_handles[handle] = real
+            return handle
+
+    def capture_status(self, stream: StreamHandle) -> CaptureStatus:
+        return self._real.capture_status(self._real_handles[stream])
+
+    def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode:
+        previous = self._real.capture_mode_exchange(mode)
+        super().capture_mode_exchange(mode)
+        return previous
+
+    def graph_node_count(self, graph: GraphHandle) -> int:
+        return self._real.graph_node_count(self._real_handles[graph])
+
+    def graph_write(self, graph: GraphHandle, path: str) -> None:
+        self._real.graph_write(self._real_handles[graph], path)
+
+    def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
+        return self._real.graph_raw(self._real_handles[graph])
+
+    def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
+        real = self._real.graph_instantiate(self._real_handles[graph])
+        handle = super().graph_instantiate(graph)
+        self._real_handles[handle] = real
+        return handle
+
+    def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
+        with self._lock:
+            self._real.graph_launch(self._real_handles[graph], self._real_handles[stream])
+            self._follow(super().graph_launch, graph, stream)
+
+    def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
+        self._real.graph_destroy(self._real_handles[graph])
+        super().graph_destroy(graph)
+
+    # other processes
+    def ipc_export(self, device: int, address: Address) -> bytes:
+        return self._real.ipc_export(device, address)
+
+    def ipc_open(self, device: int, handle: bytes) -> Address:
+        return self._real.ipc_open(device, handle)
+
+    def ipc_close(self, device: int, address: Address) -> None:
+        self._real.ipc_close(device, address)
+
+    def block_shared(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        self._real.block_shared(device, address, nbytes, self._real_handles[stream])
+
+    def ipc_flush(self, stream: StreamHandle) -> None:
+        points = self._points([self._queue(stream)])
+        self._real.ipc_flush(self._real_handles[stream])
+        self._host_learns(points)
+
+    def event_ipc_export(self, event: EventHandle) -> bytes:
+        return self._real.event_ipc_export(self._real_handles[event])
+
+    def event_ipc_open(self, device: int, handle: bytes) -> EventHandle:
+        return self._new_event(device, self._real.event_ipc_open(device, handle), True)
+
+
+def no_time(accesses: list[Access]) -> int:
+    """Return no device time: the model has no clock here."""
+    return 0

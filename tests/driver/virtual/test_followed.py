@@ -1,0 +1,68 @@
+"""A model follows another driver's calls and finds the races that it finds on virtual GPUs; these stand for real ones."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from flambeau import driver
+from flambeau.config import virtual_gpus
+from flambeau.driver.virtual.driver import VirtualDriver
+from flambeau.driver.virtual.followed import FollowedDriver
+from flambeau.errors import AccessError
+from flambeau.testing import check, machine
+
+RACES = Path(__file__).parents[3] / "examples" / "races"
+
+
+@pytest.fixture
+def followed(monkeypatch):
+    """Machines that start get a followed driver."""
+    made = []
+
+    def make(choice, schedule=None):
+        made.append(FollowedDriver(choice, VirtualDriver(virtual_gpus(choice.count, races="real"))))
+        return made[-1]
+
+    monkeypatch.setattr(driver, "make", make)
+    return made
+
+
+def kinds(found):
+    """The races of a report, without bytes and streams' numbers."""
+    return {(race.lines, race.older.verb, race.newer.verb, race.older.name, race.is_pinned) for race in found.races}
+
+
+def report_of(path, *arguments, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(path), *arguments])
+    with machine(devices=2, races="real"), check() as found:
+        runpy.run_path(str(path), run_name="__main__")
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(RACES.glob("*.py")), ids=lambda path: path.stem)
+def test_the_races_and_edits_are_those_of_virtual_gpus(path, monkeypatch, request):
+    expected = report_of(path, monkeypatch=monkeypatch)
+    made = request.getfixturevalue("followed")
+    found = report_of(path, monkeypatch=monkeypatch)
+    assert kinds(found) == kinds(expected)
+    assert [str(edit) for edit in found.edits] == [str(edit) for edit in expected.edits]
+    assert found.verified and not found.notes and made[0].lost == ""
+    assert not report_of(path, "--fixed", monkeypatch=monkeypatch).races
+
+
+def test_a_call_that_the_model_cannot_follow_ends_the_check_and_not_the_program(followed, tmp_path, monkeypatch):
+    program = tmp_path / "program.py"
+    program.write_text("import flambeau as torch\nx = torch.ones(4, device='cuda')\ny = x + 1\nprint(y.tolist())\n")
+    real = FollowedDriver._enqueue
+
+    def fails(self, queue, loaded, arguments):
+        if loaded.name.startswith("add"):
+            raise AccessError("it is not known", operator="add")
+        real(self, queue, loaded, arguments)
+
+    monkeypatch.setattr(FollowedDriver, "_enqueue", fails)
+    found = report_of(program, monkeypatch=monkeypatch)
+    assert not found.races
+    assert len(found.notes) == 1 and "program.py:3" in found.notes[0] and "it is not known" in found.notes[0]
