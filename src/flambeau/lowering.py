@@ -575,6 +575,10 @@ def _public_operator() -> Any:
     return thread.here().operator
 
 
+def _is_in_backward() -> bool:
+    return thread.here().task is not None
+
+
 def _refuse_warning() -> None:
     if thread.here().lowering is not None:
         raise NotLowerable("a warning")
@@ -582,6 +586,7 @@ def _refuse_warning() -> None:
 
 calls.set_lowering(_Lowering())
 callers.public_operator = _public_operator
+callers.is_in_backward = _is_in_backward
 callers.before_warning = _refuse_warning
 calls.allow_in_keys(device)
 calls.allow_in_keys(Generator)

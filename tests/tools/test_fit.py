@@ -13,7 +13,7 @@ import flambeau as torch
 from flambeau import nn, optim
 from flambeau.cli.commands import CARDS_HELP, commands
 from flambeau.cli.fit import batch_in, with_batch
-from flambeau.driver.virtual.clock import PRESETS
+from flambeau.driver.virtual.card import NAMES
 from flambeau.nn import functional as F
 from flambeau.testing import machine
 from flambeau.tools.fit import KINDS, DeviceLog, Enough, Fit, Meter, Peak, Question, Run
@@ -355,4 +355,4 @@ def test_programs_for_pytorch_have_the_peak_that_they_have_with_values(programs,
 
 
 def test_the_help_names_every_card():
-    assert CARDS_HELP.startswith(", ".join(PRESETS) + ", or all.")
+    assert CARDS_HELP.startswith(", ".join(NAMES) + ", or all.")

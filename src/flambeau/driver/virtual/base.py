@@ -13,7 +13,8 @@ from ...kernel import Kernel
 from ...library_operation import CONVOLUTIONS
 from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..per_thread import PerThread
-from .clock import HostClocks, Preset
+from .card import Card
+from .clock import HostClocks
 from .copies import Copies
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
@@ -70,9 +71,9 @@ class Calls:
         self._contexts: set[int] = set()  # devices that were used
 
     @property
-    def preset(self) -> Preset:
+    def card(self) -> Card:
         """The figures of the modelled GPU."""
-        return self._engine.preset
+        return self._engine.card
 
     @property
     def queries(self) -> int:
@@ -105,7 +106,7 @@ class Calls:
         """Check a device and charge the calling thread for a call on it."""
         self._check(device)
         self._contexts.add(device)
-        self._engine.clock.spend(self._engine.preset.call_ns if host_ns is None else host_ns)
+        self._engine.clock.spend(self._engine.card.host.call if host_ns is None else host_ns)
 
     def _use_any(self) -> None:
         """Create a context on the first device if there is none, for pinning."""
