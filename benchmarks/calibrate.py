@@ -100,19 +100,13 @@ def _pointwise(nbytes: int) -> tuple[Call, float]:
 
 
 def _reduction(nbytes: int) -> tuple[Call, float]:
-    x = torch.randn(nbytes // 4 // 64, 64, device="cuda")
-    return lambda: x.sum(0), 4 * x.numel()
+    x = torch.randn(nbytes // 4 // ROW, ROW, device="cuda")
+    return lambda: x.sum(-1), 4 * x.numel()
 
 
 def _rows(nbytes: int) -> tuple[Call, float]:
     x = torch.randn(max(1, nbytes // 8 // ROW), ROW, device="cuda")
     return lambda: x.softmax(-1), 8 * x.numel()
-
-
-def _channels(nbytes: int) -> tuple[Call, float]:
-    x = torch.randn(max(1, nbytes // 8 // (64 * 256)), 64, 16, 16, device="cuda")
-    weight, bias = torch.ones(64, device="cuda"), torch.zeros(64, device="cuda")
-    return lambda: F.batch_norm(x, None, None, weight, bias, True), 8 * x.numel()
 
 
 def _transpose(nbytes: int) -> tuple[Call, float]:
@@ -139,16 +133,6 @@ def _scan(nbytes: int) -> tuple[Call, float]:
 def _pooling(nbytes: int) -> tuple[Call, float]:
     x = torch.randn(max(1, nbytes // 5 // (64 * 1024)), 64, 32, 32, device="cuda")
     return lambda: F.avg_pool2d(x, 2), 5 * x.numel()
-
-
-def _copy(nbytes: int) -> tuple[Call, float]:
-    x, y = (torch.empty(nbytes // 8, device="cuda") for _ in range(2))
-    return lambda: y.copy_(x), 8 * x.numel()
-
-
-def _fill(nbytes: int) -> tuple[Call, float]:
-    x = torch.empty(nbytes // 4, device="cuda")
-    return lambda: x.zero_(), 4 * x.numel()
 
 
 # libraries, by their operations
@@ -273,8 +257,8 @@ def measured_host() -> Iterator[tuple[str, float]]:
     step()
     whole, (kernels, products) = host_ns(step), launches(step)
     forward = launches(step.forward)
-    parameters = len(list(step.net.parameters()))
-    known = kernels * found["launch"] + products * found["library"] + operand * (4 * parameters - LISTED)
+    operands = 4 * len(list(step.net.parameters()))
+    known = kernels * found["launch"] + products * found["library"] + operand * (operands - LISTED)
     yield "backward", max(0.0, (whole - known) / (kernels + products - sum(forward) - 1))  # one is the optimizer's
     pinned = torch.ones(16).pin_memory()
     target = torch.ones(16, device="cuda")
@@ -308,8 +292,8 @@ def _allocation_ns() -> float:
 
 
 KERNELS: dict[str, Callable[[int], tuple[Call, float]]] = {
-    "pointwise": _pointwise, "reduction": _reduction, "rows": _rows, "channels": _channels, "transpose": _transpose,
-    "gather": _gather, "random": _random, "scan": _scan, "pooling": _pooling, "copy": _copy, "fill": _fill,
+    "pointwise": _pointwise, "reduction": _reduction, "rows": _rows, "transpose": _transpose,
+    "gather": _gather, "random": _random, "scan": _scan, "pooling": _pooling,
 }  # fmt: skip
 
 

@@ -35,6 +35,7 @@ TIME_WITHIN, PEAK_WITHIN = 0.25, 0.05
 LOOPS, LOOP_NS, LONGEST = 7, 30e6, 200
 FIT_STEPS = 6
 PROCESS_SECONDS = 45.0
+KERNELS_KEPT = 40
 MIB = 1 << 20
 Step = Callable[[], Any]
 
@@ -237,15 +238,45 @@ def step_ns(step: Step) -> float:
     once(3)
     count = max(3, min(LONGEST, int(LOOP_NS / max(once(2), 1.0))))
     if isinstance(thread.machine().driver, VirtualDriver):  # every loop is the same
-        return once(10)
+        return float(once(10))
     return statistics.median(once(count) for _ in range(LOOPS))
 
 
 def run_one(name: str) -> dict[str, Any]:
-    """The time and the peak of one program, on the GPUs of this process."""
+    """The time and the peak of one program on the GPUs of this process, and what it consists of."""
     step = ALL[name][1]()
     taken = step_ns(step)
-    return {"ns": taken, "peak": torch.cuda.max_memory_reserved()}
+    found = {"ns": taken, "peak": torch.cuda.max_memory_reserved()}
+    try:
+        return found | {"submit_ns": submit_ns(step), "kernels": kernels_of(step)}
+    except Exception as failure:  # noqa: BLE001 (the time is what was asked for)
+        return found | {"unexplained": f"{type(failure).__name__}: {failure}"}
+
+
+def submit_ns(step: Step) -> float:
+    """The host's time to submit one step to an idle device."""
+    now = thread.machine().driver.host_ns
+    taken = []
+    for _ in range(LOOPS):
+        torch.cuda.synchronize()
+        start = now()
+        step()
+        taken.append(now() - start)
+    return statistics.median(taken)
+
+
+def kernels_of(step: Step) -> list[tuple[str, int, float]]:
+    """Name, number and microseconds of a step's work on the device, the longest first."""
+    with torch.profile() as profile:
+        step()
+        torch.cuda.synchronize()
+    sums: dict[str, list[float]] = {}
+    for span in profile.spans:
+        row = sums.setdefault(span.name, [0, 0.0])
+        row[0] += 1
+        row[1] += (span.end_ns - span.start_ns) / 1e3
+    rows = [(name, int(count), round(taken, 2)) for name, (count, taken) in sums.items()]
+    return sorted(rows, key=lambda row: -row[2])[:KERNELS_KEPT]
 
 
 def run_for_fit(name: str) -> None:
@@ -281,7 +312,8 @@ def modelled(name: str, chosen: str, seconds: float) -> dict[str, Any]:
     (answer,) = found["cards"]
     if answer["step_ms"] is None:
         return {"error": answer["error"] or "no step time"}
-    return {"ns": 1e6 * answer["step_ms"], "peak": answer["peak"]}
+    parts = _answer(["benchmarks.modelled", "--run", name], f"virtual:1,preset={chosen},values=no", seconds)
+    return parts | {"ns": 1e6 * answer["step_ms"], "peak": answer["peak"]}
 
 
 def compared(name: str, of_model: dict[str, Any], of_gpu: dict[str, Any] | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ...kernel import Kernel
 from ...library_operation import CONVOLUTIONS
 from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..per_thread import PerThread
-from .card import Card
+from .card import Card, card
 from .clock import HostClocks
 from .copies import Copies
 from .engine import Engine
@@ -45,6 +45,7 @@ class Calls:
             ipc=True,
             faults=True,
             modelled_time=True,
+            calibrated=card(choice.preset).is_calibrated,
             watches_blocks=True,
             runs_references=True,
             finds_races=True,

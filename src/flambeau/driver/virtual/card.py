@@ -32,19 +32,18 @@ LISTED = 4  # operands of a kernel that its launch's host time covers
 # The kinds of kernels, by the beginnings of their names.  Others are pointwise.
 KINDS = {
     "reduction": (
-        "sum_", "prod_", "any_", "all_", "mean_", "largest_", "smallest_", "variance_", "logsumexp_", "norm_", "nll_",
-        "count_",
+        "sum_", "prod_", "any_", "all_", "amax_", "amin_", "largest_", "smallest_", "variance_", "moments_", "join_",
+        "logsumexp_", "norm_", "nll_", "count_",
     ),
     "rows": ("softmax", "log_softmax", "layer_norm", "rms_norm", "entropy"),
-    "channels": ("batch_norm", "channel_", "group_norm", "instance_norm"),
     "transpose": ("transpose_",),
     "gather": ("select_rows", "take_", "gather_", "index_", "embedding", "pick"),
     "random": ("grid_", "dropout"),
     "scan": ("running_", "cumulative", "scan_", "cumsum", "cumprod", "total_"),
-    "pooling": ("max_pool", "average_pool", "avg_pool", "adaptive_", "pool"),
+    "pooling": ("window_",),
 }  # fmt: skip
 POINTWISE, GATHER = "pointwise", "gather"
-KERNELS = (POINTWISE, *KINDS, "copy", "fill")
+KERNELS = (POINTWISE, *KINDS)
 TYPES = ("float64", "float32", "tf32", "float16", "bfloat16")
 HOST = (
     "launch", "library", "operand", "backward", "copy", "graph", "record", "order", "call", "wake", "allocate",

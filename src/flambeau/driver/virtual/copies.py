@@ -95,7 +95,7 @@ class Copies:
     def _within(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine = self._engine
         blocks = [engine.memory.find(queue.device, access.low, access.high, name) for access in (target, source)]
-        duration = engine.card.kernel_ns(2 * (source.high - source.low), 0, "copy")
+        duration = engine.card.kernel_ns(2 * (source.high - source.low), 0)
         engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.card.host.copy)
 
     def _between(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
@@ -132,5 +132,5 @@ class Copies:
             return
         target = span(dst, nbytes, "w", "fill")
         block = engine.memory.find(queue.device, target.low, target.high, "fill")
-        duration = engine.card.kernel_ns(nbytes, 0, "fill")
+        duration = engine.card.kernel_ns(nbytes, 0)
         engine.submit(queue, "fill", run_fill, value, (target,), (block,), duration, engine.card.host.copy)
