@@ -20,6 +20,7 @@ def _none() -> Any:
     return None
 
 
+is_in_backward: Callable[[], bool] = bool  # returns whether a backward pass runs in this thread
 public_operator: Callable[[], Any] = _none  # returns the operator that the program called in this thread, or None
 before_warning: Callable[[], None] = _none  # called before a warning; raises in a lowering, whose plan cannot warn
 

@@ -1,7 +1,8 @@
 """Settings from the environment and the user, validated.
 
 FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
-                        `,races=poison|error|real`, `,schedule=seeded:7`, `,preset=rtx4090` and `,values=no`
+                        `,races=poison|error|real`, `,schedule=seeded:7`, `,preset=rtx4090` and `,values=no`;
+                        a preset may also be the path of a card's file, such as `,preset=cards/mine.toml`
 FLAMBEAU_CACHE          directory of compiled kernels, like PYTORCH_KERNEL_CACHE_PATH (default:
                         $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
 FLAMBEAU_FAULTS         failures on demand, such as `oom:3,lost_link:0:1`: see `flambeau.testing.faults`

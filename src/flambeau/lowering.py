@@ -581,6 +581,10 @@ def _public_operator() -> Any:
     return thread.here().operator
 
 
+def _is_in_backward() -> bool:
+    return thread.here().task is not None
+
+
 def _refuse_warning() -> None:
     if thread.here().lowering is not None:
         raise NotLowerable("a warning")
@@ -588,5 +592,6 @@ def _refuse_warning() -> None:
 
 calls.set_lowering(_Lowering())
 callers.public_operator = _public_operator
+callers.is_in_backward = _is_in_backward
 callers.before_warning = _refuse_warning
 calls.keyed.update((device, Generator))

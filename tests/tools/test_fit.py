@@ -13,7 +13,7 @@ import flambeau as torch
 from flambeau import nn, optim
 from flambeau.cli.commands import CARDS_HELP, commands
 from flambeau.cli.fit import batch_in, with_batch
-from flambeau.driver.virtual.clock import PRESETS
+from flambeau.driver.virtual.card import FOLDER, NAMES
 from flambeau.nn import functional as F
 from flambeau.testing import machine
 from flambeau.tools.fit import KINDS, DeviceLog, Enough, Fit, Meter, Peak, Question, Run
@@ -249,6 +249,19 @@ def test_the_report_says_that_it_fits(fit):
     assert re.search(r"step time [\d.]+ ms \(modelled, not calibrated\)", text)
 
 
+def test_a_card_may_be_a_file_and_a_wrong_one_is_named(fit, tmp_path):
+    text = (FOLDER / "t4.toml").read_text().replace("16GiB", "64MiB")
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text(text)
+    bad.write_text(text.replace("memory = 320", "memory = 'much'"))
+    done = fit(PROGRAM, options=["--card", str(good)])
+    assert done.returncode == 0 and "good.toml: fits" in done.stdout and "of 64.00 MiB" in done.stdout
+    assert "(modelled, not calibrated)" in done.stdout
+    done = fit(PROGRAM, options=["--card", str(bad)])
+    assert done.returncode == 2
+    assert all(part in done.stderr for part in ("bad.toml", "peaks.memory", "'much'", "hint"))
+
+
 def test_the_report_says_where_it_does_not_fit(fit):
     done = fit(PROGRAM, "--width", "32768", options=["--card", "t4", "--card", "h200", "--json"])
     found = json.loads(done.stdout)
@@ -408,4 +421,4 @@ def test_programs_for_pytorch_have_the_peak_that_they_have_with_values(programs,
 
 
 def test_the_help_names_every_card():
-    assert CARDS_HELP.startswith(", ".join(PRESETS) + ", or all.")
+    assert CARDS_HELP.startswith(", ".join(NAMES) + ", or all;")

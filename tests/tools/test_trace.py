@@ -282,6 +282,14 @@ def test_the_page_holds_everything_and_loads_nothing():
     assert "Virtual H200; all times are modelled: estimates" in trace_page.page(made(source="Virtual H200"))
 
 
+def test_times_of_a_card_that_is_not_calibrated_are_marked():
+    for preset, mark in (("h200", "modelled"), ("l4", "modelled, not calibrated")):
+        with machine(preset=preset), torch.profile() as found:
+            torch.ones(8, device="cuda")
+        assert found.trace.times == mark and f"({mark})" in found.summary() and f"({mark} times)" in found.table()
+        assert f"all times are {mark}: estimates" in trace_page.page(found.trace)
+
+
 def test_a_notebook_shows_the_page_in_a_frame(two):
     with torch.profile() as found:
         torch.ones(4, device="cuda")

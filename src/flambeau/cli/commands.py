@@ -410,7 +410,10 @@ def parsed_limit(ctx: click.Context, param: click.Parameter, value: str) -> Limi
     return Limit(sys.maxsize, int(number)) if value.endswith("s") else Limit(int(number), float("inf"))
 
 
-CARDS_HELP = "h200, h100, a100-40, a100-80, l4, t4, rtx3090, rtx4090, or all.  May be given several times."
+CARDS_HELP = (
+    "h200, h100, a100-40, a100-80, l4, t4, rtx3090, rtx4090, or all; or the path of a card's own file, which ends in "
+    ".toml.  May be given several times."
+)
 SCHEDULE_HELP = "The order of streams on virtual GPUs: submission, seeded:N, delay:N or replay:N,N,N."
 
 

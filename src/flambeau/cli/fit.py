@@ -33,15 +33,24 @@ class Asked(NamedTuple):
 
 def checked_cards(names: Sequence[str]) -> list[str]:
     """The cards that `--card` names, each once.  Raises click.UsageError."""
-    from ..driver.virtual.clock import PRESETS
+    from ..driver.virtual.card import NAMES, SUFFIX, card
+    from ..errors import ConfigError
 
-    every = ", ".join(PRESETS)
+    every = ", ".join(NAMES)
     if not names:
         raise click.UsageError(f"a card is needed: --card rtx4090, or all\nhint: cards are {every}")
+    wanted: list[str] = []
     for name in names:
-        if name != "all" and name not in PRESETS:
-            raise click.UsageError(f"--card {name}: there is no such card\nhint: use all, or one of {every}")
-    return list(PRESETS) if "all" in names else list(dict.fromkeys(names))
+        if name != "all" and name not in NAMES and not name.endswith(SUFFIX):
+            hint = f"use all, one of {every}, or the path of a card's file, which ends in {SUFFIX}"
+            raise click.UsageError(f"--card {name}: there is no such card\nhint: {hint}")
+        wanted += NAMES if name == "all" else (name,)
+    for name in wanted:
+        try:
+            card(name)
+        except ConfigError as error:
+            raise click.UsageError(f"--card {name}: {error}") from error
+    return list(dict.fromkeys(wanted))
 
 
 def with_batch(arguments: Sequence[str], option: str, batch: int) -> tuple[str, ...]:
@@ -175,9 +184,9 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _time(answer: Fit) -> str:
-    from ..driver.virtual.clock import PRESETS
+    from ..driver.virtual.card import card
 
     if answer.run.step_ns is None:
         return "unknown: it takes two optimizer steps to see one"
-    mark = "modelled" if PRESETS[answer.card].is_calibrated else "modelled, not calibrated"
+    mark = "modelled" if card(answer.card).is_calibrated else "modelled, not calibrated"
     return f"{answer.run.step_ns / 1e6:,.2f} ms ({mark})"

@@ -67,9 +67,9 @@ def markers(choice: Gpus) -> Markers | None:
 def architectures(choice: Gpus) -> list[str]:
     """The architectures that kernels are available for, as `sm_90`; empty without GPUs.  Does not start CUDA."""
     if choice.kind == "virtual":
-        from .virtual.clock import preset
+        from .virtual.card import card
 
-        return [preset(choice.preset).arch]
+        return [card(choice.preset).arch]
     if choice.kind == "none":
         return []
     from .nvidia import compile

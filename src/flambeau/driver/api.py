@@ -70,6 +70,7 @@ class Capabilities:
     ipc: bool = False
     faults: bool = False
     modelled_time: bool = False
+    calibrated: bool = True  # modelled times follow measured ones, not the peaks of a data sheet
     watches_blocks: bool = False  # block_taken and block_given have an effect
     runs_references: bool = False  # a launch runs the kernel's reference, and `Kernel.bind` gets the whole buffer
     finds_races: bool = False  # block_finished, host_taken and `orders=False` have an effect

@@ -162,7 +162,7 @@ class Collective:
 
     def model(self, driver: Any, members: Sequence[int]) -> None:
         """Set the modelled time.  driver: of virtual GPUs."""
-        rate = driver.preset.peer_rate
+        rate = driver.card.peer_rate
         self.duration_ns = links.from_environment().duration_ns(
             self.name, self.nbytes, members, self._world_size, rate
         )

@@ -64,7 +64,8 @@ STRAY_HINT = "choose the device before memory is pinned or a GPU is used"
 class Virtual:
     """Use virtual GPUs in this process.  A repeated call with equal arguments changes nothing.
 
-    preset: the modelled card: "h200", "h100", "a100-40", "a100-80", "l4", "t4", "rtx3090" or "rtx4090".
+    preset: the modelled card: "h200", "h100", "a100-40", "a100-80", "l4", "t4", "rtx3090" or "rtx4090";
+        or the path of a file that describes one (docs/concepts/cards.md), which ends in ".toml".
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
     races: "poison", "error" or "real".  None is "real" with a schedule `replay:...`, which repeats values, else
     "poison".

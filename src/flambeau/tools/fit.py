@@ -26,7 +26,7 @@ from .. import callers
 from ..config import Gpus
 from ..core.hooks import subscribe, unsubscribe
 from ..core.tensor import TensorBase
-from ..driver.virtual.clock import PRESETS
+from ..driver.virtual.card import card
 from ..driver.virtual.driver import VirtualDriver
 from ..driver.virtual.memory import ADDRESS_BITS, device_of
 from ..errors import OutOfMemoryError
@@ -371,11 +371,11 @@ class Fit(NamedTuple):
 
     @property
     def capacity(self) -> int:
-        return PRESETS[self.card].total_memory
+        return card(self.card).total_memory
 
     def to_json(self) -> dict[str, Any]:
         """The answer as plain data; sizes in bytes."""
-        peak, preset = self.run.peak, PRESETS[self.card]
+        peak = self.run.peak
         return {
             "card": self.card,
             "capacity": self.capacity,
@@ -388,7 +388,7 @@ class Fit(NamedTuple):
             "steps": self.run.steps,
             "step_ms": None if self.run.step_ns is None else self.run.step_ns / 1e6,
             "is_modelled": True,
-            "is_calibrated": preset.is_calibrated,
+            "is_calibrated": card(self.card).is_calibrated,
             "status": self.run.status,
             "error": self.run.error,
             "batch": self.batch,

@@ -96,8 +96,8 @@ class Profile:
             for place, value in enumerate((1, each.end_ns - each.start_ns, each.nbytes)):
                 row[place] += value
         width = max([NAME_WIDTH, *map(len, sums)])
-        kind = "modelled" if self.modelled else "measured"
-        lines = [f"{f'name ({kind} times)':<{width}}{'calls':>8}{'total us':>14}{'mean us':>12}{'bytes':>16}"]
+        name = f"name ({self.trace.times} times)"
+        lines = [f"{name:<{width}}{'calls':>8}{'total us':>14}{'mean us':>12}{'bytes':>16}"]
         for name, (calls, total, nbytes) in sorted(sums.items(), key=lambda item: (-item[1][1], item[0])):
             times = f"{total / NS_PER_US:>14.3f}{total / calls / NS_PER_US:>12.3f}"
             lines.append(f"{name:<{width}}{calls:>8}{times}{nbytes:>16}")

@@ -173,6 +173,7 @@ class Recorder:
             if len(self._zeros) == 1:
                 self.found.begin_ns = zero
             self.found.modelled = is_modelled(machine)
+            self.found.calibrated = machine.driver.capabilities.calibrated
             self.found.source = machine.driver.properties(0).name
         return zero
 

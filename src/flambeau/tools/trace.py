@@ -125,7 +125,8 @@ class MemoryPoint(NamedTuple):
 class Trace:
     """spans: by start.  threads: names by number.  streams: labels by (device, stream).
 
-    modelled: whether the times are modelled.  source: the name of the GPU.
+    modelled: whether the times are modelled;  calibrated: whether the modelled GPU's figures were measured.
+    source: the name of the GPU.
     left_out: spans that were not kept, because there were `limit` already.  note: why the program ended early.
     begin_ns: the beginning on the clock of the first machine.  devices_named: names that differ from `cuda:i`.
     """
@@ -139,6 +140,7 @@ class Trace:
     threads: dict[int, str] = field(default_factory=dict)
     streams: dict[tuple[int, int], str] = field(default_factory=dict)
     modelled: bool = False
+    calibrated: bool = True
     source: str = ""
     limit: int = LIMIT
     left_out: int = 0
@@ -163,7 +165,9 @@ class Trace:
 
     @property
     def times(self) -> str:
-        return "modelled" if self.modelled else "measured"
+        if not self.modelled:
+            return "measured"
+        return "modelled" if self.calibrated else "modelled, not calibrated"
 
     @property
     def cap(self) -> str:

@@ -92,7 +92,7 @@ def page(trace: Trace) -> str:
 def _about(trace: Trace) -> str:
     if not trace.source:
         return "no device was used"
-    kind = "modelled: estimates, not measurements of hardware" if trace.modelled else "measured by events"
+    kind = f"{trace.times}: estimates, not measurements of hardware" if trace.modelled else "measured by events"
     return f"{trace.source}; all times are {kind}"
 
 

@@ -79,6 +79,7 @@ def joined(traces: Mapping[int, Trace]) -> Trace:
         found.limit += trace.limit
         found.left_out += trace.left_out
         found.modelled, found.source = trace.modelled, found.source or trace.source
+        found.calibrated = found.calibrated and trace.calibrated
         found.note = "; ".join(filter(None, (found.note, f"rank {rank}: {trace.note}" if trace.note else "")))
         for wait in trace.waits:
             values = asdict(wait) | {"thread": thread(wait.thread), "span": (rank, wait.span)}

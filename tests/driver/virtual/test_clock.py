@@ -4,15 +4,14 @@ from itertools import pairwise
 import pytest
 
 from flambeau.driver.api import CopyKind
-from flambeau.driver.virtual.clock import H200, PRESETS, HostClocks, preset
+from flambeau.driver.virtual.card import card
+from flambeau.driver.virtual.clock import HostClocks
 from flambeau.driver.virtual.schedule import Delay, Replay, Seeded, Submission
-from flambeau.dtypes import bfloat16, float16, float32
-from flambeau.errors import ConfigError
-from flambeau.library_operation import Attention, AttentionBackward, Convolution, Gemm
 
 from .rig import SLOW, SLOW_NS, Rig
 
 MIB = 1 << 20
+HOST = card("h200").host
 
 
 def timed(rig):
@@ -22,9 +21,9 @@ def timed(rig):
 def test_calls_cost_their_thread_time(rig):
     before = rig.driver.clock.now()
     rig.fill(rig.memory[0], 0, 4, rig.a)
-    assert rig.driver.clock.now() == before + H200.launch_ns
+    assert rig.driver.clock.now() == before + HOST.copy
     rig.driver.mem_alloc(0, 64)
-    assert rig.driver.clock.now() == before + H200.launch_ns + H200.mem_alloc_ns
+    assert rig.driver.clock.now() == before + HOST.copy + HOST.allocate
 
 
 def test_blocks_cost_no_time(rig):
@@ -47,7 +46,7 @@ def test_a_query_is_true_once_its_work_lies_behind_the_clock(rig):
     polls = 0
     while not rig.driver.stream_query(rig.a):
         polls += 1
-    assert SLOW_NS // H200.call_ns < polls < 2 * SLOW_NS // H200.call_ns
+    assert SLOW_NS // HOST.call < polls < 2 * SLOW_NS // HOST.call
     assert rig.ran() == ["slow"]
 
 
@@ -138,68 +137,3 @@ def test_a_new_thread_starts_at_the_latest_time():
     assert clocks.now() == 500
     clocks.reach(450)
     assert clocks.now() == 500
-
-
-def test_products_take_the_time_of_their_type():
-    def ns(dtype, allow_tf32=False):
-        n = 8192
-        return H200.gemm_ns(Gemm(dtype, 1, n, n, n, (0, n, 1), (0, n, 1), (0, n, 1), allow_tf32=allow_tf32), 0)
-
-    assert ns(float32) == pytest.approx(2 * 8192**3 / 51e3, rel=1e-3)
-    assert ns(bfloat16) < ns(float32, allow_tf32=True) < ns(float32)
-
-
-def test_convolutions_take_the_time_of_their_products():
-    def ns(dtype, allow_tf32=False, kind="convolution"):
-        x, w, y = (32, 256, 56, 56), (256, 256, 3, 3), (32, 256, 56, 56)
-        steps = (1, 1), (1, 1), (1, 1)
-        return H200.library_ns(Convolution(kind, dtype, x, w, y, x, w, y, *steps, 1, allow_tf32), 0)
-
-    assert ns(float32) == pytest.approx(2 * 32 * 256 * 56 * 56 * 256 * 9 / 51e3, rel=1e-3)
-    assert ns(bfloat16) < ns(float32, allow_tf32=True) < ns(float32)
-    assert ns(float32, kind="convolution_input") == ns(float32, kind="convolution_weight") == ns(float32)
-
-
-def test_attention_takes_the_time_of_the_pairs_that_are_seen():
-    rows = (64 * 4096 * 16, 64 * 4096, 64, 1)
-
-    def problem(dtype, is_causal):
-        return Attention(dtype, 8, 16, 16, 4096, 4096, 64, 64, 0.125, is_causal, rows, rows, rows, rows)
-
-    def ns(dtype, is_causal):
-        return H200.library_ns(problem(dtype, is_causal), 0)
-
-    causal = problem(bfloat16, True)
-    assert ns(bfloat16, True) == pytest.approx(4 * 8 * 16 * 4096**2 * 64 / 2 / 420e3, rel=1e-2)
-    assert ns(bfloat16, False) == pytest.approx(2 * ns(bfloat16, True), rel=1e-2)
-    backward = AttentionBackward(causal, rows, rows, rows, rows)
-    assert H200.library_ns(backward, 0) == pytest.approx(2.5 * ns(bfloat16, True) * 420 / 372, rel=1e-2)
-    assert ns(float32, True) > ns(bfloat16, True)
-
-
-def test_kernels_are_bound_by_bytes_or_by_operations():
-    assert H200.kernel_ns(426_000_000, 1) == H200.kernel_start_ns + 100_000
-    assert H200.kernel_ns(4, 6e9) == H200.kernel_start_ns + 100_000
-
-
-def test_every_preset_but_that_of_the_h200_is_marked_as_not_calibrated():
-    marked = {name for name, card in PRESETS.items() if card.name.endswith("(not calibrated)")}
-    assert marked == {name for name, card in PRESETS.items() if not card.is_calibrated} == {*PRESETS} - {"h200"}
-
-
-def test_a_card_is_as_much_slower_as_its_data_sheet_says():
-    def ns(name, dtype):
-        n = 8192
-        return PRESETS[name].gemm_ns(Gemm(dtype, 1, n, n, n, (0, n, 1), (0, n, 1), (0, n, 1)), 0)
-
-    assert PRESETS["rtx4090"].total_memory == 24 << 30
-    assert PRESETS["rtx4090"].kernel_ns(10**9, 0) == pytest.approx(10**9 / (0.89 * 1008), rel=1e-2)
-    assert ns("t4", float16) == pytest.approx(2 * 8192**3 / (0.76 * 65e3), rel=1e-2)
-    assert ns("t4", bfloat16) == ns("t4", float32) > ns("l4", float32) > ns("h100", float32)
-
-
-def test_an_unknown_preset_lists_the_known_ones():
-    with pytest.raises(ConfigError) as failure:
-        preset("rtx9999")
-    assert "'rtx9999'" in str(failure.value)
-    assert all(name in str(failure.value) for name in PRESETS)

@@ -200,7 +200,7 @@ def test_elapsed_time_is_not_known_before_completion(rig):
         rig.driver.event_elapsed(start, end)
     assert caught.value.error_code == 600
     rig.driver.event_synchronize(end)
-    assert 0.03 < rig.driver.event_elapsed(start, end) < 1.0
+    assert 0.03 < rig.driver.event_elapsed(start, end) < 2.0
 
 
 def test_the_default_stream_cannot_be_destroyed(rig):

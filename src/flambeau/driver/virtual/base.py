@@ -13,7 +13,8 @@ from ...kernel import Kernel
 from ...library_operation import CONVOLUTIONS
 from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..per_thread import PerThread
-from .clock import HostClocks, Preset
+from .card import Card, card
+from .clock import HostClocks
 from .copies import Copies
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
@@ -44,6 +45,7 @@ class Calls:
             ipc=True,
             faults=True,
             modelled_time=True,
+            calibrated=card(choice.preset).is_calibrated,
             watches_blocks=True,
             runs_references=True,
             finds_races=True,
@@ -73,9 +75,9 @@ class Calls:
         return Engine(choice, schedule, self._lock)
 
     @property
-    def preset(self) -> Preset:
+    def card(self) -> Card:
         """The figures of the modelled GPU."""
-        return self._engine.preset
+        return self._engine.card
 
     @property
     def queries(self) -> int:
@@ -108,7 +110,7 @@ class Calls:
         """Check a device and charge the calling thread for a call on it."""
         self._check(device)
         self._contexts.add(device)
-        self._engine.clock.spend(self._engine.preset.call_ns if host_ns is None else host_ns)
+        self._engine.clock.spend(self._engine.card.host.call if host_ns is None else host_ns)
 
     def _use_any(self) -> None:
         """Create a context on the first device if there is none, for pinning."""

@@ -51,32 +51,32 @@ class Copies:
 
     def _from_host(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine, nbytes = self._engine, source.high - source.low
-        preset, copies = engine.preset, (engine.copies_in[queue.device],)
+        card, copies = engine.card, (engine.copies_in[queue.device],)
         block = engine.memory.find(queue.device, target.low, target.high, name)
         pinned = engine.memory.pinned_block(source.low, source.high, name)
-        duration = int(nbytes / preset.pinned_in_rate)
+        duration = card.copy_ns("pinned_in", nbytes)
         if pinned is not None:
             blocks = (block, pinned)
-            engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, preset.launch_ns, copies)
+            engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, card.host.copy, copies)
             return
         self._check_pageable(queue, name)
         staged = host.bytes_at(source.low, nbytes).copy() if engine.computes else None
-        staging = preset.launch_ns + int(nbytes / preset.pageable_in_rate)
+        staging = card.host.copy + card.copy_ns("pageable_in", nbytes)
         engine.submit(queue, name, run_copy_from_host, staged, (target,), (block,), duration, staging, copies)
 
     def _to_host(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine, nbytes = self._engine, source.high - source.low
-        preset, copies = engine.preset, (engine.copies_out[queue.device],)
+        card, copies = engine.card, (engine.copies_out[queue.device],)
         block = engine.memory.find(queue.device, source.low, source.high, name)
         pinned = engine.memory.pinned_block(target.low, target.high, name)
         if pinned is not None:
-            blocks, duration = (pinned, block), int(nbytes / preset.pinned_out_rate)
-            engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, preset.launch_ns, copies)
+            blocks, duration = (pinned, block), card.copy_ns("pinned_out", nbytes)
+            engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, card.host.copy, copies)
             return
         self._check_pageable(queue, name)
-        duration = int(nbytes / preset.pageable_out_rate)
+        duration = card.copy_ns("pageable_out", nbytes)
         engine.submit(
-            queue, name, run_copy_to_host, target.low, (source,), (block,), duration, preset.launch_ns, copies
+            queue, name, run_copy_to_host, target.low, (source,), (block,), duration, card.host.copy, copies
         )
         copy = queue.last
         try:
@@ -95,8 +95,8 @@ class Copies:
     def _within(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine = self._engine
         blocks = [engine.memory.find(queue.device, access.low, access.high, name) for access in (target, source)]
-        duration = engine.preset.kernel_ns(2 * (source.high - source.low), 0)
-        engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns)
+        duration = engine.card.kernel_ns(2 * (source.high - source.low), 0)
+        engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.card.host.copy)
 
     def _between(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine = self._engine
@@ -111,9 +111,9 @@ class Copies:
             engine.memory.find(to, target.low, target.high, name),
             engine.memory.find(origin, source.low, source.high, name),
         ]
-        duration = int((source.high - source.low) / engine.preset.peer_rate) * self._faults.slowdown(to, origin)
+        duration = engine.card.copy_ns("peer", source.high - source.low) * self._faults.slowdown(to, origin)
         copies = (engine.copies_out[origin], engine.copies_in[to]) if to != origin else ()
-        engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns, copies)
+        engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.card.host.copy, copies)
 
     def _device(self, access: MemoryAccess, name: str) -> int:
         device = self._engine.memory.owner(access.low)
@@ -132,5 +132,5 @@ class Copies:
             return
         target = span(dst, nbytes, "w", "fill")
         block = engine.memory.find(queue.device, target.low, target.high, "fill")
-        duration = engine.preset.kernel_ns(nbytes, 0)
-        engine.submit(queue, "fill", run_fill, value, (target,), (block,), duration, engine.preset.launch_ns)
+        duration = engine.card.kernel_ns(nbytes, 0)
+        engine.submit(queue, "fill", run_fill, value, (target,), (block,), duration, engine.card.host.copy)

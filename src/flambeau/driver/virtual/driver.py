@@ -14,7 +14,7 @@ import signal
 import sys
 from typing import NamedTuple
 
-from ... import config, signals
+from ... import callers, config, signals
 from ...config import Gpus
 from ...core.queue import HotCalls
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
@@ -33,7 +33,8 @@ from ..api import (
 )
 from .access import MemoryAccess
 from .base import LIBRARIES, Calls, next_handle
-from .clock import preset, settled
+from .card import LISTED, card
+from .clock import settled
 from .copies import PEER_ACCESS_UNSUPPORTED
 from .events import INVALID_HANDLE, Event
 from .exchanges import ExchangeCalls
@@ -70,7 +71,7 @@ class ContextCalls(Calls):
     def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
         with self._lock:
             self._call(device)
-            available = self._engine.preset.multi_processor_count
+            available = self._engine.card.multi_processor_count
             if not 1 <= multiprocessors <= available:
                 raise AcceleratorError(
                     f"{multiprocessors} multiprocessors; device {device} has {available}",
@@ -89,7 +90,7 @@ class ContextCalls(Calls):
             part = self._lookup(self._partitions, partition, "partition")
             self._call(part.device)
             queue = self._add_queue(part.device, 0, is_default=False)
-            queue.share = part.multiprocessors / self._engine.preset.multi_processor_count
+            queue.share = part.multiprocessors / self._engine.card.multi_processor_count
             return queue.handle
 
     def _add_queue(self, device: int, priority: int, is_default: bool) -> Queue:
@@ -105,7 +106,7 @@ class MemoryCalls(Calls):
     def mem_alloc(self, device: int, nbytes: int) -> Address:
         with self._lock:
             self._captures.check_unsafe("mem_alloc")
-            self._call(device, self._engine.preset.mem_alloc_ns)
+            self._call(device, self._engine.card.host.allocate)
             if self.faults.allocation.strikes():
                 raise OutOfMemoryError(
                     f"{nbytes} bytes on virtual device {device} fail on demand", operator="mem_alloc"
@@ -135,7 +136,7 @@ class MemoryCalls(Calls):
     def mem_map(self, device: int, address: Address, nbytes: int) -> None:
         with self._lock:
             self._captures.check_unsafe("mem_map")
-            self._call(device, self._engine.preset.mem_alloc_ns)
+            self._call(device, self._engine.card.host.allocate)
             if self.faults.allocation.strikes():
                 raise OutOfMemoryError(f"{nbytes} bytes on virtual device {device} fail on demand", operator="mem_map")
             self._engine.memory.devices[device].map(address, nbytes)
@@ -156,7 +157,7 @@ class MemoryCalls(Calls):
         with self._lock:
             self._captures.check_unsafe("host_alloc")
             self._use_any()
-            self._engine.clock.spend(self._engine.preset.mem_alloc_ns)
+            self._engine.clock.spend(self._engine.card.host.allocate)
             return self._engine.memory.pinned.allocate(nbytes)
 
     def host_free(self, address: Address) -> None:
@@ -166,7 +167,7 @@ class MemoryCalls(Calls):
         with self._lock:
             self._captures.check_unsafe("host_register")
             self._use_any()
-            self._engine.clock.spend(self._engine.preset.mem_alloc_ns)
+            self._engine.clock.spend(self._engine.card.host.allocate)
             self._engine.memory.pinned.register(address, nbytes)
 
     def host_unregister(self, address: Address) -> None:
@@ -175,7 +176,7 @@ class MemoryCalls(Calls):
     def _unpin(self, address: Address, name: str) -> None:
         with self._lock:
             self._captures.check_unsafe(name)
-            self._engine.clock.spend(self._engine.preset.call_ns)
+            self._engine.clock.spend(self._engine.card.host.call)
             pinned = self._engine.memory.pinned
             block = pinned.block(address, name)
             self._engine.wait_for_users([block])
@@ -246,7 +247,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
 
     def properties(self, device: int) -> DeviceProperties:
         self._check_index(device)
-        return self._engine.preset.properties(device, self._engine.memory.devices[device].total)
+        return self._engine.card.properties(device, self._engine.memory.devices[device].total)
 
     def device_synchronize(self, device: int) -> None:
         signals.replace_handlers()
@@ -366,7 +367,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             queue = self._queue(stream)
             self._captures.check_stream(queue, "stream_query")
             self._engine.queries += 1
-            if queue.end_ns > self._engine.clock.spend(self._engine.preset.call_ns):
+            if queue.end_ns > self._engine.clock.spend(self._engine.card.host.call):
                 return False
             if queue.late is not None:  # a collective, which other processes may hold up
                 if not self._engine.runner.run_until(queue.tail(), waits=False):
@@ -381,7 +382,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         with self._lock:
             queue = self._queue(stream)
             self._captures.check_stream(queue, "stream_synchronize")
-            self._engine.clock.spend(self._engine.preset.call_ns)
+            self._engine.clock.spend(self._engine.card.host.call)
             self._engine.wait_for_queue(queue)
 
     def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
@@ -471,14 +472,10 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             return handle
 
     def _loaded_kernel(self, device: int, kernel: Kernel) -> Loaded:
-        preset = self._engine.preset
+        card = self._engine.card
 
         def duration(accesses: list[Access]) -> int:
-            nbytes = elements = 0
-            for access in accesses:
-                nbytes += access.nbytes
-                elements = max(elements, access.nbytes // access.dtype.itemsize)
-            return preset.kernel_ns(nbytes, kernel.operations * elements)
+            return card.launch_ns(kernel.entry, kernel.operations, accesses)
 
         return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration)
 
@@ -507,11 +504,11 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
                     error_code=INVALID_VALUE,
                     operator=loaded.name,
                 )
-            self._enqueue(queue, loaded, bytes(arguments))
+            self._enqueue(queue, loaded, bytes(arguments), self._engine.card.host.launch)
         finally:
             self._lock.release()
 
-    def _enqueue(self, queue: Queue, loaded: Loaded, arguments: object) -> None:
+    def _enqueue(self, queue: Queue, loaded: Loaded, arguments: object, host_ns: int) -> None:
         engine, device, name = self._engine, queue.device, loaded.name
         if loaded.device != device:
             raise AcceleratorError(
@@ -532,8 +529,12 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         work = run_failure if faults.launch.strikes() else run_reference
         if faults.assertion.strikes():
             work = run_assertion
-        duration = bound.duration_ns if queue.share == 1.0 else engine.preset.within(queue.share, bound.duration_ns)
-        engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, engine.preset.launch_ns)
+        costs = engine.card.host
+        host_ns += costs.operand * max(0, len(bound.accesses) - LISTED)
+        if callers.is_in_backward():
+            host_ns += costs.backward
+        duration = bound.duration_ns if queue.share == 1.0 else engine.card.within(queue.share, bound.duration_ns)
+        engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, host_ns)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:
@@ -542,13 +543,13 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             self._captures.check_unsafe("library_plan")
             self._check(device)
             handle = PlanHandle(next_handle())
-            preset = self._engine.preset
+            card = self._engine.card
             self._plans[handle] = Loaded(
                 device,
                 problem.kind,
                 problem.reference,
                 problem.accesses,
-                lambda accesses: preset.library_ns(problem, sum(access.nbytes for access in accesses)),
+                lambda accesses: card.library_ns(problem, accesses),
             )
             return handle, 0  # the modelled library needs no workspace
 
@@ -570,7 +571,8 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         """`workspace` is not used."""
         with self._lock:
             queue = self._queue(stream)
-            self._enqueue(queue, self._lookup(self._plans, plan, "plan"), tuple(addresses))
+            loaded = self._lookup(self._plans, plan, "plan")
+            self._enqueue(queue, loaded, tuple(addresses), self._engine.card.host.library)
 
 
 HINT = "ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia"
@@ -580,7 +582,7 @@ class VirtualMonitor:
     """An implementation of `driver.api.Monitor`.  Devices that have not started are idle and empty."""
 
     def __init__(self, choice: Gpus, started: VirtualDriver | None) -> None:
-        self._preset = preset(choice.preset)
+        self._card = card(choice.preset)
         self._started = started
 
     def utilization(self, device: int) -> int:
@@ -603,7 +605,7 @@ class VirtualMonitor:
         )
 
     def clock_rate(self, device: int) -> int:
-        return self._preset.clock_mhz
+        return self._card.clock_mhz
 
     def processes(self, device: int) -> list[GpuProcess]:
         """This process, if it has memory there: each process has its own virtual GPUs."""

@@ -14,7 +14,8 @@ from ...errors import AcceleratorError, FlambeauError, KernelReferenceError
 from ...vector_clock import Clock, VectorClocks
 from .access import TAKING, History, MemoryAccess, Overlap, Taken
 from .capture import Captures, nothing
-from .clock import CopyEngine, HostClocks, Late, later, latest, preset, settled
+from .card import card
+from .clock import CopyEngine, HostClocks, Late, later, latest, settled
 from .memory import Block, Memory
 from .queue import (
     WAITS_KEPT,
@@ -91,8 +92,8 @@ class Engine:
     """The state and time model behind the driver's calls.  Callers hold the driver's lock."""
 
     def __init__(self, choice: Gpus, schedule: Schedule, lock: Any) -> None:
-        self.preset = preset(choice.preset)
-        total = choice.memory or self.preset.total_memory
+        self.card = card(choice.preset)
+        total = choice.memory or self.card.total_memory
         if choice.values and not choice.memory:
             total = reservable(total, choice.count)
         self.memory = Memory([total] * choice.count, choice.values)
@@ -332,6 +333,7 @@ class Engine:
             self.clock.reach(end_ns)
             if hooks.on_blocked is not None:
                 hooks.on_blocked(now, end_ns)
+            self.clock.spend(self.card.host.wake)
 
     def wait_for_queue(self, queue: Queue) -> None:
         self.wait(queue.tail(), queue.end_ns, queue.late, self.clocks.snapshot(queue.handle))

@@ -93,7 +93,7 @@ class Events:
                 error_code=INVALID_HANDLE,
                 operator="event_record",
             )
-        now = self._engine.clock.spend(self._engine.preset.record_ns)
+        now = self._engine.clock.spend(self._engine.card.host.record)
         if external:
             self._capturing(queue, "event_record").note(queue, "event_record", event)
             return
@@ -129,7 +129,7 @@ class Events:
 
     def wait_on_queue(self, queue: Queue, event: Event, external: bool = False) -> None:
         """Make later commands of `queue` follow the event's latest record."""
-        self._engine.clock.spend(self._engine.preset.record_ns)
+        self._engine.clock.spend(self._engine.card.host.order)
         if external:
             self._capturing(queue, "stream_wait_event").note(queue, "stream_wait_event", event)
         elif event.captured is not None:
@@ -182,7 +182,7 @@ class Events:
         orders: whether an answer of True orders later work of the host after the record.
         """
         self._check_host(event, "event_query")
-        now = self._engine.clock.spend(self._engine.preset.call_ns)
+        now = self._engine.clock.spend(self._engine.card.host.call)
         latest = event.latest
         if latest is None:
             return True
@@ -224,7 +224,7 @@ class Events:
 
     def wait_on_host(self, event: Event, orders: bool = True) -> None:
         self._check_host(event, "event_synchronize")
-        self._engine.clock.spend(self._engine.preset.call_ns)
+        self._engine.clock.spend(self._engine.card.host.call)
         latest = event.latest
         if latest is not None:
             self._await(event, latest, orders)

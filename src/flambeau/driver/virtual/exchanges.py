@@ -61,7 +61,7 @@ class ExchangeCalls(Calls):
         engine = self._engine
         accesses = [MemoryAccess(each, exchange.name) for each in operands]
         blocks = [engine.memory.find(queue.device, each.low, each.high, exchange.name) for each in accesses]
-        host_ns = engine.preset.launch_ns if work is run_give else 0
+        host_ns = engine.card.host.launch if work is run_give else 0
         engine.submit(queue, exchange.name, work, None, accesses, blocks, duration_ns, host_ns, is_seen=False)
         assert queue.last is not None
         return queue.last

@@ -296,7 +296,7 @@ class GraphCalls(Calls):
                 _walk(launchable, queue, blocks, trial, site)
             finally:
                 trial.undo()
-        self._engine.clock.spend(self._engine.preset.launch_ns)
+        self._engine.clock.spend(self._engine.card.host.graph)
         runner = self._engine.runner
         runner.is_interruptible = False  # a launch is queued as a whole, even if a full queue makes it wait
         try:

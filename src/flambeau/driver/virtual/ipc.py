@@ -110,7 +110,7 @@ class Ipc:
         engine = self._engine
         access = span(low, high - low, "r", "block_shared")
         block = engine.memory.find(queue.device, low, high, "block_shared")
-        engine.submit(queue, "block_shared", run_share, None, (access,), (block,), 0, engine.preset.call_ns)
+        engine.submit(queue, "block_shared", run_share, None, (access,), (block,), 0, engine.card.host.call)
         shared = queue.last
         assert shared is not None
         if shared.poisoned_reads:  # racing commands run first, so that the poison stays

@@ -1,0 +1,390 @@
+"""Cards: the figures of modelled GPUs, read from TOML files, and the durations that follow from them.
+
+The files of the presets lie in `cards/`; docs/concepts/cards.md describes the format.  Times are nanoseconds, rates are
+bytes or operations per nanosecond, which is GB/s and, divided by 1000, TFLOP/s.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from ...config import parse_bytes
+from ...errors import ConfigError
+from ...kernel import Access
+from ...library_operation import Attention, AttentionBackward, Convolution, Gemm, LibraryOperation
+from ..api import DeviceProperties
+
+FOLDER = Path(__file__).with_name("cards")
+NAMES = ("h200", "h100", "a100-40", "a100-80", "l4", "t4", "rtx3090", "rtx4090")
+DEFAULT = NAMES[0]  # the calibrated card, whose times others are derived from
+SUFFIX = ".toml"
+DOCUMENTATION = "docs/concepts/cards.md describes the format"
+ELEMENTWISE_SHARE = 0.89  # of the peak of float32, for arithmetic of kernels
+LISTED = 4  # operands of a kernel that its launch's host time covers
+
+# The kinds of kernels, by the beginnings of their names.  Others are pointwise.
+KINDS = {
+    "reduction": (
+        "sum_", "prod_", "any_", "all_", "amax_", "amin_", "largest_", "smallest_", "variance_", "moments_", "join_",
+        "logsumexp_", "norm_", "nll_", "count_",
+    ),
+    "rows": ("softmax", "log_softmax", "layer_norm", "rms_norm", "entropy"),
+    "transpose": ("transpose_",),
+    "gather": ("select_rows", "take_", "gather_", "index_", "embedding", "pick"),
+    "random": ("grid_", "dropout"),
+    "scan": ("running_", "cumulative", "scan_", "cumsum", "cumprod", "total_"),
+    "pooling": ("window_",),
+}  # fmt: skip
+POINTWISE, GATHER = "pointwise", "gather"
+KERNELS = (POINTWISE, *KINDS)
+TYPES = ("float64", "float32", "tf32", "float16", "bfloat16")
+HOST = (
+    "launch", "library", "operand", "backward", "copy", "graph", "record", "order", "call", "wake", "allocate",
+)  # fmt: skip
+COPIES = ("pinned_in", "pinned_out", "pageable_in", "pageable_out", "peer")
+ATTENTION = ("attention", "attention_backward")
+# The tables of times, and the entries of each.
+TABLES = {
+    "kernels": KERNELS, "products": TYPES, "convolutions": TYPES, "convolution_gradients": TYPES,
+    "attention": ATTENTION, "copies": COPIES,
+}  # fmt: skip
+DEVICE = ("capability", "memory", "multiprocessors", "threads", "l2", "clock")
+PEAKS = ("memory", "pcie", "peer", *TYPES)
+
+
+class Curve:
+    """Times by amount of work: linear between points, the first one's before, in proportion after the last."""
+
+    __slots__ = ("amounts", "times")
+
+    def __init__(self, points: Sequence[Sequence[float]]) -> None:
+        self.amounts = tuple(float(amount) for amount, _ in points)
+        self.times = tuple(float(time) for _, time in points)
+
+    def at(self, amount: float) -> int:
+        """Return the time of an amount, in whole nanoseconds."""
+        place = bisect_right(self.amounts, amount)
+        if place == 0:
+            return int(self.times[0])
+        if place == len(self.amounts):
+            return int(self.times[-1] * (amount / self.amounts[-1]))
+        low, high = self.amounts[place - 1], self.amounts[place]
+        first, last = self.times[place - 1], self.times[place]
+        return int(first + (last - first) * (amount - low) / (high - low))
+
+    def scaled(self, factor: float) -> Curve:
+        """Return the curve with the times above the first one's multiplied."""
+        floor = self.times[0]
+        return Curve([(amount, floor + (time - floor) * factor) for amount, time in zip(self.amounts, self.times)])
+
+
+@dataclass(frozen=True)
+class Host:
+    """Nanoseconds of the host's time, with what the library and Python spend around the driver's call.
+
+    launch: a kernel;  library: a product, convolution or attention;  copy: one that does not wait;  graph: its launch.
+    operand: each operand of a kernel over lists of tensors, beyond the first few.
+    backward: a launch of a backward pass, in addition: for the nodes, the recording of them, and modules.
+    record: of an event;  order: a stream's wait for an event;  call: queries, and waits for what is done.
+    wake: from the end of work to the return of the call that waited for it;  allocate: of memory by the driver.
+    """
+
+    launch: int
+    library: int
+    operand: int
+    backward: int
+    copy: int
+    graph: int
+    record: int
+    order: int
+    call: int
+    wake: int
+    allocate: int
+
+
+@dataclass(frozen=True)
+class Card:
+    """The figures of one GPU model.
+
+    is_calibrated: whether its times were measured, not taken from the peaks of a data sheet.
+    peaks: bytes or operations per nanosecond;  times: curves by table and entry.
+    """
+
+    name: str
+    source: str
+    is_calibrated: bool
+    major: int
+    minor: int
+    total_memory: int  # bytes
+    multi_processor_count: int
+    max_threads_per_multi_processor: int
+    l2_cache_size: int  # bytes
+    clock_mhz: int  # of the multiprocessors, at their fastest
+    peaks: Mapping[str, float]
+    host: Host
+    times: Mapping[str, Mapping[str, Curve]]
+
+    @property
+    def arch(self) -> str:
+        """The architecture, such as "sm_90"."""
+        return f"sm_{self.major}{self.minor}"
+
+    @property
+    def peer_rate(self) -> float:
+        """Bytes per nanosecond from one GPU to another."""
+        curve = self.times["copies"]["peer"]
+        return curve.amounts[-1] / curve.times[-1]
+
+    def kernel_ns(self, nbytes: int, operations: float, kind: str = POINTWISE) -> int:
+        """Device time of a kernel that accesses `nbytes` bytes."""
+        curve = self.times["kernels"][kind]
+        return max(curve.at(nbytes), int(curve.times[0] + operations / (ELEMENTWISE_SHARE * self.peaks["float32"])))
+
+    def launch_ns(self, entry: str, operations: float, accesses: Sequence[Access]) -> int:
+        """Device time of a launch.  operations: per element of its largest operand."""
+        kind = kind_of(entry)
+        elements = max((each.nbytes // each.dtype.itemsize for each in accesses), default=0)
+        return self.kernel_ns(touched(accesses, kind), operations * elements, kind)
+
+    def library_ns(self, problem: LibraryOperation, accesses: Sequence[Access]) -> int:
+        """Device time of a library call."""
+        nbytes = touched(accesses)
+        if isinstance(problem, Gemm):
+            curve = self._of_type("products", problem)
+        elif isinstance(problem, Convolution):
+            curve = self._of_type("convolutions" if problem.kind == "convolution" else "convolution_gradients", problem)
+        elif isinstance(problem, (Attention, AttentionBackward)):
+            forward = problem.forward if isinstance(problem, AttentionBackward) else problem
+            is_half = forward.dtype.itemsize == 2  # others go to products
+            curve = self.times["attention"][problem.kind] if is_half else self.times["products"][forward.dtype.name]
+        else:
+            return self.kernel_ns(nbytes, problem.operations)
+        return max(curve.at(problem.operations), self.kernel_ns(nbytes, 0))
+
+    def _of_type(self, table: str, problem: Gemm | Convolution) -> Curve:
+        name = problem.dtype.name
+        if name == "float32" and problem.allow_tf32:
+            name = "tf32"
+        curves = self.times[table]
+        return curves.get(name, curves["float32"])
+
+    def copy_ns(self, entry: str, nbytes: int) -> int:
+        """Time of a copy to or from the host, or between GPUs."""
+        return self.times["copies"][entry].at(nbytes)
+
+    def within(self, share: float, duration_ns: int) -> int:
+        """Device time on a share of the multiprocessors of work that takes `duration_ns` on all of them."""
+        if share == 1:
+            return duration_ns
+        floor = int(self.times["kernels"][POINTWISE].times[0])
+        return floor + int(max(0, duration_ns - floor) / share)
+
+    def properties(self, device: int, total_memory: int) -> DeviceProperties:
+        mark = "" if self.is_calibrated else " (not calibrated)"
+        return DeviceProperties(
+            name=f"Virtual {self.name}{mark}",
+            major=self.major,
+            minor=self.minor,
+            total_memory=total_memory,
+            multi_processor_count=self.multi_processor_count,
+            max_threads_per_multi_processor=self.max_threads_per_multi_processor,
+            warp_size=32,
+            l2_cache_size=self.l2_cache_size,
+            uuid=f"GPU-{device:08x}-0000-0000-0000-000000000000",
+        )
+
+
+@functools.cache
+def kind_of(entry: str) -> str:
+    """Return the kind of a kernel of this name."""
+    return next((kind for kind, beginnings in KINDS.items() if entry.startswith(beginnings)), POINTWISE)
+
+
+def touched(accesses: Sequence[Access], kind: str = POINTWISE) -> int:
+    """Return the bytes that a kernel reads and writes: each array once, without gaps between rows.
+
+    A gathering kernel reads no more of an array than it writes.
+    """
+    seen: dict[tuple[int, int], int] = {}
+    written = 0
+    for access in accesses:
+        count = access.dtype.itemsize
+        strides = access.strides
+        for place, size in enumerate(access.shape):
+            if strides is None or strides[place]:
+                count *= size
+        nbytes = min(count, access.nbytes)
+        seen[access.address, access.nbytes] = nbytes
+        if access.mode != "r":
+            written += nbytes
+    if kind == GATHER and written:
+        return sum(min(nbytes, written) for nbytes in seen.values())
+    return sum(seen.values())
+
+
+def card(name: str) -> Card:
+    """Return the card of a preset's name, or of a file whose name ends in `.toml`.  Raises ConfigError."""
+    if name in NAMES:
+        return _preset(name)
+    if name.endswith(SUFFIX):
+        return read(Path(name))
+    hint = f"use one of {', '.join(NAMES)}, or the path of a card's file, which ends in {SUFFIX}"
+    raise ConfigError(f"virtual GPUs: preset={name!r} is unknown", hint=hint)
+
+
+@functools.cache
+def _preset(name: str) -> Card:
+    return read(FOLDER / f"{name}{SUFFIX}")
+
+
+def read(path: Path) -> Card:
+    """Read a card's file.  Raises ConfigError, with the file, the field and its value."""
+    try:
+        with open(path, "rb") as file:
+            data = tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}", hint=f"presets are {', '.join(NAMES)}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: it is not TOML: {error}", hint=DOCUMENTATION) from error
+    return _Reader(path, data).card()
+
+
+class _Reader:
+    """Checks the fields of one file."""
+
+    def __init__(self, path: Path, data: dict[str, Any]) -> None:
+        self._path = path
+        self._data = data
+
+    def card(self) -> Card:
+        self._know("", self._data, ("name", "source", "calibrated", "device", "peaks", "host", *TABLES))
+        for table, names in {"device": DEVICE, "peaks": PEAKS, "host": HOST, **TABLES}.items():
+            found = self._data.get(table, {})
+            if not isinstance(found, dict):
+                self._refuse(table, found, f"a table is needed: [{table}]")
+            self._know(f"{table}.", found, names)
+        calibrated = self._field("", "calibrated", self._data)
+        if not isinstance(calibrated, bool):
+            self._refuse("calibrated", calibrated, "use true or false")
+        device = self._data.get("device", {})
+        major, minor = self._capability(device)
+        peaks = self._peaks()
+        return Card(
+            self._text("name"), self._text("source"), calibrated, major, minor, self._bytes(device, "memory"),
+            self._count(device, "multiprocessors"), self._count(device, "threads"), self._bytes(device, "l2"),
+            self._count(device, "clock"), peaks, self._host(calibrated), self._times(calibrated, peaks),
+        )  # fmt: skip
+
+    def _refuse(self, field: str, value: object, hint: str) -> Any:
+        raise ConfigError(f"{self._path}: {field} = {value!r} is not usable", hint=f"{hint}; {DOCUMENTATION}")
+
+    def _know(self, prefix: str, found: Mapping[str, Any], names: Sequence[str]) -> None:
+        for name, value in found.items():
+            if name not in names:
+                hint = f"fields are {', '.join(names)}; {DOCUMENTATION}"
+                raise ConfigError(f"{self._path}: {prefix}{name} = {value!r}: there is no such field", hint=hint)
+
+    def _field(self, prefix: str, name: str, found: Mapping[str, Any]) -> Any:
+        if name not in found:
+            raise ConfigError(f"{self._path}: {prefix}{name} is missing", hint=DOCUMENTATION)
+        return found[name]
+
+    def _text(self, name: str) -> str:
+        text = self._field("", name, self._data)
+        if not isinstance(text, str) or not text.strip():
+            self._refuse(name, text, "write a text")
+        return str(text)
+
+    def _count(self, device: Mapping[str, Any], name: str) -> int:
+        value = self._field("device.", name, device)
+        if type(value) is not int or value < 1:
+            self._refuse(f"device.{name}", value, "write a whole number above 0")
+        return int(value)
+
+    def _bytes(self, device: Mapping[str, Any], name: str) -> int:
+        value = self._field("device.", name, device)
+        if type(value) not in (int, str):
+            self._refuse(f"device.{name}", value, "write bytes, or a text such as '24GiB'")
+        try:
+            nbytes = parse_bytes(value)
+        except ConfigError:
+            nbytes = 0
+        if nbytes < 1:
+            self._refuse(f"device.{name}", value, "write bytes, or a text such as '24GiB'")
+        return nbytes
+
+    def _capability(self, device: Mapping[str, Any]) -> tuple[int, int]:
+        value = self._field("device.", "capability", device)
+        if not isinstance(value, list) or [type(each) for each in value] != [int, int] or min(value) < 0:
+            self._refuse("device.capability", value, "write two whole numbers, as in [8, 9]")
+        return value[0], value[1]
+
+    def _peaks(self) -> dict[str, float]:
+        found = self._data.get("peaks", {})
+        peaks = {}
+        for name in PEAKS:
+            if name == "bfloat16" and name not in found:
+                continue  # such products run as float32
+            value = self._field("peaks.", name, found)
+            if type(value) not in (int, float) or not 0 < value < float("inf"):
+                self._refuse(f"peaks.{name}", value, "write GB/s for links and memory, TFLOP/s for products")
+            peaks[name] = float(value) * (1e3 if name in TYPES else 1)
+        return peaks
+
+    def _host(self, calibrated: bool) -> Host:
+        found = self._data.get("host", {})
+        values = {}
+        for name in HOST:
+            if name not in found and not calibrated:
+                values[name] = getattr(_preset(DEFAULT).host, name)
+                continue
+            value = self._field("host.", name, found)
+            if type(value) not in (int, float) or not 0 <= value < float("inf"):
+                self._refuse(f"host.{name}", value, "write nanoseconds")
+            values[name] = int(value)
+        return Host(**values)
+
+    def _times(self, calibrated: bool, peaks: Mapping[str, float]) -> dict[str, dict[str, Curve]]:
+        times: dict[str, dict[str, Curve]] = {}
+        for table, names in TABLES.items():
+            found = self._data.get(table, {})
+            times[table] = {}
+            for name in names:
+                if name in found:
+                    times[table][name] = self._curve(f"{table}.{name}", found[name])
+                elif calibrated:
+                    self._field(f"{table}.", name, found)
+                elif name != "bfloat16" or name in peaks:
+                    times[table][name] = _derived(table, name, peaks)
+        return times
+
+    def _curve(self, field: str, points: Any) -> Curve:
+        hint = "write points [amount of work, nanoseconds], both rising, as in [[65536, 2100], [1e9, 240000]]"
+        if not isinstance(points, list) or not points:
+            self._refuse(field, points, hint)
+        for point in points:
+            is_pair = isinstance(point, list) and [type(each) in (int, float) for each in point] == [True, True]
+            if not is_pair or not all(0 < each < float("inf") for each in point):
+                self._refuse(field, point, hint)
+        for before, after in pairwise(points):
+            if after[0] <= before[0] or after[1] < before[1]:
+                self._refuse(field, [before, after], hint)
+        return Curve(points)
+
+
+def _derived(table: str, name: str, peaks: Mapping[str, float]) -> Curve:
+    """The times of the calibrated card, for a card with other peaks that reaches the same part of them."""
+    model = _preset(DEFAULT)
+    link = "peer" if name == "peer" else "pcie"
+    peak = {"kernels": "memory", "attention": "float16", "copies": link}.get(table, name)
+    factor = model.peaks[peak] / peaks[peak]
+    if name.startswith("pageable"):
+        factor = max(1.0, factor)  # the host copies them, not faster than for the other card
+    return model.times[table][name].scaled(factor)
