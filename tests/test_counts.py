@@ -162,3 +162,14 @@ def test_autocast_makes_no_float32_copy_of_logits(reduction, gpus):
     assert gradients[0].dtype is torch.bfloat16 and torch.equal(*gradients)
     assert counts.of(loss)["launch"] == (1 if reduction == "none" else 2)
     assert counts.of(lambda: torch.autograd.grad(found, logits, grad, retain_graph=True)) == {"block": 1, "launch": 1}
+
+
+@pytest.mark.devices(1)
+def test_backward_of_layer_norm_is_three_launches(gpus):
+    from benchmarks import counts
+    from flambeau.nn import functional as F
+
+    x, weight, bias = (torch.randn(*shape, device="cuda", requires_grad=True) for shape in ((64, 24), (24,), (24,)))
+    out, grad = F.layer_norm(x, (24,), weight, bias), torch.randn(64, 24, device="cuda")
+    found = counts.of(lambda: torch.autograd.grad(out, (x, weight, bias), grad, retain_graph=True))
+    assert found["launch"] == 3

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from math import inf, sqrt
 from typing import Any
 
@@ -16,12 +17,13 @@ from .. import dtypes
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, float32
 from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
+from ..host import np
+from ..kernel import Kernel, Param, Pointer, Scalar
 from ..library_operation import Attention, AttentionBackward, Strides
 from .compare import where
-from .copies import fill
-from .creation import tril
 from .linalg import matmul
-from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
+from .operator import Array, Call, ErrorSample, Number, Operand, Sample, composite, operator
+from .pointwise import PRELUDE, THREADS, grid_over
 from .random import dropout
 from .softmax import softmax
 
@@ -150,24 +152,60 @@ def _(grads: Any) -> Any:
 
 
 def _score_samples() -> Iterator[Sample]:
-    yield Sample((Array((2, 3, 5)),))
+    yield Sample((Array((2, 3, 5)), 0.5, -1.0))
+    yield Sample((Array((4, 3), layout="transposed"), -2.0, 0.0))
 
 
-@operator(samples=_score_samples, dtypes=FLOATING_TYPES, method=False, function=False, differentiable=False)
-def causal_mask(call: Call, input: Operand) -> Any:
-    """The mask of causal attention: query i attends to keys 0 to i.
+@operator(samples=_score_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
+def causal_scores(call: Call, input: Operand, factor: Number, outside: Number) -> Any:
+    """Scores times `factor` where query i attends to keys 0 to i, and `outside` elsewhere.
 
-    Shapes: [..., q, k] gives bool [q, k].
+    Shapes: [..., q, k], as the input.
     Host:   returns at once.
     """
-    return tril.body(call, fill.body(call, call.scratch(input.shape[-2:], bool_), 1))
+    out, count = call.output(input.shape, input.dtype), input.numel()
+    if count:
+        numbers = count, *input.shape[-2:], factor, outside
+        call.launch(_causal_kernel(input.dtype), grid_over(count), out, call.contiguous(input), *numbers)
+    return out
+
+
+@causal_scores.derivative
+def _(grad: Any, factor: Any) -> Any:
+    return causal_scores(grad, factor, 0.0)
+
+
+@cache
+def _causal_kernel(dtype: dtypes.dtype) -> Kernel:
+    entry, c = f"causal_scores_{dtype.name}", dtype.cuda
+    source = f"""{PRELUDE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* out, const {c}* input, long long numel,
+    long long rows, long long columns, double factor, double outside) {{
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel;
+       i += (long long)gridDim.x * blockDim.x) {{
+    long long column, row;
+    divide(divide(i, columns, column), rows, row);
+    out[i] = column <= row ? input[i] * ({c})factor : ({c})outside;
+  }}
+}}
+"""
+
+    def reference(out: Any, input: Any, numel: int, rows: int, columns: int, factor: float, outside: float) -> None:
+        seen, number = np.tri(rows, columns, dtype=bool), dtype.numpy.type
+        scores = input.reshape(-1, rows, columns)
+        out.reshape(-1, rows, columns)[...] = np.where(seen, scores * number(factor), number(outside))
+
+    params: list[Param] = [Pointer("out", dtype, "w", ("numel",)), Pointer("input", dtype, "r", ("numel",))]
+    params += [Scalar(name, "int64") for name in ("numel", "rows", "columns")]
+    params += [Scalar(name, "float64") for name in ("factor", "outside")]
+    return Kernel(entry, source, params, reference, 1.0)
 
 
 def _scores(query: Any, key: Any, mask: Any, is_causal: bool, scale: float) -> tuple[Any, Any]:
     """(input of the softmax, mask of the queries without a key); the mask is None if every query has one."""
-    scores = matmul(query * scale, key.transpose(-2, -1))
     if is_causal:
-        return where(causal_mask(scores), scores, -inf), None
+        return causal_scores(matmul(query, key.transpose(-2, -1)), scale, -inf), None
+    scores = matmul(query * scale, key.transpose(-2, -1))
     if mask is None or not scores.shape[-1]:
         return scores, None
     scores = where(mask, scores, -inf) if mask.dtype is bool_ else scores + mask

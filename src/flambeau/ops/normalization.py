@@ -309,8 +309,7 @@ def layer_norm_columns(
         is_even, _ = plan_rows(rows, size, operands[:2])
         grid = Grid((tiles * parts, 1, 1), THREADS)
         call.launch(layer_norm_columns_kernel(dtype, is_even), grid, *pieces, *operands, rows, size, parts, lanes)
-    for piece, out in zip(pieces, results):
-        run_fold(call, SUM, piece, (0,), out, dtype.wide)
+    _join_sums(call, results, pieces, parts, size)
     return results
 
 
@@ -713,25 +712,35 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* sums, {c}* 
 
 
 @cache
-def _join_sums_kernel(wide: dtype) -> Kernel:
-    """The kernel that joins pieces of `_sums_kernel`."""
-    entry, c = f"join_sums_{wide.name}", wide.cuda
+def _join_sums_kernel(dtype: dtype) -> Kernel:
+    """The kernel that joins two lists of pieces of sums, of the wide type, to results of `dtype`."""
+    entry, t, c, wide = f"join_sums_{dtype.name}", dtype.cuda, dtype.wide.cuda, dtype.wide
     code = f"""{SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* sums, {c}* products, const {c}* sum_pieces,
-    const {c}* product_pieces, long long parts, long long outputs) {{
-  join_sums(sums, products, sum_pieces, product_pieces, parts, outputs);
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* one, {t}* other, const {c}* one_pieces,
+    const {c}* other_pieces, long long parts, long long outputs, long long lanes) {{
+  join_sums(one, other, one_pieces, other_pieces, parts, outputs, (int)lanes);
 }}
 """
 
-    def reference(sums: Any, products: Any, sum_pieces: Any, product_pieces: Any, parts: int, outputs: int) -> None:
-        sums[...], products[...] = sum_pieces.sum(axis=0), product_pieces.sum(axis=0)
+    def reference(
+        one: Any, other: Any, one_pieces: Any, other_pieces: Any, parts: int, outputs: int, lanes: int
+    ) -> None:
+        one[...], other[...] = one_pieces.sum(axis=0), other_pieces.sum(axis=0)
 
     params = [
-        *[Pointer(name, wide, "w", ("outputs",)) for name in ("sums", "products")],
-        *[Pointer(name, wide, "r", ("parts", "outputs")) for name in ("sum_pieces", "product_pieces")],
-        *[Scalar(name, "int64") for name in ("parts", "outputs")],
+        *[Pointer(name, dtype, "w", ("outputs",)) for name in ("one", "other")],
+        *[Pointer(name, wide, "r", ("parts", "outputs")) for name in ("one_pieces", "other_pieces")],
+        *[Scalar(name, "int64") for name in ("parts", "outputs", "lanes")],
     ]
     return Kernel(entry, code, params, reference, 2.0)
+
+
+def _join_sums(call: Any, results: Sequence[Any], pieces: Sequence[Any], parts: int, outputs: int) -> None:
+    """Launch the sums over the first dimension of two pieces [parts, outputs]."""
+    if outputs:
+        lanes = WARP if parts >= WARP else 1
+        grid = Grid((min(-(-outputs * lanes // THREADS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+        call.launch(_join_sums_kernel(results[0].dtype), grid, *results, *pieces, parts, outputs, lanes)
 
 
 @cache
@@ -908,8 +917,7 @@ def normal_sums(call: Call, slope: Operand, input: Operand, mean: Operand, rstd:
     targets = results if parts == 1 else pieces
     call.launch(_sums_kernel(input.dtype), grid, *targets, *operands, layout, *numbers)
     if parts > 1:
-        grid = Grid((min(-(-outputs // WARPS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
-        call.launch(_join_sums_kernel(wide), grid, *results, *pieces, parts, outputs)
+        _join_sums(call, results, pieces, parts, outputs)
     return results
 
 

@@ -66,18 +66,17 @@ inline void normal_sums(C* sums, C* products, const T* grad, const T* input, con
     }
 }
 
-// The sums and products of each result, from their pieces [parts, outputs].
-template <class A>
-inline void join_sums(A* sums, A* products, const A* sum_pieces, const A* product_pieces, long long parts,
-                      long long outputs) {
-    const int lane = threadIdx.x % WARP;
-    for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
-        A sum = 0, product = 0;
-        for (long long part = lane; part < parts; part += WARP)
-            sum += sum_pieces[part * outputs + i], product += product_pieces[part * outputs + i];
-        for (int step = WARP / 2; step > 0; step /= 2)
-            sum += from_lane(sum, step), product += from_lane(product, step);
-        if (lane == 0) sums[i] = sum, products[i] = product;
+// Two sums of each result, from their pieces [parts, outputs].  `lanes` threads, 1 or a warp, make one result.
+template <class A, class T>
+inline void join_sums(T* one, T* other, const A* one_pieces, const A* other_pieces, long long parts, long long outputs,
+                      int lanes) {
+    const int lane = threadIdx.x % lanes, groups = BLOCK / lanes;
+    for (long long i = blockIdx.x * (long long)groups + threadIdx.x / lanes; i < outputs; i += (long long)gridDim.x * groups) {
+        A first = 0, second = 0;
+        for (long long part = lane; part < parts; part += lanes)
+            first += one_pieces[part * outputs + i], second += other_pieces[part * outputs + i];
+        for (int step = lanes / 2; step > 0; step /= 2) first += from_lane(first, step), second += from_lane(second, step);
+        if (lane == 0) one[i] = store<T>(first), other[i] = store<T>(second);
     }
 }
 
