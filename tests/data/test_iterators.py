@@ -99,7 +99,7 @@ def test_copies_of_later_batches_lie_beside_the_work_on_earlier_ones(workers):
         spans.append((name.startswith("copy"), stream, start_ns, end_ns))
 
     with machine(devices=1, races="error"):
-        table = torch.ones(1 << 22, device="cuda")
+        table = torch.ones(1 << 23, device="cuda")
         loader = DataLoader(TensorDataset(torch.ones(24, 8192)), batch_size=4, device="cuda", num_workers=workers)
         for _ in range(2):  # the first epoch allocates pinned memory, for which devices wait
             torch.cuda.synchronize()

@@ -43,7 +43,7 @@ def test_utilization_follows_the_modelled_clock():
     with machine(devices=2) as made:
         torch.cuda._sleep(400_000_000)
         torch.cuda.synchronize()
-        assert (torch.cuda.utilization(), torch.cuda.utilization(1)) == (100, 0)
+        assert torch.cuda.utilization() >= 99 and torch.cuda.utilization(1) == 0
         made.driver.clock.spend(1_000_000_000)
         assert torch.cuda.utilization() == 0
 
