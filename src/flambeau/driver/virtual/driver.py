@@ -40,7 +40,7 @@ from .exchanges import ExchangeCalls
 from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE, device_of
-from .queue import Loaded, Queue, run_assertion, run_failure, run_reference
+from .queue import ADDRESSES, Loaded, Queue, of_kernel, run_assertion, run_failure, run_reference
 from .races import HOST, Witness
 from .schedule import REPLAY_HINT, Replay, Schedule
 from .stream_pool import PoolCalls
@@ -480,7 +480,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
                 elements = max(elements, access.nbytes // access.dtype.itemsize)
             return preset.kernel_ns(nbytes, kernel.operations * elements)
 
-        return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration)
+        return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration, of_kernel(kernel))
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
         signals.look()
@@ -549,6 +549,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
                 problem.reference,
                 problem.accesses,
                 lambda accesses: preset.library_ns(problem, sum(access.nbytes for access in accesses)),
+                ADDRESSES,
             )
             return handle, 0  # the modelled library needs no workspace
 
