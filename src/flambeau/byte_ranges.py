@@ -36,6 +36,13 @@ class ByteRange:
     def dense(cls, low: int, nbytes: int) -> ByteRange:
         return cls(low, (), (), nbytes)
 
+    def moved(self, low: int) -> ByteRange:
+        """Return the same range with its first byte at `low`."""
+        moved = ByteRange.__new__(ByteRange)
+        moved.low, moved.high = low, low + self.high - self.low
+        moved.dims, moved.width = self.dims, self.width
+        return moved
+
     def mirrored(self) -> ByteRange:
         """Return the range with byte -x for every byte x."""
         mirror = ByteRange.dense(1 - self.high, self.width)

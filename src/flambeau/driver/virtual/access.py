@@ -58,11 +58,7 @@ class MemoryAccess:
     def __init__(self, access: Access, name: str) -> None:
         low, mode = access.address, access.mode
         if low % access.dtype.itemsize:
-            raise AccessError(
-                f"{low:#x} is not a multiple of {access.dtype.itemsize}, the size of {access.dtype.name}",
-                error_code=MISALIGNED_ADDRESS,
-                operator=name,
-            )
+            raise _misaligned(low, access, name)
         self._access: Access | None = access
         self.low = low
         self.high = low + access.nbytes
@@ -80,6 +76,21 @@ class MemoryAccess:
         access = cls.__new__(cls)
         access.low, access.high, access.key = low, high, (low, high)
         access.reads, access.writes, access.dense, access._range, access._access = False, True, True, None, None
+        return access
+
+    def moved(self, low: int, name: str) -> MemoryAccess:
+        """The same access elsewhere: its first byte is at `low`."""
+        own = self._access
+        if own is not None and low % own.dtype.itemsize:
+            raise _misaligned(low, own, name)
+        access = MemoryAccess.__new__(MemoryAccess)
+        access._access, access._range = own, None
+        access.low, access.high = low, low + self.high - self.low
+        access.reads, access.writes, access.dense = self.reads, self.writes, self.dense
+        access.key = (low, access.high)
+        if not self.dense:
+            access._range = self.range.moved(low)
+            access.key += self.key[2:]
         return access
 
     @property
@@ -125,6 +136,14 @@ class MemoryAccess:
         if not self.writes:
             view.flags.writeable = False
         return view
+
+
+def _misaligned(low: int, access: Access, name: str) -> AccessError:
+    return AccessError(
+        f"{low:#x} is not a multiple of {access.dtype.itemsize}, the size of {access.dtype.name}",
+        error_code=MISALIGNED_ADDRESS,
+        operator=name,
+    )
 
 
 FEW_GROUPS = 16  # a larger history is indexed and pruned

@@ -41,7 +41,7 @@ from .exchanges import ExchangeCalls
 from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE, device_of
-from .queue import Loaded, Queue, run_assertion, run_failure, run_reference
+from .queue import ADDRESSES, Loaded, Queue, of_kernel, run_assertion, run_failure, run_reference
 from .races import HOST, Witness
 from .schedule import REPLAY_HINT, Replay, Schedule
 from .stream_pool import PoolCalls
@@ -477,7 +477,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         def duration(accesses: list[Access]) -> int:
             return card.launch_ns(kernel.entry, kernel.operations, accesses)
 
-        return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration)
+        return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration, of_kernel(kernel))
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
         signals.look()
@@ -550,6 +550,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
                 problem.reference,
                 problem.accesses,
                 lambda accesses: card.library_ns(problem, accesses),
+                ADDRESSES,
             )
             return handle, 0  # the modelled library needs no workspace
 

@@ -44,7 +44,7 @@ from .engine import Engine
 from .events import INVALID_HANDLE, Event, Generation
 from .graphs import Graph
 from .memory import Block, DeviceMemory, Memory, Reservation, Segment
-from .queue import Command, Loaded, Queue, Work, place_of
+from .queue import ADDRESSES, Command, Loaded, Queue, Work, of_kernel, place_of
 from .schedule import Schedule
 from .space import EmptySpace, Space
 
@@ -465,7 +465,8 @@ class FollowedDriver(VirtualDriver):
             handle = self._kernel_handles.get((device, kernel))
             if handle is None:
                 handle = self._kernel_handles[device, kernel] = KernelHandle(next_handle())
-                self._kernels[handle] = Loaded(device, kernel.entry, kernel.reference, self._bind(kernel), no_time)
+                bind, split = self._bind(kernel), of_kernel(kernel)
+                self._kernels[handle] = Loaded(device, kernel.entry, kernel.reference, bind, no_time, split)
                 self._real_handles[handle] = real
             return handle
 
@@ -488,7 +489,7 @@ class FollowedDriver(VirtualDriver):
         real, nbytes = self._real.library_plan(device, problem)
         with self._lock:
             handle = PlanHandle(next_handle())
-            self._plans[handle] = Loaded(device, problem.kind, problem.reference, problem.accesses, no_time)
+            self._plans[handle] = Loaded(device, problem.kind, problem.reference, problem.accesses, no_time, ADDRESSES)
             self._real_handles[handle] = real
             return handle, nbytes
 

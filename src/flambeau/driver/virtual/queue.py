@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from struct import Struct, pack_into
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import callers, host
 from ...core.native import run_handlers
@@ -33,7 +34,7 @@ from ...errors import (
     reference_failed,
     user_reference_failed,
 )
-from ...kernel import Access
+from ...kernel import Access, Kernel, Pointer, Pointers
 from ...vector_clock import Clock
 from ..api import Exchange, StreamHandle
 from .access import MemoryAccess, Overlap
@@ -525,6 +526,40 @@ def _poison_note(command: Command) -> str:
 
 
 BOUND_LAUNCHES = 1024  # argument buffers per kernel and device whose accesses are cached
+ADDRESS_BYTES = 8
+STAND_IN_BITS = 44  # stand-ins of addresses are multiples of 2**44: no array is longer
+
+
+class Split(NamedTuple):
+    """How launch arguments are split into addresses and the rest, and joined with other addresses."""
+
+    split: Callable[[Any], tuple[Sequence[int], Hashable]]
+    join: Callable[[Any, Sequence[int]], Any]
+
+
+ADDRESSES = Split(lambda addresses: (addresses, None), lambda _, addresses: tuple(addresses))  # of a library plan
+
+
+def of_kernel(kernel: Kernel) -> Split | None:
+    """The split of a kernel's argument buffer; None for kernels of the program, and those with lists of arrays."""
+    if type(kernel) is not Kernel or any(type(param) is Pointers for param in kernel.params):
+        return None
+    starts = [at for param, at in zip(kernel.params, kernel.offsets) if type(param) is Pointer]
+    ends = [0, *[at + ADDRESS_BYTES for at in starts]]
+    gaps = [(low, high) for low, high in zip(ends, starts) if low < high]
+    words = Struct("=" + "".join(f"{start - end}xQ" for end, start in zip(ends, starts)))
+    last = ends[-1]
+
+    def split(buffer: bytes) -> tuple[Sequence[int], Hashable]:
+        return words.unpack_from(buffer), (buffer[last:], *[buffer[low:high] for low, high in gaps])
+
+    def join(buffer: bytes, addresses: Sequence[int]) -> bytes:
+        joined = bytearray(buffer)
+        for at, address in zip(starts, addresses):
+            pack_into("=Q", joined, at, address)
+        return bytes(joined)
+
+    return Split(split, join)
 
 
 class Bound:
@@ -532,20 +567,39 @@ class Bound:
 
     __slots__ = ("duration_ns", "accesses", "values")
 
-    def __init__(self, name: str, values: list[Any], duration: Callable[[list[Access]], int]) -> None:
-        operands = [value for value in _flat(values) if isinstance(value, Access) and value.nbytes]
+    def __init__(self, values: list[Any], accesses: tuple[MemoryAccess, ...], duration_ns: int) -> None:
         self.values = values
-        self.accesses = tuple(MemoryAccess(operand, name) for operand in operands)
-        self.duration_ns = duration(operands)
+        self.accesses = accesses
+        self.duration_ns = duration_ns
+
+
+class Form:
+    """What launches have in common whose arguments differ in addresses only.
+
+    places: per access, the index of its address, and its distance from there.
+    """
+
+    __slots__ = ("bound", "places")
+
+    def __init__(self, bound: Bound) -> None:
+        self.bound = bound
+        mask = (1 << STAND_IN_BITS) - 1
+        self.places = [((each.low >> STAND_IN_BITS) - 1, each.low & mask, each) for each in bound.accesses]
+
+    def at(self, addresses: Sequence[int], name: str) -> Bound:
+        """The bound arguments with these addresses."""
+        accesses = tuple([access.moved(addresses[index] + offset, name) for index, offset, access in self.places])
+        return Bound(self.bound.values, accesses, self.bound.duration_ns)
 
 
 class Loaded:
     """A kernel or library plan on one device.
 
     bind: from launch arguments to arrays and numbers;  duration: from arrays to device time in nanoseconds.
+    split: how addresses are told from other arguments, None if they are not.
     """
 
-    __slots__ = ("_bind", "_bound", "_duration", "device", "name", "reference")
+    __slots__ = ("_bind", "_bound", "_duration", "_forms", "_split", "device", "name", "reference")
 
     def __init__(
         self,
@@ -554,13 +608,16 @@ class Loaded:
         reference: Callable[..., None],
         bind: Callable[[Any], list[Any]],
         duration: Callable[[list[Access]], int],
+        split: Split | None = None,
     ) -> None:
         self.device = device
         self.name = name
         self.reference = reference
         self._bind = bind
         self._duration = duration
+        self._split = split
         self._bound: dict[Any, Bound] = {}
+        self._forms: dict[Hashable, Form] = {}
 
     def bound(self, arguments: Any) -> Bound:
         """Bind launch arguments, or return the cached result."""
@@ -568,8 +625,26 @@ class Loaded:
         if bound is None:
             if len(self._bound) >= BOUND_LAUNCHES:
                 self._bound.clear()
-            bound = self._bound[arguments] = Bound(self.name, self._bind(arguments), self._duration)
+            made = self._bind_anew(arguments) if self._split is None else self._by_form(arguments, self._split)
+            bound = self._bound[arguments] = made
         return bound
+
+    def _bind_anew(self, arguments: Any) -> Bound:
+        values = self._bind(arguments)
+        operands = [value for value in _flat(values) if isinstance(value, Access) and value.nbytes]
+        accesses = tuple([MemoryAccess(operand, self.name) for operand in operands])
+        return Bound(values, accesses, self._duration(operands))
+
+    def _by_form(self, arguments: Any, split: Split) -> Bound:
+        addresses, rest = split.split(arguments)
+        key = rest, *[address == 0 for address in addresses]
+        form = self._forms.get(key)
+        if form is None:
+            if len(self._forms) >= BOUND_LAUNCHES:
+                self._forms.clear()
+            stand_ins = [(at << STAND_IN_BITS) if address else 0 for at, address in enumerate(addresses, 1)]
+            form = self._forms[key] = Form(self._bind_anew(split.join(arguments, stand_ins)))
+        return form.at(addresses, self.name)
 
 
 def _flat(values: list[Any]) -> list[Any]:
