@@ -351,7 +351,7 @@ def test_one_process_stands_for_all_ranks(programs, fit, tmp_path):
         assert done.returncode == 0, done.stderr
         assert "a value is read here" not in done.stderr
         (found[ranks],) = json.loads(done.stdout)["cards"]
-    assert found[1]["step_ms"] < found[2]["step_ms"] < found[64]["step_ms"] / 5
+    assert found[1]["step_ms"] < found[2]["step_ms"] < found[64]["step_ms"] / 3
     settings = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_PURE": "1"}
     text = RANKS.replace('device="cuda"', 'device=f"cuda:{dist.get_rank()}"')
     (tmp_path / "two.py").write_text(text)

@@ -57,10 +57,10 @@ def test_a_call_that_the_model_cannot_follow_ends_the_check_and_not_the_program(
     program.write_text("import flambeau as torch\nx = torch.ones(4, device='cuda')\ny = x + 1\nprint(y.tolist())\n")
     real = FollowedDriver._enqueue
 
-    def fails(self, queue, loaded, arguments):
+    def fails(self, queue, loaded, *arguments):
         if loaded.name.startswith("add"):
             raise AccessError("it is not known", operator="add")
-        real(self, queue, loaded, arguments)
+        real(self, queue, loaded, *arguments)
 
     monkeypatch.setattr(FollowedDriver, "_enqueue", fails)
     found = report_of(program, monkeypatch=monkeypatch)

@@ -483,7 +483,7 @@ class FollowedDriver(VirtualDriver):
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
         with self._lock:
             self._real.launch(self._real_handles[kernel], grid, arguments, self._real_handles[stream])
-            self._follow(self._enqueue, self._streams[stream], self._kernels[kernel], bytes(arguments))
+            self._follow(self._enqueue, self._streams[stream], self._kernels[kernel], bytes(arguments), 0)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         real, nbytes = self._real.library_plan(device, problem)
@@ -504,7 +504,7 @@ class FollowedDriver(VirtualDriver):
     ) -> None:
         with self._lock:
             self._real.library_run(self._real_handles[plan], addresses, workspace, self._real_handles[stream])
-            self._follow(self._enqueue, self._streams[stream], self._plans[plan], tuple(addresses))
+            self._follow(self._enqueue, self._streams[stream], self._plans[plan], tuple(addresses), 0)
 
     def exchange(
         self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle

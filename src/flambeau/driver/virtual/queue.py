@@ -637,12 +637,13 @@ class Loaded:
 
     def _by_form(self, arguments: Any, split: Split) -> Bound:
         addresses, rest = split.split(arguments)
-        key = rest, *[address == 0 for address in addresses]
+        firsts = [addresses.index(address) + 1 if address else 0 for address in addresses]  # equal ones count once
+        key = rest, *firsts
         form = self._forms.get(key)
         if form is None:
             if len(self._forms) >= BOUND_LAUNCHES:
                 self._forms.clear()
-            stand_ins = [(at << STAND_IN_BITS) if address else 0 for at, address in enumerate(addresses, 1)]
+            stand_ins = [at << STAND_IN_BITS for at in firsts]
             form = self._forms[key] = Form(self._bind_anew(split.join(arguments, stand_ins)))
         return form.at(addresses, self.name)
 
