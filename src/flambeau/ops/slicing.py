@@ -309,10 +309,11 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
             )
     ends = [sum(pieces[: place + 1]) for place in range(len(pieces))]
     bounds = [(end - size, end) for end, size in zip(ends, pieces)]
-    call = [input, pieces, at]
+    source: Any = input
+    call = [source, pieces, at]
     if not record.wants_grad(split, call):
-        return tuple(slice_(input, at, start, end) for start, end in bounds)
-    return _recorded(split, call, [core.slice_(input, [input, at, start, end, 1]) for start, end in bounds])
+        return tuple(slice_(source, at, start, end) for start, end in bounds)
+    return _recorded(split, call, [core.slice_(source, [source, at, start, end, 1]) for start, end in bounds])
 
 
 def _recorded(operator: Operator, call: list[Any], pieces: list[Any]) -> tuple[Any, ...]:
@@ -377,10 +378,11 @@ def unbind(input: Operand, dim: int = 0) -> Any:
         (tensor([1, 2]), tensor([3, 4]))
     """
     at, total = sized(input, dim, "unbind")
-    call = [input, at]
+    source: Any = input
+    call = [source, at]
     if not record.wants_grad(unbind, call):
-        return tuple(select(input, at, index) for index in range(total))
-    return _recorded(unbind, call, [core.select(input, [input, at, index]) for index in range(total)])
+        return tuple(select(source, at, index) for index in range(total))
+    return _recorded(unbind, call, [core.select(source, [source, at, index]) for index in range(total)])
 
 
 unbind.quick = core.unbind
