@@ -368,9 +368,10 @@ def test_check_takes_its_options(flambeau, script, tmp_path):
 
 
 def test_check_is_refused_where_it_sees_nothing(flambeau, script):
-    for gpus in ("nvidia", "none"):
-        done = flambeau("check", "--gpus", gpus, script(RACY))
-        assert (done.returncode, done.stdout) == (1, "") and f"{gpus!r}" in done.stderr
+    for options in (("none",), ("nvidia", "--prove"), ("nvidia", "--races", "error")):
+        done = flambeau("check", "--gpus", *options, script(RACY))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"{options[0]!r}" in done.stderr and " ".join(options[1:]) in done.stderr
     done = flambeau("check", "nowhere.py")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("flambeau check: there is no file 'nowhere.py' in ")

@@ -134,7 +134,7 @@ def test_a_sanitizer_that_is_asked_for_on_nvidia_is_said_to_be_missing(monkeypat
     made = Machine(Gpus("nvidia"))
     monkeypatch.setattr(made, "device_count", lambda: 0)
     with (
-        pytest.warns(RuntimeWarning, match="races are found on virtual GPUs only"),
+        pytest.warns(RuntimeWarning, match="flambeau check --gpus nvidia"),
         pytest.raises(errors.NoDeviceError),
     ):
         made.start()

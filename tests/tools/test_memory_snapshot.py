@@ -1,7 +1,9 @@
 """Reading, explaining and replaying memory snapshots of flambeau and of PyTorch."""
 
+import lzma
 import os
 import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -201,6 +203,56 @@ def test_a_replay_with_the_same_settings_needs_what_was_recorded(gpus):
     assert (found.reserved, found.used, found.failed) == (peaks.reserved, peaks.used, None)
     assert peaks.reserved == torch.cuda.max_memory_reserved()
     assert peaks.used == torch.cuda.max_memory_allocated()
+
+
+@pytest.fixture(scope="module")
+def of_an_h200():
+    """A snapshot that PyTorch 2.11 wrote on an H200, and its own peaks (tests/oracle/pytorch_snapshot.py)."""
+    with lzma.open(Path(__file__).parents[1] / "oracle" / "pytorch_snapshot.pickle.xz") as file:
+        found = pickle.load(file)
+    return found, parse(found), found["counters"]
+
+
+def test_peaks_of_a_snapshot_of_pytorch_are_its_counters(of_an_h200):
+    _, snapshot, counters = of_an_h200
+    peaks = peaks_of(snapshot.devices[0])
+    assert (peaks.reserved, peaks.used) == (counters["reserved"], counters["allocated"])
+
+
+def test_the_segments_of_a_snapshot_of_pytorch_follow_from_its_events(of_an_h200):
+    found, snapshot, _ = of_an_h200
+    (device,) = snapshot.devices
+    start = before_events(device)
+    assert not start.blocks and not start.ranges  # the history is whole
+    rebuilt = {each.address: each for each in state_at(device, len(device.events)).segments()}
+    assert len(rebuilt) == len(found["segments"])
+    for segment in found["segments"]:
+        ours = rebuilt[segment["address"]]
+        assert (ours.nbytes, ours.stream, ours.pool) == (segment["total_size"], segment["stream"], (0, 0))
+        assert ours.is_small == (segment["segment_type"] == "small") and not ours.is_expandable
+        used = {each.address: (each.nbytes, each.requested) for each in ours.blocks if each.state == "live"}
+        active = [each for each in segment["blocks"] if each["state"] == "active_allocated"]
+        assert used == {each["address"]: (each["size"], each["requested_size"]) for each in active}
+        assert sum(nbytes for nbytes, _ in used.values()) == segment["allocated_size"]
+
+
+def test_a_snapshot_of_pytorch_is_explained_by_the_lines_of_the_program(of_an_h200):
+    _, snapshot, _ = of_an_h200
+    text = memory_report.explain(snapshot, "a.pickle")
+    for part in ("278.00 MiB", "251.15 MiB", "snap.py:17 in forward", "at::_ops::mm::redispatch (compiled)"):
+        assert part in text
+    assert "unwind" not in text and "??" not in text
+
+
+def test_a_snapshot_of_pytorch_is_replayed(of_an_h200):
+    _, snapshot, counters = of_an_h200
+    found = memory_replay.replay(snapshot.devices[0])
+    assert found.failed is None and found.used == counters["allocated"]
+    # Of free blocks of one size, the two allocators take different ones.
+    assert abs(found.reserved - counters["reserved"]) <= 0.03 * counters["reserved"]
+    assert memory_replay.replay(snapshot.devices[0], "expandable_segments:True").reserved < found.reserved
+    short = memory_replay.replay(snapshot.devices[0], "", 200 * MIB)
+    assert short.failed is not None and short.reserved <= 200 * MIB
 
 
 def test_a_replay_shows_the_effect_of_a_setting_and_of_a_smaller_device():

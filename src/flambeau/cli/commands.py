@@ -554,7 +554,9 @@ def check_command(
     schedule: str | None,
     suppress: str | None,
 ) -> Job:
-    """Run a program on virtual GPUs and report every race between its streams.
+    """Run a program and report every race between its streams.
+
+    It runs on virtual GPUs, or with --gpus nvidia on the hardware, where a model follows it.
 
     The report names both lines of each race, and the edits that order all of them.  It is printed on stdout when the
     program has ended, even if it failed.  The exit status is the program's if that is not 0, else 1 if there is a race.

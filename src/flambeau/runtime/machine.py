@@ -42,7 +42,7 @@ from .stream import STREAMS_PER_POOL, Stream
 
 PRIORITIES = 4
 STACK_FRAMES = 3  # source lines kept of a call deferred until the start, for its error
-SANITIZER = "TORCH_CUDA_SANITIZER is set, but races are found on virtual GPUs only: FLAMBEAU_GPUS=virtual:2"
+SANITIZER = "TORCH_CUDA_SANITIZER works on virtual GPUs only: `flambeau check --gpus nvidia` finds races here"
 HINT = (
     "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with "
     "`flambeau run --gpus virtual:2`"

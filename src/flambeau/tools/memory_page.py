@@ -58,7 +58,7 @@ def _device(device: Device) -> dict[str, Any]:
     bounds += [event.address for event in events if event.action.startswith("segment")]
     base = min(bounds, default=0)
     start = events[0].time_us if events else 0
-    return {
+    found: dict[str, Any] = {
         "index": device.index,
         "omitted": omitted,
         "segments": [
@@ -67,16 +67,12 @@ def _device(device: Device) -> dict[str, Any]:
         "blocks": [
             [each.address - base, each.nbytes, int(each.state != LIVE), each.stack] for each in state.blocks.values()
         ],
-        "events": [
-            [
-                KINDS[each.action],
-                each.address - (0 if each.action == "oom" else base),
-                each.nbytes,
-                each.stack,
-                each.time_us - start,
-                each.stream,
-                int(each.pool != (0, 0)),
-            ]
-            for each in events
-        ],
+        "events": [],
     }
+    for each in events:
+        state.apply(each)
+        nbytes = state.blocks[each.address].nbytes if each.action == "alloc" else each.nbytes
+        place = each.address - (0 if each.action == "oom" else base)
+        pool = int(each.pool != (0, 0))
+        found["events"].append([KINDS[each.action], place, nbytes, each.stack, each.time_us - start, each.stream, pool])
+    return found

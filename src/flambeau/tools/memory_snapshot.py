@@ -24,6 +24,8 @@ from ..serialization.unpickler import Budget, Refusal, Unpickler, cut
 MAX_NBYTES = 2 << 30  # of a file
 MAX_NUMBER = (1 << 64) - 1
 NO_STACK = 0
+SMALL_SEGMENT = 2 << 20  # bytes, at most, of a segment for small blocks
+LARGE_REST = 1 << 20  # bytes: a rest of a larger segment is split off if it has more
 SHARED = (0, 0)
 LIVE, WAITING, FREE = "live", "waiting", "free"
 STATES = {
@@ -34,6 +36,7 @@ REMOVES = ("segment_free", "segment_unmap")
 ACTIONS = ("alloc", "free_requested", "free_completed", "oom", "snapshot", *ADDS, *REMOVES)
 HINT = "torch.cuda.memory._dump_snapshot(path) writes such a file, in flambeau and in PyTorch"
 LIBRARIES = ("/torch/", "/flambeau/", "/site-packages/", "/dist-packages/", "<frozen ", "<built-in", "??")
+OPERATORS = ("at::_ops::", "torch::autograd::generated::")  # how names of PyTorch's compiled operators begin
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -43,6 +46,8 @@ class Frame(NamedTuple):
     name: str
 
     def __str__(self) -> str:
+        if not self.line:  # of compiled code, with a C++ signature
+            return f"{self.name.partition('(')[0] or self.name} (compiled)"
         return f"{callers.shown_site(f'{self.file}:{self.line}')} in {self.name}"
 
 
@@ -102,9 +107,14 @@ class Snapshot:
     settings: str
 
     def site(self, stack: int) -> Frame | None:
-        """The innermost frame of the program, outside libraries; the innermost frame if there is none."""
+        """The innermost frame of the program, outside libraries.
+
+        If there is none, as in PyTorch's threads of backward: that of the operator, else the innermost one.
+        """
         frames = self.stacks[stack]
-        return next((frame for frame in frames if not _is_library(frame.file)), frames[0] if frames else None)
+        program = (frame for frame in frames if not _is_library(frame.file))
+        operators = (frame for frame in frames if frame.name.startswith(OPERATORS))
+        return next(program, None) or next(operators, frames[0] if frames else None)
 
     def shown(self, stack: int) -> str:
         site = self.site(stack)
@@ -112,7 +122,7 @@ class Snapshot:
 
 
 def _is_library(file: str) -> bool:
-    if file.startswith(_PACKAGE):
+    if not file or file.startswith(_PACKAGE):
         return True
     return any(part in file for part in LIBRARIES) or file.endswith((".cpp", ".c", ".h"))
 
@@ -296,12 +306,15 @@ class State:
     def __init__(self, segments: Iterable[Segment]) -> None:
         self.ranges: SortedDict[int, Segment] = SortedDict({each.address: each for each in segments})
         blocks = (block for each in self.ranges.values() for block in each.blocks)
-        self.blocks = {block.address: block for block in blocks if block.state != FREE}
+        self.blocks: SortedDict[int, Block] = SortedDict(
+            {block.address: block for block in blocks if block.state != FREE}
+        )
 
     def apply(self, event: Event) -> None:
         address = event.address
         if event.action == "alloc":
-            self.blocks[address] = Block(address, _rounded(event.nbytes), event.nbytes, LIVE, event.stack)
+            nbytes = self._whole(address, _rounded(event.nbytes))
+            self.blocks[address] = Block(address, nbytes, event.nbytes, LIVE, event.stack)
         elif event.action == "free_requested" and address in self.blocks:
             self.blocks[address] = self.blocks[address]._replace(state=WAITING)
         elif event.action == "free_completed":
@@ -324,9 +337,24 @@ class State:
         elif event.action in REMOVES:
             self._add(event)
 
+    def _whole(self, address: int, nbytes: int) -> int:
+        """The size of a block whose first `nbytes` serve a request: with the rest, if that is too small to be split."""
+        low = next(self.ranges.irange(maximum=address, reverse=True), None)
+        segment = None if low is None else self.ranges[low]
+        if segment is None or segment.is_small or segment.is_expandable:
+            return nbytes
+        end = next(self.blocks.irange(minimum=address, inclusive=(False, False)), segment.address + segment.nbytes)
+        rest = min(end, segment.address + segment.nbytes) - address - nbytes
+        return nbytes + rest if 0 < rest <= LARGE_REST else nbytes
+
+    def complete(self) -> None:
+        """Add to each block the rest that was too small to be split: events do not have it."""
+        for block in list(self.blocks.values()):
+            self.blocks[block.address] = block._replace(nbytes=self._whole(block.address, block.nbytes))
+
     def _add(self, event: Event) -> None:
         is_mapped = event.action in ("segment_map", "segment_unmap")
-        is_small = event.nbytes <= 2 << 20
+        is_small = event.nbytes <= SMALL_SEGMENT
         made = Segment(event.address, event.nbytes, event.stream, is_small, event.pool, is_mapped)
         self.ranges[event.address] = made
 
@@ -355,7 +383,7 @@ class State:
                 found.append(replace(each, blocks=[]))
         starts = [each.address for each in found]
         inside: list[list[Block]] = [[] for _ in found]
-        for address in sorted(self.blocks):
+        for address in self.blocks:
             at = bisect_right(starts, address) - 1
             if at >= 0 and address < found[at].address + found[at].nbytes:
                 inside[at].append(self.blocks[address])
@@ -383,6 +411,7 @@ def before_events(device: Device) -> State:
     state = State(device.segments)
     for event in reversed(device.events):
         state.undo(event)
+    state.complete()
     return state
 
 
@@ -408,12 +437,13 @@ def peaks_of(device: Device) -> Peaks:
     reserved = most_reserved = sum(each.nbytes for each in state.ranges.values())
     count = 0
     for at, event in enumerate(device.events, 1):
+        if event.action in ("alloc", "free_completed") and (former := state.blocks.get(event.address)) is not None:
+            used -= former.nbytes
+        state.apply(event)
         if event.action == "alloc":
-            used += _rounded(event.nbytes)
+            used += state.blocks[event.address].nbytes
             if used > most:
                 most, count = used, at
-        elif event.action == "free_completed":
-            used -= _rounded(event.nbytes)
         elif event.action in ADDS:
             reserved += event.nbytes
             most_reserved = max(most_reserved, reserved)

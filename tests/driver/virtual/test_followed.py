@@ -1,4 +1,4 @@
-"""A model follows another driver's calls and finds the races that it finds on virtual GPUs; these stand for real ones."""
+"""A model follows another driver's calls and finds the races of virtual GPUs; these stand for real ones."""
 
 import runpy
 import sys

@@ -36,7 +36,7 @@ from ..api import (
     PlanHandle,
     StreamHandle,
 )
-from .access import MemoryAccess
+from .access import TAKING, MemoryAccess, Taken
 from .base import next_handle
 from .clock import CopyEngine, Late
 from .driver import VirtualDriver
@@ -171,6 +171,24 @@ class FollowingEngine(Engine):
             witness.submitted(command)
         command.finish()
         queue.last = command
+
+    def take_block(self, queue: Queue, low: int, high: int) -> None:
+        last, stream = queue.last, queue.handle
+        if queue.capture is not None or last is None or self.clocks.host_knows_all(stream):
+            super().take_block(queue, low, high)
+            return
+        memory = self.memory.devices[queue.device]
+        pieces, access = memory.pieces(low, high), MemoryAccess.whole(low, high)
+        taking = self.races.take(stream, access, pieces)
+        site = callers.call_site()
+        if self.races.witness is not None:
+            self.races.witness.begins(queue, self.clocks.stream(stream).count + 1, site)
+        if taking.conflicts:
+            self.races.meet(queue, TAKING, callers.call(), queue.waited, taking.conflicts)
+        is_fresh = all(piece.is_fresh for piece in pieces)
+        memory.take(low, high, taking.history)
+        clock = self.clocks.advance(stream)
+        self.races.taken(taking, stream, access, last, clock.number, Taken(site, is_fresh, clock))
 
     def block_host(self, end_ns: int) -> None:
         """Do nothing: the real driver has waited."""

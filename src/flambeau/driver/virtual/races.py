@@ -256,6 +256,8 @@ class Races:
         """The races of allocating a block at `access` over dead blocks, and the accesses that it replaces."""
         taking = Taking(History(), [], [])
         for piece in pieces if self.looks else ():
+            if self.mode == "real" and piece.history.is_of(stream):
+                continue  # ordered, and nothing has to know what is replaced
             for group in list(piece.history.overlapping(max(access.low, piece.low), min(access.high, piece.high))):
                 overlap = access.overlap(group.access)
                 if overlap is None:
