@@ -2,7 +2,7 @@
 
 import pytest
 
-from flambeau.core.pool import Counters, Segment
+from flambeau.core.pool import Counters, Segment, keep_block, take_block
 from flambeau.memory.pool import LARGE_REMAINDER, Pool
 from flambeau.memory.segments import add_segment, idle_segments, largest, remove_segment, segment_size
 from flambeau.memory.statistics import current
@@ -44,44 +44,44 @@ def test_best_fit_is_the_smallest_then_the_lowest():
     blocks = [add(pool, address, nbytes) for address, nbytes in sizes.items()]
     for block in blocks:
         pool.put(block)
-    assert [pool.take(KIB + 512, 1).address for _ in range(3)] == [1 << 20, 3 << 20, 1 << 30]
-    assert pool.take(512, 1).address == (1 << 20) + KIB + 512
+    assert [take_block(pool, KIB + 512, 1).address for _ in range(3)] == [1 << 20, 3 << 20, 1 << 30]
+    assert take_block(pool, 512, 1).address == (1 << 20) + KIB + 512
 
 
 def kept_pair(is_small, unit):
     """Make a pool whose segment begins with two freed blocks, followed by two idle units."""
     pool = make(is_small)
     first = add(pool, 0, 4 * unit, take=unit)
-    second = pool.take(unit, 1)
+    second = take_block(pool, unit, 1)
     for block in (first, second):
         block.served = unit
-        pool.keep(block)
+        keep_block(pool, block)
     return pool
 
 
 def test_small_blocks_that_were_given_back_are_not_merged_while_others_fit():
     pool = kept_pair(True, KIB)
-    assert pool.take(2 * KIB, 1).address == 2 * KIB
-    assert [pool.take(KIB, 1).address for _ in range(2)] == [KIB, 0]
+    assert take_block(pool, 2 * KIB, 1).address == 2 * KIB
+    assert [take_block(pool, KIB, 1).address for _ in range(2)] == [KIB, 0]
 
 
 def test_small_blocks_that_were_given_back_are_merged_before_nothing_fits():
     pool = kept_pair(True, KIB)
-    pool.take(2 * KIB, 1)
-    assert pool.take(2 * KIB, 1).address == 0
-    assert pool.take(512, 1) is None
+    take_block(pool, 2 * KIB, 1)
+    assert take_block(pool, 2 * KIB, 1).address == 0
+    assert take_block(pool, 512, 1) is None
 
 
 def test_large_blocks_that_were_given_back_are_merged_for_another_size():
     pool = kept_pair(False, 4 * MIB)
-    assert pool.take(12 * MIB, 1).address == 0
+    assert take_block(pool, 12 * MIB, 1).address == 0
 
 
 def test_another_stream_finds_nothing():
     pool = make()
     pool.put(add(pool, 0, 2 * MIB, stream=1))
-    assert pool.take(512, 2) is None
-    assert pool.take(512, 1) is not None
+    assert take_block(pool, 512, 2) is None
+    assert take_block(pool, 512, 1) is not None
 
 
 def test_the_small_pool_splits_off_512_bytes():
@@ -100,8 +100,8 @@ def test_the_large_pool_splits_off_more_than_a_mebibyte():
 def test_merging_with_both_neighbours_keeps_the_lowest_block():
     pool = make()
     first = add(pool, 0, 3 * KIB, take=KIB)
-    second = pool.take(KIB, 1)
-    third = pool.take(KIB, 1)
+    second = take_block(pool, KIB, 1)
+    third = take_block(pool, KIB, 1)
     pool.put(first)
     pool.put(third)
     assert idle(pool) == [(0, KIB), (2 * KIB, KIB)]
@@ -114,7 +114,7 @@ def test_merging_with_both_neighbours_keeps_the_lowest_block():
 def test_a_neighbour_that_waits_for_events_is_not_merged():
     pool = make()
     first = add(pool, 0, 2 * KIB, take=KIB)
-    second = pool.take(KIB, 1)
+    second = take_block(pool, KIB, 1)
     first.pending = 1
     pool.put(second)
     assert idle(pool) == [(KIB, KIB)]
@@ -124,9 +124,9 @@ def test_max_split_size_keeps_big_blocks_for_big_requests():
     pool = make(is_small=False)
     pool.max_split = 30 * MIB
     pool.put(add(pool, 0, 40 * MIB))
-    assert pool.take(29 * MIB, 1) is None
-    assert pool.take(20 * MIB - 512, 1) is None
-    assert pool.take(30 * MIB, 1).nbytes == 40 * MIB
+    assert take_block(pool, 29 * MIB, 1) is None
+    assert take_block(pool, 20 * MIB - 512, 1) is None
+    assert take_block(pool, 30 * MIB, 1).nbytes == 40 * MIB
 
 
 @pytest.mark.parametrize("asked, found", [(32 * MIB, False), (32 * MIB + 512, True)])
@@ -134,7 +134,7 @@ def test_an_oversize_block_may_be_20_mebibytes_too_big(asked, found):
     pool = make(is_small=False)
     pool.max_split = 30 * MIB
     pool.put(add(pool, 0, 52 * MIB))
-    assert (pool.take(asked, 1) is not None) is found
+    assert (take_block(pool, asked, 1) is not None) is found
 
 
 def test_inactive_split_counts_the_idle_parts():
@@ -147,11 +147,11 @@ def test_inactive_split_counts_the_idle_parts():
 
     first = add(pool, 0, 4 * KIB, take=KIB)
     look()
-    second = pool.take(KIB, 1)
+    second = take_block(pool, KIB, 1)
     look()
     pool.put(first)
     look()
-    third = pool.take(2 * KIB, 1)
+    third = take_block(pool, 2 * KIB, 1)
     look()
     for block in (third, second):
         pool.put(block)

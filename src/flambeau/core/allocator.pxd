@@ -1,5 +1,5 @@
 cimport cython
-from .pool cimport Block, BlockPool, Counters, Flow, note_hot_peaks
+from .pool cimport Block, BlockPool, Counters, Flow, keep_block, note_hot_peaks, take_block
 from .queue cimport Hooks
 from .native cimport Lock
 

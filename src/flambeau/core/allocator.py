@@ -14,7 +14,7 @@ from ..memory.settings import BLOCK_GRAIN, rounded
 from ..memory.statistics import note_peaks
 from . import call_errors
 from .native import Lock
-from .pool import SMALL_LIMIT, Block, Counters, Flow, note_hot_peaks
+from .pool import SMALL_LIMIT, Block, Counters, Flow, keep_block, note_hot_peaks, take_block
 from .queue import hooks
 
 
@@ -50,7 +50,7 @@ class BlockAllocator:
             self._drain()
         if self._awaited:
             self._poll()
-        block = pool.take(size, stream) or self._find_room(pool, size, stream)
+        block = take_block(pool, size, stream) or self._find_room(pool, size, stream)
         if self._watches_blocks:
             self._show_taken(block, nbytes, stream)
         block.requested = nbytes
@@ -148,7 +148,7 @@ class BlockAllocator:
             counters.awaiting_bytes += block.nbytes
         else:
             counters.requested_bytes.freed += block.requested
-            pool.keep(block)
+            keep_block(pool, block)
 
     # methods of the subclass, called with the lock held
     def _poll(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..autograd import anomaly_mode, node_streams
 from ..autograd.node_hooks import after_node, before_node, end_at, keep, on_tensors
-from ..autograd.observers import is_observed
+from ..autograd.observers import observers
 from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
 from . import thread
@@ -69,7 +69,7 @@ class GraphTask:
         self.accumulates = accumulates
         self.targets = targets
         self.notes: dict[Any, Any] | None = None
-        self.watch = anomaly_mode.watch() if is_observed() else None  # anomaly detection observes new nodes
+        self.watch = anomaly_mode.watch() if observers else None  # anomaly detection observes new nodes
         self.waiting: dict[Node, Waiting] = {}
         self.next: Waiting | None = None  # the ready node with the highest number, usually the only one
         self.ready: list[tuple[int, Waiting]] = []  # the others, as a heap

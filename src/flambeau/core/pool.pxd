@@ -85,9 +85,10 @@ cdef class BlockPool:
     cdef object _last_stream
     cdef FreeLists _last_free_lists
 
-    @cython.locals(free_list=FreeList, kept=Block)
-    cpdef Block take(self, long long nbytes, stream)
-    @cython.locals(free_list=FreeList, free_lists=FreeLists)
-    cpdef keep(self, Block block)
     @cython.locals(free_lists=FreeLists)
-    cdef FreeLists _free_lists_of(self, stream)
+    cdef FreeLists free_lists_of(self, stream)
+
+@cython.locals(free_list=FreeList, kept=Block)
+cpdef Block take_block(BlockPool pool, long long nbytes, stream)
+@cython.locals(free_list=FreeList, free_lists=FreeLists)
+cpdef keep_block(BlockPool pool, Block block)

@@ -204,36 +204,11 @@ class BlockPool:
         self._last_stream: StreamHandle | None = None  # the stream of _last_free_lists
         self._last_free_lists: FreeLists | None = None
 
-    def take(self, nbytes: int, stream: StreamHandle) -> Block | None:
-        """Return a block from the free list of `nbytes` (a multiple of 512), else the best fit; None without either."""
-        free_list = self._free_lists_of(stream).get(nbytes)
-        if free_list is not None and free_list.top is not None:
-            kept = free_list.top
-            free_list.top = kept.below
-            kept.below = None
-            return kept
-        return self.find(nbytes, stream)
-
     def find(self, nbytes: int, stream: StreamHandle) -> Block | None:
         """Take the best fit out of the idle blocks."""
         raise AssertionError("the subclass defines find")
 
-    def keep(self, block: Block) -> None:
-        """Push a freed block on the free list of its size class."""
-        free_list = block.free_list
-        if free_list is None:
-            free_lists = self._free_lists_of(block.stream)
-            free_list = free_lists.get(block.served)
-            if free_list is None:
-                free_list = free_lists.add(block.served)
-            block.free_list = free_list
-        if not free_list.is_filled:
-            free_list.is_filled = True
-            self.filled.append(free_list)
-        block.below = free_list.top
-        free_list.top = block
-
-    def _free_lists_of(self, stream: StreamHandle) -> FreeLists:
+    def free_lists_of(self, stream: StreamHandle) -> FreeLists:
         free_lists = self._last_free_lists
         if free_lists is None or stream is not self._last_stream:
             if stream not in self._free_lists:
@@ -241,3 +216,30 @@ class BlockPool:
             free_lists = self._free_lists[stream]
             self._last_stream, self._last_free_lists = stream, free_lists
         return free_lists
+
+
+def take_block(pool: BlockPool, nbytes: int, stream: StreamHandle) -> Block | None:
+    """Return a block from the free list of `nbytes` (a multiple of 512), else the best fit; None without either."""
+    free_list = pool.free_lists_of(stream).get(nbytes)
+    if free_list is not None and free_list.top is not None:
+        kept = free_list.top
+        free_list.top = kept.below
+        kept.below = None
+        return kept
+    return pool.find(nbytes, stream)
+
+
+def keep_block(pool: BlockPool, block: Block) -> None:
+    """Push a freed block on the free list of its size class."""
+    free_list = block.free_list
+    if free_list is None:
+        free_lists = pool.free_lists_of(block.stream)
+        free_list = free_lists.get(block.served)
+        if free_list is None:
+            free_list = free_lists.add(block.served)
+        block.free_list = free_list
+    if not free_list.is_filled:
+        free_list.is_filled = True
+        pool.filled.append(free_list)
+    block.below = free_list.top
+    free_list.top = block

@@ -56,7 +56,7 @@ cdef class OperatorNode(Node):
     cpdef apply(self, grads)
     @cython.locals(operator=OperatorBase, values=list, need=Need, index=Py_ssize_t)
     cpdef list flow(self, grads, own)
-    @cython.locals(flat=list, index=Py_ssize_t, grad=TensorBase, layout=Layout, device=int)
+    @cython.locals(flat=list, index=Py_ssize_t, grad=TensorBase, have=Layout, layout=Layout, device=int)
     cpdef list _fitted(self, result)
     @cython.locals(kept=Saved)
     cpdef _value(self, kind, saved, grads, own)

@@ -207,7 +207,8 @@ class OperatorNode(Node):
                 flat[index] = None
             elif grad is not None:
                 layout, device = self.inputs[index]
-                if grad._layout is not layout or grad._layout.device.index != device:
+                have = grad._layout
+                if have.shape != layout.shape or have.dtype is not layout.dtype or have.device.index != device:
                     flat[index] = fit(grad, layout, device)
         return flat
 

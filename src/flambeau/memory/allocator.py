@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 
 from ..core.allocator import BlockAllocator
-from ..core.pool import Block, Counters, Flow
+from ..core.pool import Block, Counters, Flow, take_block
 from ..core.queue import hooks
 from ..driver.api import Driver, StreamHandle
 from . import history
@@ -337,7 +337,7 @@ class CachingAllocator(BlockAllocator):
         if block is None and not is_rejected and not self._pending.is_capturing:
             block = self._find_after_waiting(pool, size, stream)
             for private in self._private.in_shortages() if block is None else ():
-                block = block or private.like(pool).take(size, stream)
+                block = block or take_block(private.like(pool), size, stream)
         if block is None:
             self._incidents.out_of_memories += 1
             shortage = self._shortage(pool, size, stream)
@@ -356,9 +356,9 @@ class CachingAllocator(BlockAllocator):
 
     def _search(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
         """Return an idle block of a pool; with expandable segments, also one of the ordinary segments beside them."""
-        block = pool.take(size, stream)
+        block = take_block(pool, size, stream)
         if block is None and pool.is_expandable:
-            block = self._private.of(pool, self._shared).plain_like(pool).take(size, stream)
+            block = take_block(self._private.of(pool, self._shared).plain_like(pool), size, stream)
         return block
 
     def _find_at_once(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
