@@ -6,10 +6,11 @@ nn/recurrent.py differentiates them, and has another form for devices without su
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 from ..dtypes import FLOATING_TYPES, float32, uint8
-from ..recurrent_operation import GATES, Recurrent, RecurrentBackward
+from ..recurrent_operation import GATES, Recurrent, RecurrentBackward, packed_order
 from .copies import fill
 from .join import cat
 from .operator import Array, Call, Operand, Operands, Sample, Setting, operator
@@ -40,10 +41,10 @@ def _dense(call: Call, operand: Any) -> Any:
 
 def _joined(call: Call, weights: Sequence[Any], has_biases: bool) -> Any:
     """One array of the weights of all layers and directions: all matrices, then all biases."""
+    if len(weights) == 1:
+        return _dense(call, weights[0])
     flat = [call.part(call.contiguous(each), (each.numel(),), (1,), 0) for each in weights]
-    if has_biases:
-        flat = [each for first in (0, 2) for at in range(first, len(flat), 4) for each in flat[at : at + 2]]
-    return cat.lower(call, flat, 0)
+    return cat.lower(call, [flat[at] for at in packed_order(len(flat), has_biases)], 0)
 
 
 def _weights(mode: str, inputs: int, hidden: int, layers: int, directions: int, has_biases: bool) -> list[Array]:
@@ -72,6 +73,9 @@ def _cases() -> Iterator[tuple[list[Any], tuple[Any, ...]]]:
 def _samples() -> Iterator[Sample]:
     for operands, attributes in _cases():
         yield Sample((*operands, *attributes, False))
+    data, state, _, weights = operands
+    whole = Array((sum(prod(each.shape) for each in weights),), -1, 1, grad=False)
+    yield Sample((data, state, None, [whole], *attributes, False))
 
 
 @operator(samples=_samples, dtypes=FLOATING_TYPES, **HIDDEN)
@@ -82,7 +86,8 @@ def recurrent(
     """(results, last states, last cells or None, bytes that the gradients need) of recurrent layers.
 
     The bytes are none without is_training, or where the library needs none.
-    weights: weight_ih, weight_hh and, if has_biases, bias_ih and bias_hh of each layer and direction.
+    weights: weight_ih, weight_hh and, if has_biases, bias_ih and bias_hh of each layer and direction; or one array of
+    all, in `packed_order`.
     Shapes: see `Recurrent`.
     Host:   returns at once.
     Raises: NotSupportedError if the device has no library that computes them.
