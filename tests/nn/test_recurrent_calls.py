@@ -293,3 +293,20 @@ def test_a_layer_without_one_of_its_parameters_can_be_moved(gpus):
     net.cuda()
     net.weight_hh_l0 = raw.cuda() * 2
     assert net(torch.ones(2, 1, 2, device="cuda"))[0].shape == (2, 1, 3)
+
+
+def test_what_the_library_keeps_is_copied_for_a_retained_graph(gpus, monkeypatch):
+    driver = type(thread.machine().driver)
+    kept = driver.library_reserve
+    monkeypatch.setattr(driver, "library_reserve", lambda self, plan: kept(self, plan) or 64)
+    net, x = made("LSTM"), random(2, 3, 5)
+    counts = []
+    for retain_graph in (True, False, True, False):
+        loss, seen = net(x)[0].sum(), []
+        subscribe(on_launch=(hook := lambda *event, seen=seen: seen.append(event)))
+        try:
+            torch.autograd.grad(loss, list(net.parameters()), retain_graph=retain_graph)
+        finally:
+            unsubscribe(on_launch=hook)
+        counts.append(len(seen))
+    assert counts[2] == counts[3] + 1

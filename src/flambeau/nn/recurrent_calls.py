@@ -113,8 +113,10 @@ class Layers(Function):
         h_0, c_0, weights = _parted(rest, ctx.states)
         whole = flattened(weights, ctx.options[-1])
         given = weights if whole is None else [whole]
+        task = thread.here().task
+        is_last = task is not None and not task.keep_graph
         of_data, of_h, of_c, of_weights = recurrent_backward(
-            grad, of_h_n, of_c_n, out, reserve, data, h_0, c_0, given, *ctx.options
+            grad, of_h_n, of_c_n, out, reserve, data, h_0, c_0, given, *ctx.options, is_last
         )
         mode_, sizes, directions, has_biases = ctx.options
         layers = h_0.shape[0] // directions

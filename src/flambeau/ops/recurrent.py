@@ -108,18 +108,19 @@ def _backward_samples() -> Iterator[Sample]:
         grad = Array((sum(sizes), directions * 4), -1, 1, seed=3, grad=False)
         last, no_reserve = (h_0._replace(seed=4), c_0 and h_0._replace(seed=5)), Array((0,), dtype="uint8", grad=False)
         operands = grad, *last, grad, no_reserve, data, h_0, c_0, weights
-        yield Sample((*operands, mode, sizes, directions, has_biases))
+        yield Sample((*operands, mode, sizes, directions, has_biases, False))
 
 
 @operator(samples=_backward_samples, dtypes=FLOATING_TYPES, **HIDDEN)
 def recurrent_backward(
     call: Call, grad: Operand, h_n_grad: Operand, c_n_grad: Operand | None, out: Operand, reserve: Operand,
     data: Operand, h_0: Operand, c_0: Operand | None, weights: Operands, mode: str, sizes: Any, directions: int,
-    has_biases: bool,
+    has_biases: bool, is_last: bool,
 ) -> Any:  # fmt: skip
     """The gradients of data, h_0, c_0 (or None) and weights of `recurrent`, those of the weights in one array.
 
     reserve: as `recurrent` gave it; if it is empty, the library computes forward again, and `out` is not read.
+    is_last: whether the reserve may be overwritten.
     Shapes: see `RecurrentBackward`.
     Host:   returns at once.
     Raises: NotSupportedError if the device has no library that computes them.
@@ -134,10 +135,11 @@ def recurrent_backward(
     operands = [_dense(call, each) for each in (grad, h_n_grad, c_n_grad, out, data, h_0, c_0)]
     joined = _joined(call, weights, has_biases)
     nbytes = call.reserve(forward)
-    used = call.scratch((nbytes,), uint8) if nbytes else None  # the library changes it; a retained graph needs it again
-    if nbytes and reserve.numel():
+    is_given = bool(reserve.numel())
+    used = reserve if is_given and is_last else call.scratch((nbytes,), uint8) if nbytes else None
+    if is_given and not is_last:
         call.assign(used, reserve)
-    elif nbytes:
+    elif nbytes and not is_given:
         made = [None if each is None else call.scratch(each.shape, each.dtype) for each in (out, of_h, of_c)]
         call.library(forward, *made, used, *operands[4:], joined)
         operands[3] = made[0]
