@@ -220,6 +220,19 @@ LOOPS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 # the operations
 
 
+def packed_order(count: int, has_biases: bool) -> list[int]:
+    """The order in one array of the weights of all layers and directions: all matrices, then all biases.
+
+    Example:
+        >>> from flambeau.recurrent_operation import packed_order
+        >>> packed_order(8, True)
+        [0, 1, 4, 5, 2, 3, 6, 7]
+    """
+    if not has_biases:
+        return [*range(count)]
+    return [at + each for first in (0, 2) for at in range(first, count, 4) for each in (0, 1)]
+
+
 @dataclass(frozen=True)
 class Recurrent:
     """Recurrent layers, each of which reads the results of the one before.

@@ -241,3 +241,72 @@ def test_what_runs_as_operators(gpus, monkeypatch, mode):
     out.sum().backward()
     assert ("recurrent" in asked) == (mode == "refusal")
     assert net.weight_ih_l0.grad.abs().sum() > 0
+
+
+def is_flat(net):
+    return recurrent_calls.flattened(list(net.parameters()), net.bias) is not None
+
+
+@pytest.mark.parametrize("options", [{}, {"bias": False, "bidirectional": True}], ids=str)
+def test_parameters_of_a_gpu_lie_in_one_array(gpus, monkeypatch, options):
+    net = made("LSTM", num_layers=2, **options)
+    assert is_flat(net) and not is_flat(net.cpu())
+    assert is_flat(nn.LSTM(2, 3, device="cuda")) and is_flat(net.cuda().half()) and is_flat(net.double())
+    values_before = [each.clone() for each in net.parameters()]
+    with torch.no_grad():
+        net.weight_hh_l1.data = net.weight_hh_l1.data.clone()
+    assert not is_flat(net)
+    x = random(2, 3, 5)
+    found = net(x)[0]
+    net.flatten_parameters()
+    assert is_flat(net) and found.equal(net(x)[0])
+    for one, other in zip(net.parameters(), values_before):
+        assert one.equal(other)
+
+
+def test_flat_parameters_are_trained_and_kept(gpus, tmp_path):
+    net, x = made("GRU", torch.float32, num_layers=2), random(3, 2, 5, dtype=torch.float32)
+    other = made("GRU", torch.float32, num_layers=2)
+    for each in other.parameters():
+        each.data = each.data.clone()
+    for each in (net, other):
+        optimizer = torch.optim.AdamW(each.parameters(), lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            each(x)[0].sum().backward()
+            torch.nn.utils.clip_grad_norm_(each.parameters(), 0.5)
+            optimizer.step()
+    assert is_flat(net) and not is_flat(other)
+    torch.save(net.state_dict(), tmp_path / "net.pt")
+    fresh = nn.GRU(5, 8, num_layers=2).cuda()
+    fresh.load_state_dict(torch.load(tmp_path / "net.pt"))
+    assert is_flat(fresh)
+    for one, two, three in zip(net.parameters(), other.parameters(), fresh.parameters()):
+        np.testing.assert_allclose(one.detach().cpu().numpy(), two.detach().cpu().numpy(), rtol=0, atol=1e-6)
+        assert one.equal(three)
+
+
+def test_a_layer_without_one_of_its_parameters_can_be_moved(gpus):
+    net = nn.LSTM(2, 3)
+    raw = net.weight_hh_l0
+    del net._parameters["weight_hh_l0"]
+    net.cuda()
+    net.weight_hh_l0 = raw.cuda() * 2
+    assert net(torch.ones(2, 1, 2, device="cuda"))[0].shape == (2, 1, 3)
+
+
+def test_what_the_library_keeps_is_copied_for_a_retained_graph(gpus, monkeypatch):
+    driver = type(thread.machine().driver)
+    kept = driver.library_reserve
+    monkeypatch.setattr(driver, "library_reserve", lambda self, plan: kept(self, plan) or 64)
+    net, x = made("LSTM"), random(2, 3, 5)
+    counts = []
+    for retain_graph in (True, False, True, False):
+        loss, seen = net(x)[0].sum(), []
+        subscribe(on_launch=(hook := lambda *event, seen=seen: seen.append(event)))
+        try:
+            torch.autograd.grad(loss, list(net.parameters()), retain_graph=retain_graph)
+        finally:
+            unsubscribe(on_launch=hook)
+        counts.append(len(seen))
+    assert counts[2] == counts[3] + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from .. import callers
 from ..autograd import autocast
@@ -273,6 +273,7 @@ class RNNBase(Module):
                         self.register_parameter(each, Parameter(factories.empty(shape, device=device, dtype=dtype)))
                 self._all_weights.append([*names])
         self.reset_parameters()
+        self.flatten_parameters()
 
     def reset_parameters(self) -> None:
         """Draw new weights and biases, uniformly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)].
@@ -289,11 +290,22 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Do nothing: weights need not lie together in memory.  PyTorch programs call it.
+        """Let the parameters lie in one array if they are on a GPU: a library reads them there without a copy.
 
+        Layers do so when they are made and moved.  Parameters that lie elsewhere are copied in every call.
         Example:
-            >>> torch.nn.LSTM(2, 4).flatten_parameters()
+            >>> layer = torch.nn.LSTM(2, 4).cuda()
+            >>> layer.weight_ih_l0.untyped_storage().nbytes() == 4 * sum(each.numel() for each in layer.parameters())
+            True
         """
+        weights = [self._parameters.get(name) for name in self._flat_weights_names]
+        if not self.proj_size and all(each is not None for each in weights):
+            recurrent_calls.flatten(weights, self.bias)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        super()._apply(fn, recurse)
+        self.flatten_parameters()
+        return self
 
     @property
     def all_weights(self) -> list[list[Parameter]]:

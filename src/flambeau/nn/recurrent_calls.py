@@ -8,12 +8,13 @@ from typing import Any
 
 from .. import numerics
 from ..autograd.function import Function
-from ..autograd.mode import mode
+from ..autograd.mode import GradMode, mode
 from ..core import thread
 from ..dtypes import FLOATING_TYPES
 from ..errors import NotSupportedError
+from ..ops.operator import REGISTRY
 from ..ops.recurrent import recurrent, recurrent_backward
-from ..recurrent_operation import Recurrent
+from ..recurrent_operation import Recurrent, packed_order
 from ..strides import contiguous
 from ..tensor.tensor import Tensor
 from .parameter import Parameter
@@ -55,6 +56,35 @@ def run(
     return found
 
 
+def flattened(weights: Sequence[Any], has_biases: bool) -> Any:
+    """The one array in which weights lie in packed order, as a view; None if they do not."""
+    first = weights[0]
+    storage, at = first._storage, first._offset
+    for index in packed_order(len(weights), has_biases):
+        each = weights[index]
+        if each._storage is not storage or each._offset != at or not each.is_contiguous():
+            return None
+        at += each.numel()
+    return first.detach().as_strided((at - first._offset,), (1,))
+
+
+def flatten(weights: Sequence[Any], has_biases: bool) -> None:
+    """Let parameters of one type on one GPU lie in one array in packed order; others are left."""
+    kind, device = weights[0].dtype, weights[0].device
+    if not all(type(each) is Parameter and each.dtype is kind and each.device == device for each in weights):
+        return
+    if kind not in FLOATING_TYPES or not weights[0].is_cuda or flattened(weights, has_biases) is not None:
+        return
+    with GradMode(False):
+        order = packed_order(len(weights), has_biases)
+        whole = REGISTRY["cat"]([weights[index].detach().reshape(-1) for index in order])
+        at = 0
+        for index in order:
+            each = weights[index]
+            each.data = whole.as_strided(each.shape, contiguous(each.shape), at)
+            at += each.numel()
+
+
 class Layers(Function):
     """(results, last states, last cells of an LSTM) of recurrent layers."""
 
@@ -66,7 +96,9 @@ class Layers(Function):
         ctx.options, ctx.composed, ctx.states = (mode_, sizes, directions, has_biases), composed, states
         is_training = any(ctx.needs_input_grad)
         h_0, c_0, weights = _parted(rest, states)
-        out, h_n, c_n, reserve = recurrent(data, h_0, c_0, weights, *ctx.options, is_training)
+        whole = flattened(weights, has_biases)
+        given = weights if whole is None else [whole]
+        out, h_n, c_n, reserve = recurrent(data, h_0, c_0, given, *ctx.options, is_training)
         if is_training:
             ctx.save_for_backward(reserve, out, data, *rest)
         return (out, h_n) if c_n is None else (out, h_n, c_n)
@@ -79,8 +111,12 @@ class Layers(Function):
             grads = (grad, of_h_n) if of_c_n is None else (grad, of_h_n, of_c_n)
             return (*(None,) * 6, *gradients_of(ctx.composed, (data, *rest), needs, grads))
         h_0, c_0, weights = _parted(rest, ctx.states)
+        whole = flattened(weights, ctx.options[-1])
+        given = weights if whole is None else [whole]
+        task = thread.here().task
+        is_last = task is not None and not task.keep_graph
         of_data, of_h, of_c, of_weights = recurrent_backward(
-            grad, of_h_n, of_c_n, out, reserve, data, h_0, c_0, weights, *ctx.options
+            grad, of_h_n, of_c_n, out, reserve, data, h_0, c_0, given, *ctx.options, is_last
         )
         mode_, sizes, directions, has_biases = ctx.options
         layers = h_0.shape[0] // directions

@@ -6,10 +6,11 @@ nn/recurrent.py differentiates them, and has another form for devices without su
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 from ..dtypes import FLOATING_TYPES, float32, uint8
-from ..recurrent_operation import GATES, Recurrent, RecurrentBackward
+from ..recurrent_operation import GATES, Recurrent, RecurrentBackward, packed_order
 from .copies import fill
 from .join import cat
 from .operator import Array, Call, Operand, Operands, Sample, Setting, operator
@@ -40,10 +41,10 @@ def _dense(call: Call, operand: Any) -> Any:
 
 def _joined(call: Call, weights: Sequence[Any], has_biases: bool) -> Any:
     """One array of the weights of all layers and directions: all matrices, then all biases."""
+    if len(weights) == 1:
+        return _dense(call, weights[0])
     flat = [call.part(call.contiguous(each), (each.numel(),), (1,), 0) for each in weights]
-    if has_biases:
-        flat = [each for first in (0, 2) for at in range(first, len(flat), 4) for each in flat[at : at + 2]]
-    return cat.lower(call, flat, 0)
+    return cat.lower(call, [flat[at] for at in packed_order(len(flat), has_biases)], 0)
 
 
 def _weights(mode: str, inputs: int, hidden: int, layers: int, directions: int, has_biases: bool) -> list[Array]:
@@ -72,6 +73,9 @@ def _cases() -> Iterator[tuple[list[Any], tuple[Any, ...]]]:
 def _samples() -> Iterator[Sample]:
     for operands, attributes in _cases():
         yield Sample((*operands, *attributes, False))
+    data, state, _, weights = operands
+    whole = Array((sum(prod(each.shape) for each in weights),), -1, 1, grad=False)
+    yield Sample((data, state, None, [whole], *attributes, False))
 
 
 @operator(samples=_samples, dtypes=FLOATING_TYPES, **HIDDEN)
@@ -82,7 +86,8 @@ def recurrent(
     """(results, last states, last cells or None, bytes that the gradients need) of recurrent layers.
 
     The bytes are none without is_training, or where the library needs none.
-    weights: weight_ih, weight_hh and, if has_biases, bias_ih and bias_hh of each layer and direction.
+    weights: weight_ih, weight_hh and, if has_biases, bias_ih and bias_hh of each layer and direction; or one array of
+    all, in `packed_order`.
     Shapes: see `Recurrent`.
     Host:   returns at once.
     Raises: NotSupportedError if the device has no library that computes them.
@@ -103,18 +108,19 @@ def _backward_samples() -> Iterator[Sample]:
         grad = Array((sum(sizes), directions * 4), -1, 1, seed=3, grad=False)
         last, no_reserve = (h_0._replace(seed=4), c_0 and h_0._replace(seed=5)), Array((0,), dtype="uint8", grad=False)
         operands = grad, *last, grad, no_reserve, data, h_0, c_0, weights
-        yield Sample((*operands, mode, sizes, directions, has_biases))
+        yield Sample((*operands, mode, sizes, directions, has_biases, False))
 
 
 @operator(samples=_backward_samples, dtypes=FLOATING_TYPES, **HIDDEN)
 def recurrent_backward(
     call: Call, grad: Operand, h_n_grad: Operand, c_n_grad: Operand | None, out: Operand, reserve: Operand,
     data: Operand, h_0: Operand, c_0: Operand | None, weights: Operands, mode: str, sizes: Any, directions: int,
-    has_biases: bool,
+    has_biases: bool, is_last: bool,
 ) -> Any:  # fmt: skip
     """The gradients of data, h_0, c_0 (or None) and weights of `recurrent`, those of the weights in one array.
 
     reserve: as `recurrent` gave it; if it is empty, the library computes forward again, and `out` is not read.
+    is_last: whether the reserve may be overwritten.
     Shapes: see `RecurrentBackward`.
     Host:   returns at once.
     Raises: NotSupportedError if the device has no library that computes them.
@@ -129,10 +135,11 @@ def recurrent_backward(
     operands = [_dense(call, each) for each in (grad, h_n_grad, c_n_grad, out, data, h_0, c_0)]
     joined = _joined(call, weights, has_biases)
     nbytes = call.reserve(forward)
-    used = call.scratch((nbytes,), uint8) if nbytes else None  # the library changes it; a retained graph needs it again
-    if nbytes and reserve.numel():
+    is_given = bool(reserve.numel())
+    used = reserve if is_given and is_last else call.scratch((nbytes,), uint8) if nbytes else None
+    if is_given and not is_last:
         call.assign(used, reserve)
-    elif nbytes:
+    elif nbytes and not is_given:
         made = [None if each is None else call.scratch(each.shape, each.dtype) for each in (out, of_h, of_c)]
         call.library(forward, *made, used, *operands[4:], joined)
         operands[3] = made[0]
