@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "flambeau"
 
@@ -106,6 +109,17 @@ PATHS = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 @cache
 def nodes_of(module: str) -> list[ast.AST]:
     return list(ast.walk(ast.parse(PATHS[module].read_text())))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees_for_this_file_alone() -> Iterator[None]:
+    """The trees are made once, without collections, and freed: every fork of the process would copy their memory."""
+    gc.disable()
+    for module in PATHS:
+        nodes_of(module)
+    gc.enable()
+    yield
+    nodes_of.cache_clear()
 
 
 def imports(module: str) -> Iterator[tuple[str, int]]:

@@ -550,7 +550,6 @@ def fuzz_signals(areas: tuple[Area, ...], points: int, seed: int) -> Iterator[tu
     try:
         yield from _at_random_times(areas, points, chosen)
     finally:
-        gc.unfreeze()
         signal.signal(signal.SIGALRM, former)
 
 

@@ -1,6 +1,5 @@
 """Training under random faults: a clear error each time, nothing corrupted, nothing leaked."""
 
-import gc
 import random
 
 import pytest
@@ -169,15 +168,6 @@ def lose_worker(number):
         list(DataLoader(data, batch_size=2, num_workers=2))
     seen = [each.tolist() for (each,) in DataLoader(data, batch_size=6, num_workers=1)]
     assert seen == [[*range(6)], [*range(6, 12)]]
-
-
-@pytest.fixture(autouse=True)
-def quick_collections():
-    """Each capture of a graph collects garbage, among the objects of all tests."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def test_training_survives_random_faults():

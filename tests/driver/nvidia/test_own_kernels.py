@@ -199,7 +199,9 @@ def test_the_kernels_together_are_the_problems(kind, is_causal):
     assert names == ["attention", "attention_along", "attention_query_grad", "attention_key_grad"]
 
 
-@pytest.mark.parametrize("kind", [dtypes.bfloat16, dtypes.float64], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "kind", [dtypes.bfloat16, pytest.param(dtypes.float64, marks=pytest.mark.full)], ids=lambda each: each.name
+)
 def test_every_kernel_compiles(nvrtc, kind):
     for kernel in own.attention_kernels(kind):
         assert compile_cubin(kernel, "sm_90").startswith(b"\x7fELF")
