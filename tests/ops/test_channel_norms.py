@@ -154,5 +154,5 @@ def test_sums_of_channels_that_lie_next_to_each_other(channels, gpus):
 
 
 def test_a_thread_makes_as_many_results_as_it_loads():
-    assert _spread(64, 100_000, True, 8) == (32, 195, 513)
+    assert _spread(64, 1_000_000, True, 8) == (32, 528, 1894)
     assert _spread(24, 1000, True, 8)[0] == 64 and _spread(4096, 1000, True, 8)[0] == 8

@@ -619,6 +619,7 @@ SOURCE = REDUCE_SOURCE + source_text("channel_norms.cu")
 WARPS = THREADS // WARP
 VALUES_PER_LANE = 16  # at least, of each lane of a piece
 ACROSS_LANES = 8  # of a result whose neighbours lie next to it in memory
+WIDE_BLOCKS = 132 * 4  # blocks that make runs of results and run at once
 
 
 @cache
@@ -683,9 +684,10 @@ def _sums_kernel(dtype: dtype, is_wide: bool) -> Kernel:
     name = "wide_normal_sums" if is_wide else "normal_sums"
     entry, t, c = f"{name}_{dtype.name}", dtype.cuda, dtype.wide.cuda
     last = "(int)lanes" if is_wide else "kept, (int)lanes, across != 0"
+    bounds = f"{THREADS}, 4" if is_wide else f"{THREADS}"
     names = ("outputs", "count", "parts", "chunk", "kept", "lanes", "across")
     code = f"""{SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* sums, {c}* products, const {t}* grad,
+extern "C" __global__ void __launch_bounds__({bounds}) {entry}({c}* sums, {c}* products, const {t}* grad,
     const {t}* input, const {c}* mean, const {c}* rstd, const __grid_constant__ Layout<4> layout,
     {", ".join(f"long long {name}" for name in names)}) {{
   {name}(sums, products, grad, input, mean, rstd, layout, outputs, count, parts, chunk, {last});
@@ -871,7 +873,8 @@ def _spread(outputs: int, count: int, is_across: bool, held: int = 1) -> tuple[i
     else:
         lanes = THREADS if count > THREADS * VALUES_PER_LANE // 4 else min(1 << (count - 1).bit_length(), WARP)
     blocks = -(-outputs * lanes // (THREADS * held))
-    parts = max(1, min(count // (lanes * VALUES_PER_LANE), PIECE_BLOCKS // max(blocks, 1)))
+    most = WIDE_BLOCKS if held > 1 else PIECE_BLOCKS
+    parts = max(1, min(count // (lanes * VALUES_PER_LANE), most // max(blocks, 1)))
     chunk = -(-count // parts)
     return lanes, -(-count // chunk), chunk
 
