@@ -140,8 +140,9 @@ def test_what_has_no_statistics_is_refused(body, name, values):
 def test_sums_of_channels_that_lie_next_to_each_other(channels, gpus):
     """Threads make runs of 8 results in bfloat16 where the channels divide so."""
     x, slope = (
-        torch.tensor(RANDOM.standard_normal((4, channels, 30, 30)), dtype=torch.bfloat16, device="cuda")
-        .to(memory_format=torch.channels_last)
+        torch.tensor(RANDOM.standard_normal((4, channels, 30, 30)), dtype=torch.bfloat16, device="cuda").to(
+            memory_format=torch.channels_last
+        )
         for _ in range(2)
     )
     _, mean, rstd, _ = native_norm(x, (0, 2, 3))
