@@ -133,3 +133,27 @@ def test_channels_last_stays_channels_last():
 def test_what_has_no_statistics_is_refused(body, name, values):
     with pytest.raises((ValueError, RuntimeError), match=f"^{name}: .*{values}"):
         body()
+
+
+@pytest.mark.devices(1)
+@pytest.mark.parametrize("channels", [16, 24, 20])
+def test_sums_of_channels_that_lie_next_to_each_other(channels, gpus):
+    """Threads make runs of 8 results in bfloat16 where the channels divide so."""
+    x, slope = (
+        torch.tensor(RANDOM.standard_normal((4, channels, 30, 30)), dtype=torch.bfloat16, device="cuda").to(
+            memory_format=torch.channels_last
+        )
+        for _ in range(2)
+    )
+    _, mean, rstd, _ = native_norm(x, (0, 2, 3))
+    sums, products = normal_sums(slope, x, mean, rstd, (0, 2, 3))
+    values, slopes = x.cpu().double().numpy(), slope.cpu().double().numpy()
+    np.testing.assert_allclose(sums.view(-1).cpu().numpy(), slopes.sum((0, 2, 3)), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(
+        products.view(-1).cpu().numpy(), (slopes * batch(values)).sum((0, 2, 3)), rtol=1e-4, atol=1e-2
+    )
+
+
+def test_a_thread_makes_as_many_results_as_it_loads():
+    assert _spread(64, 1_000_000, True, 8) == (32, 528, 1894)
+    assert _spread(24, 1000, True, 8)[0] == 64 and _spread(4096, 1000, True, 8)[0] == 8

@@ -619,6 +619,7 @@ SOURCE = REDUCE_SOURCE + source_text("channel_norms.cu")
 WARPS = THREADS // WARP
 VALUES_PER_LANE = 16  # at least, of each lane of a piece
 ACROSS_LANES = 8  # of a result whose neighbours lie next to it in memory
+WIDE_BLOCKS = 132 * 4  # blocks that make runs of results and run at once
 
 
 @cache
@@ -675,16 +676,21 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* mean, {c}* 
 
 
 @cache
-def _sums_kernel(dtype: dtype) -> Kernel:
-    """The kernel of the sums of gradients, and of their products with the normalised input."""
-    entry, t, c = f"normal_sums_{dtype.name}", dtype.cuda, dtype.wide.cuda
+def _sums_kernel(dtype: dtype, is_wide: bool) -> Kernel:
+    """The kernel of the sums of gradients, and of their products with the normalised input.
+
+    is_wide: whether a thread makes several neighbouring results.
+    """
+    name = "wide_normal_sums" if is_wide else "normal_sums"
+    entry, t, c = f"{name}_{dtype.name}", dtype.cuda, dtype.wide.cuda
+    last = "(int)lanes" if is_wide else "kept, (int)lanes, across != 0"
+    bounds = f"{THREADS}, 4" if is_wide else f"{THREADS}"
     names = ("outputs", "count", "parts", "chunk", "kept", "lanes", "across")
     code = f"""{SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* sums, {c}* products, const {t}* grad,
+extern "C" __global__ void __launch_bounds__({bounds}) {entry}({c}* sums, {c}* products, const {t}* grad,
     const {t}* input, const {c}* mean, const {c}* rstd, const __grid_constant__ Layout<4> layout,
     {", ".join(f"long long {name}" for name in names)}) {{
-  normal_sums(sums, products, grad, input, mean, rstd, layout, outputs, count, parts, chunk, kept, (int)lanes,
-              across != 0);
+  {name}(sums, products, grad, input, mean, rstd, layout, outputs, count, parts, chunk, {last});
 }}
 """
     wide = dtype.wide.numpy
@@ -858,14 +864,17 @@ def _(
     )
 
 
-def _spread(outputs: int, count: int, is_across: bool) -> tuple[int, int, int]:
-    """(lanes, parts, values of each part) for sums of `count` values each."""
-    if is_across:
+def _spread(outputs: int, count: int, is_across: bool, held: int = 1) -> tuple[int, int, int]:
+    """(lanes, parts, values of each part) for sums of `count` values each.  held: results that one thread makes."""
+    if held > 1:
+        lanes = THREADS // min(1 << (outputs // held - 1).bit_length(), WARP)
+    elif is_across:
         lanes = ACROSS_LANES
     else:
         lanes = THREADS if count > THREADS * VALUES_PER_LANE // 4 else min(1 << (count - 1).bit_length(), WARP)
-    blocks = -(-outputs * lanes // THREADS)
-    parts = max(1, min(count // (lanes * VALUES_PER_LANE), PIECE_BLOCKS // max(blocks, 1)))
+    blocks = -(-outputs * lanes // (THREADS * held))
+    most = WIDE_BLOCKS if held > 1 else PIECE_BLOCKS
+    parts = max(1, min(count // (lanes * VALUES_PER_LANE), most // max(blocks, 1)))
     chunk = -(-count // parts)
     return lanes, -(-count // chunk), chunk
 
@@ -909,16 +918,27 @@ def normal_sums(call: Call, slope: Operand, input: Operand, mean: Operand, rstd:
             operator=call.name,
         )
     is_across = bool(outer) and bool(inner) and outer_steps[1][-1] < min(inner_steps[1])
-    lanes, parts, chunk = _spread(outputs, count, is_across)
+    held = WIDEST_ACCESS // input.dtype.itemsize
+    if not is_across or outputs % held or not _is_in_runs(operands[:2], outer_steps, inner_steps, held):
+        held = 1
+    lanes, parts, chunk = _spread(outputs, count, is_across, held)
     pieces = call.scratch((parts, outputs), wide), call.scratch((parts, outputs), wide)
     layout = (*outer, *inner), [(*one, *other) for one, other in zip(outer_steps, inner_steps)]
-    grid = Grid((min(-(-outputs * lanes // THREADS) * parts, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+    grid = Grid((min(-(-outputs * lanes // (THREADS * held)) * parts, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
     numbers = outputs, count, parts, chunk, len(outer), lanes, int(is_across)
     targets = results if parts == 1 else pieces
-    call.launch(_sums_kernel(input.dtype), grid, *targets, *operands, layout, *numbers)
+    call.launch(_sums_kernel(input.dtype, held > 1), grid, *targets, *operands, layout, *numbers)
     if parts > 1:
         _join_sums(call, results, pieces, parts, outputs)
     return results
+
+
+def _is_in_runs(operands: Sequence[Any], outer_steps: Any, inner_steps: Any, held: int) -> bool:
+    """Whether neighbouring results of every operand lie in aligned runs of `held`, along one dimension of values."""
+    return all(
+        operand.is_aligned() and tuple(outer) == (1,) and len(inner) == 1 and inner[0] % held == 0
+        for operand, outer, inner in zip(operands, outer_steps, inner_steps)
+    )
 
 
 @normal_sums.derivative

@@ -379,7 +379,7 @@ def batch_norm(
     out, mean, _, variance = REGISTRY["batch_norm_of_batch"](input, weight, bias, eps)
     if running_mean is not None and running_var is not None and input.numel():
         count = input.numel() // (input.shape[1] or 1)
-        _update(running_mean, running_var, mean.view(-1), variance.view(-1), momentum, count)
+        _update(running_mean, running_var, mean, variance, momentum, count)
     return out
 
 

@@ -66,6 +66,66 @@ inline void normal_sums(C* sums, C* products, const T* grad, const T* input, con
     }
 }
 
+// As normal_sums, for results that lie next to each other in memory, of one dimension of values: a thread loads WIDE of
+// the results at once, and threads that are BLOCK / lanes apart share them.
+template <class C, class T>
+inline void wide_normal_sums(C* sums, C* products, const T* grad, const T* input, const C* mean, const C* rstd,
+                             const Layout<4>& layout, long long outputs, long long count, long long parts,
+                             long long chunk, int lanes) {
+    constexpr int M = WIDE<T>, AHEAD = 2;
+    typedef Words<T, M> Run;
+    __shared__ C held[2 * M][BLOCK];
+    const int groups = BLOCK / lanes, lane = threadIdx.x / groups, group = threadIdx.x % groups;
+    const long long per_tile = (long long)groups * M, tiles = (outputs + per_tile - 1) / per_tile;
+    const long long g_step = layout.stride[0][1], x_step = layout.stride[1][1];
+    for (long long at = blockIdx.x; at < tiles * parts; at += gridDim.x) {
+        const long long part = at / tiles, output = (at - part * tiles) * per_tile + group * M;
+        const long long stop = (part + 1) * chunk < count ? (part + 1) * chunk : count;
+        C sum[M], product[M];
+#pragma unroll
+        for (int k = 0; k < M; ++k) sum[k] = 0, product[k] = 0;
+        if (output < outputs) {
+            C center[M], scale[M];
+#pragma unroll
+            for (int k = 0; k < M; ++k) {
+                center[k] = mean[(output + k) * layout.stride[2][0]];
+                scale[k] = rstd[(output + k) * layout.stride[3][0]];
+            }
+            for (long long i = part * chunk + lane; i < stop; i += AHEAD * lanes) {
+                Run g[AHEAD], x[AHEAD];
+#pragma unroll
+                for (int each = 0; each < AHEAD; ++each) {
+                    const long long place = i + each * lanes < stop ? i + each * lanes : i;
+                    g[each] = *reinterpret_cast<const Run*>(grad + output + place * g_step);
+                    x[each] = *reinterpret_cast<const Run*>(input + output + place * x_step);
+                }
+#pragma unroll
+                for (int each = 0; each < AHEAD; ++each) {
+                    if (i + each * lanes >= stop) break;
+#pragma unroll
+                    for (int k = 0; k < M; ++k) {
+                        const C slope = load<C>(g[each].at(k));
+                        sum[k] += slope, product[k] += slope * ((load<C>(x[each].at(k)) - center[k]) * scale[k]);
+                    }
+                }
+            }
+        }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < M; ++k) held[k][threadIdx.x] = sum[k], held[M + k][threadIdx.x] = product[k];
+        for (int half = lanes / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (lane < half)
+                for (int k = 0; k < 2 * M; ++k) held[k][threadIdx.x] += held[k][threadIdx.x + half * groups];
+        }
+        if (lane == 0 && output < outputs)
+            for (int k = 0; k < M; ++k) {
+                sums[part * outputs + output + k] = held[k][threadIdx.x];
+                products[part * outputs + output + k] = held[M + k][threadIdx.x];
+            }
+    }
+}
+
 // Two sums of each result, from their pieces [parts, outputs].  `lanes` threads, 1 or a warp, make one result.
 template <class A, class T>
 inline void join_sums(T* one, T* other, const A* one_pieces, const A* other_pieces, long long parts, long long outputs,
