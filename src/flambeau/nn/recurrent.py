@@ -369,8 +369,8 @@ class RNNBase(Module):
                 operator=name,
             )
         state = self._state(whole, batch, hx, input.ndim)
-        data, state = self._layers(whole.reshape(length * batch, -1), [batch] * length, state)
-        data = data.reshape(length, batch, -1)
+        data, state = self._layers(whole.reshape(length * batch, whole.shape[2]), [batch] * length, state)
+        data = data.reshape(length, batch, data.shape[1])
         data = data.transpose(0, 1) if is_batched and self.batch_first else data
         if not is_batched:
             data, state = data.squeeze(1), tuple(each.squeeze(1) for each in state)
