@@ -268,6 +268,15 @@ def test_parameters_of_a_gpu_lie_in_one_array(gpus, monkeypatch, options):
         assert one.equal(other)
 
 
+def test_layers_with_dropout_between_them_lie_in_an_array_each(gpus, monkeypatch):
+    net, given, call = made("LSTM", num_layers=2, dropout=0.5), [], recurrent_calls.recurrent
+    monkeypatch.setattr(recurrent_calls, "recurrent", lambda *each: given.append(each[3]) or call(*each))
+    net(random(2, 3, 5))
+    assert [len(each) for each in given] == [1, 1]
+    net.eval()(random(2, 3, 5))
+    assert len(given[2]) == 8
+
+
 def test_flat_parameters_are_trained_and_kept(gpus, tmp_path):
     net, x = made("GRU", torch.float32, num_layers=2), random(3, 2, 5, dtype=torch.float32)
     other = made("GRU", torch.float32, num_layers=2)
