@@ -138,10 +138,14 @@ def test_a_retained_graph_gives_the_same_gradients_again(gpus):
         assert one.equal(other)
 
 
-def test_results_do_not_depend_on_whether_gradients_are_recorded(gpus, exact):
+def test_results_do_not_depend_on_whether_gradients_are_recorded(gpus, exact, monkeypatch):
     net, x = made("LSTM", num_layers=2), random(4, 3, 5)
+    trained, call = [], recurrent_calls.recurrent
+    monkeypatch.setattr(recurrent_calls, "recurrent", lambda *given: trained.append(given[-1]) or call(*given))
     with torch.no_grad():
         found = net(x)[0]
+    net(x)
+    assert trained == [False, True]
     np.testing.assert_allclose(found.cpu().numpy(), net(x)[0].detach().cpu().numpy(), rtol=0, atol=1e-12)
 
 
@@ -264,6 +268,15 @@ def test_parameters_of_a_gpu_lie_in_one_array(gpus, monkeypatch, options):
         assert one.equal(other)
 
 
+def test_layers_with_dropout_between_them_lie_in_an_array_each(gpus, monkeypatch):
+    net, given, call = made("LSTM", num_layers=2, dropout=0.5), [], recurrent_calls.recurrent
+    monkeypatch.setattr(recurrent_calls, "recurrent", lambda *each: given.append(each[3]) or call(*each))
+    net(random(2, 3, 5))
+    assert [len(each) for each in given] == [1, 1]
+    net.eval()(random(2, 3, 5))
+    assert len(given[2]) == 8
+
+
 def test_flat_parameters_are_trained_and_kept(gpus, tmp_path):
     net, x = made("GRU", torch.float32, num_layers=2), random(3, 2, 5, dtype=torch.float32)
     other = made("GRU", torch.float32, num_layers=2)
@@ -310,3 +323,10 @@ def test_what_the_library_keeps_is_copied_for_a_retained_graph(gpus, monkeypatch
             unsubscribe(on_launch=hook)
         counts.append(len(seen))
     assert counts[2] == counts[3] + 1
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_an_empty_batch(gpus, device):
+    net = nn.GRU(5, 4, num_layers=2, bidirectional=True, device=device)
+    out, last = net(torch.ones(3, 0, 5, device=device))
+    assert out.shape == (3, 0, 8) and last.shape == (4, 0, 4)

@@ -292,15 +292,19 @@ class RNNBase(Module):
     def flatten_parameters(self) -> None:
         """Let the parameters lie in one array if they are on a GPU: a library reads them there without a copy.
 
-        Layers do so when they are made and moved.  Parameters that lie elsewhere are copied in every call.
+        Layers do so when they are made and moved.  With dropout between them, each layer has an array of its own.
+        Parameters that lie elsewhere are copied in every call.
         Example:
             >>> layer = torch.nn.LSTM(2, 4).cuda()
             >>> layer.weight_ih_l0.untyped_storage().nbytes() == 4 * sum(each.numel() for each in layer.parameters())
             True
         """
         weights = [self._parameters.get(name) for name in self._flat_weights_names]
-        if not self.proj_size and all(each is not None for each in weights):
-            recurrent_calls.flatten(weights, self.bias)
+        if self.proj_size or any(each is None for each in weights):
+            return
+        at_once = len(weights) // self.num_layers if self.dropout else len(weights)
+        for first in range(0, len(weights), at_once):
+            recurrent_calls.flatten(weights[first : first + at_once], self.bias)
 
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
         super()._apply(fn, recurse)
@@ -369,8 +373,8 @@ class RNNBase(Module):
                 operator=name,
             )
         state = self._state(whole, batch, hx, input.ndim)
-        data, state = self._layers(whole.reshape(length * batch, -1), [batch] * length, state)
-        data = data.reshape(length, batch, -1)
+        data, state = self._layers(whole.reshape(length * batch, whole.shape[2]), [batch] * length, state)
+        data = data.reshape(length, batch, data.shape[1])
         data = data.transpose(0, 1) if is_batched and self.batch_first else data
         if not is_batched:
             data, state = data.squeeze(1), tuple(each.squeeze(1) for each in state)

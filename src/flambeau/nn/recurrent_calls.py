@@ -47,10 +47,10 @@ def run(
     composed: the same of (data, first states, weights) by operators, for gradients of gradients.
     weights: those of each layer and direction, one behind the other.
     """
+    operands = data, *state, *weights
+    options = mode_, tuple(sizes), directions, has_biases, mode.enabled and any(each.requires_grad for each in operands)
     try:
-        found: tuple[Any, ...] = Layers.apply(
-            mode_, tuple(sizes), directions, has_biases, composed, len(state), data, *state, *weights
-        )
+        found: tuple[Any, ...] = Layers.apply(options, composed, len(state), *operands)
     except NotSupportedError:
         return None
     return found
@@ -90,15 +90,15 @@ class Layers(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, mode_: str, sizes: tuple[int, ...], directions: int, has_biases: bool, composed: Any, states: int,
-        data: Any, *rest: Any,
+        ctx: Any, options: tuple[str, tuple[int, ...], int, bool, bool], composed: Any, states: int, data: Any,
+        *rest: Any,
     ) -> Any:  # fmt: skip
-        ctx.options, ctx.composed, ctx.states = (mode_, sizes, directions, has_biases), composed, states
-        is_training = any(ctx.needs_input_grad)
+        *ctx.options, is_training = options
+        ctx.composed, ctx.states = composed, states
         h_0, c_0, weights = _parted(rest, states)
-        whole = flattened(weights, has_biases)
+        whole = flattened(weights, ctx.options[-1])
         given = weights if whole is None else [whole]
-        out, h_n, c_n, reserve = recurrent(data, h_0, c_0, given, *ctx.options, is_training)
+        out, h_n, c_n, reserve = recurrent(data, h_0, c_0, given, *options)
         if is_training:
             ctx.save_for_backward(reserve, out, data, *rest)
         return (out, h_n) if c_n is None else (out, h_n, c_n)
@@ -106,10 +106,10 @@ class Layers(Function):
     @staticmethod
     def backward(ctx: Any, grad: Any, of_h_n: Any, of_c_n: Any = None) -> Any:
         reserve, out, data, *rest = ctx.saved_tensors
-        needs = ctx.needs_input_grad[6:]
+        needs = ctx.needs_input_grad[3:]
         if mode.enabled:
             grads = (grad, of_h_n) if of_c_n is None else (grad, of_h_n, of_c_n)
-            return (*(None,) * 6, *gradients_of(ctx.composed, (data, *rest), needs, grads))
+            return (*(None,) * 3, *gradients_of(ctx.composed, (data, *rest), needs, grads))
         h_0, c_0, weights = _parted(rest, ctx.states)
         whole = flattened(weights, ctx.options[-1])
         given = weights if whole is None else [whole]
@@ -126,7 +126,7 @@ class Layers(Function):
         made = [of_data, of_h] if of_c is None else [of_data, of_h, of_c]
         for first, shape in chain.from_iterable(operation.places()):
             made.append(of_weights.as_strided(shape, contiguous(shape), first))
-        return (*(None,) * 6, *(each if need else None for each, need in zip(made, needs)))
+        return (*(None,) * 3, *(each if need else None for each, need in zip(made, needs)))
 
 
 def _parted(rest: Sequence[Any], states: int) -> tuple[Any, Any, list[Any]]:

@@ -268,3 +268,13 @@ def test_every_status_is_checked(planner, library, name):
             plan = planner.plan(each)
             library._rnnforward = library._rnnbackwarddata_v8 = library._rnnbackwardweights_v8 = lambda *_: None
             plan.run((0,) * len(each.accesses((0,) * (13 if each is not of else 8))), 0, STREAM)
+
+
+def test_plans_of_other_lengths_share_the_layers(planner, library):
+    for sizes in ((3, 2), (4, 4, 1), (3, 3), (2,)):
+        for of in (operation(sizes=sizes), operation(sizes=sizes, is_training=False)):
+            planner.plan(of)
+    names = [name for name, _ in library.calls]
+    assert names.count("cudnnSetRNNDescriptor_v8") == 2  # packed, and not
+    planner.plan(operation(sizes=(3, 2), layers=1))
+    assert [name for name, _ in library.calls].count("cudnnSetRNNDescriptor_v8") == 3

@@ -1,7 +1,7 @@
 """Recurrent layers by cuDNN: one plan for each library operation.
 
-- cuDNN's weights lie as those of the operation: the matrices of all layers, then the biases of all layers.  A plan asks
-  cuDNN for every place, and there is no plan if one differs.
+- cuDNN's weights lie as those of the operation: the matrices of all layers, then the biases of all layers.  cuDNN is
+  asked for every place, and there is no plan if one differs.
 - Sequences of one length are padded data without padding; others are packed.
 - cuDNN adds to the gradients of the weights, and changes the reserve in backward.
 - A plan that cuDNN refuses is not asked for again.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_float, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from dataclasses import replace
 from typing import Any
 
 from ...core.nvidia import Stream
@@ -92,42 +93,109 @@ def _say(problem: Problem, refusal: NotSupportedError) -> None:
     warn(f"cuDNN refuses a {problem.kind} ({refusal})", CLAUSE)
 
 
+def _forward_of(problem: Problem) -> Recurrent:
+    return problem.forward if isinstance(problem, RecurrentBackward) else problem
+
+
+def _is_packed(of: Recurrent) -> bool:
+    """Whether the sequences have several lengths."""
+    return of.sizes[0] != of.sizes[-1]
+
+
+class Calls:
+    """cuDNN's calls that make descriptors.  Those live as long as the driver."""
+
+    def __init__(self, dnn: Dnn) -> None:
+        self.dnn = dnn
+        self.call = dnn.backend.call
+
+    def make(self, name: str) -> int:
+        made = c_void_p()
+        self.call(name, byref(made))
+        return int(made.value or 0)
+
+    def layers(self, of: Recurrent, is_packed: bool) -> tuple[int, int]:
+        """(descriptor of the layers for sequences of any lengths, bytes of the weights).
+
+        Raises NotSupportedError if cuDNN refuses them, or its weights do not lie as those of the operation.
+        """
+        dropout, made = self.make("cudnnCreateDropoutDescriptor"), self.make("cudnnCreateRNNDescriptor")
+        self.call("cudnnSetDropoutDescriptor", dropout, self.dnn.handle, 0.0, None, 0, 0)
+        self.call(
+            "cudnnSetRNNDescriptor_v8", made, STANDARD, MODES[of.mode], DOUBLE_BIAS if of.has_biases else NO_BIAS,
+            of.directions - 1, LINEAR_INPUT, DATA_TYPES[of.dtype],
+            DATA_TYPES[float64 if of.dtype is float64 else float32], math_type(of.dtype, of.allow_tf32),
+            of.input_size, of.hidden_size, of.hidden_size, of.layers, dropout,
+            PADDED_IO_DISABLED if is_packed else PADDED_IO_ENABLED,
+        )  # fmt: skip
+        nbytes = c_size_t()
+        self.call("cudnnGetRNNWeightSpaceSize", self.dnn.handle, made, byref(nbytes))
+        self._check_places(of, made, nbytes.value)
+        return made, nbytes.value
+
+    def data(self, of: Recurrent, is_packed: bool, width: int) -> int:
+        """The descriptor of an array of all steps."""
+        made, each = self.make("cudnnCreateRNNDataDescriptor"), lengths(of.sizes)
+        self.call(
+            "cudnnSetRNNDataDescriptor", made, DATA_TYPES[of.dtype], PACKED if is_packed else UNPACKED, len(of.sizes),
+            len(each), width, (c_int * len(each))(*each), None,
+        )  # fmt: skip
+        return made
+
+    def state(self, of: Recurrent) -> int:
+        """The descriptor of states."""
+        made, (_, batch, hidden) = self.make("cudnnCreateTensorDescriptor"), of.state_shape
+        steps = (c_int * 3)(batch * hidden, hidden, 1)
+        self.call("cudnnSetTensorNdDescriptor", made, DATA_TYPES[of.dtype], 3, (c_int * 3)(*of.state_shape), steps)
+        return made
+
+    def _check_places(self, of: Recurrent, layers: int, found_nbytes: int) -> None:
+        gates, hidden, nbytes = GATES[of.mode], of.hidden_size, of.dtype.itemsize
+        if found_nbytes != of.weight_count * nbytes:
+            raise NotSupportedError(f"its weights take {found_nbytes} bytes, not {of.weight_count * nbytes}")
+        matrix, bias = (self.make("cudnnCreateTensorDescriptor") for _ in range(2))
+        for number, places in enumerate(of.places()):
+            for each in range(2 * gates):
+                second, gate = divmod(each, gates)  # of weight_ih or of weight_hh
+                (first, shape), *rest = places[second::2]
+                wanted = [first + gate * hidden * shape[1], *(at + gate * hidden for at, _ in rest)]
+                of_matrix, of_bias = c_void_p(), c_void_p()
+                self.call(
+                    "cudnnGetRNNWeightParams", self.dnn.handle, layers, number, found_nbytes, BASE, each, matrix,
+                    byref(of_matrix), bias, byref(of_bias),
+                )  # fmt: skip
+                found = [(place.value or 0) - BASE for place in (of_matrix, of_bias)[: len(wanted)]]
+                if found != [at * nbytes for at in wanted]:
+                    raise NotSupportedError(
+                        f"part {each} of the weights of layer {number} lies at {found} of {found_nbytes} bytes, "
+                        f"not at {[at * nbytes for at in wanted]}"
+                    )
+
+
 class RecurrentPlan:
     """One operation, ready to run on any addresses.  It lives as long as the driver.
 
-    workspace_nbytes: of a run.  reserve_nbytes: what forward keeps for the gradients.
+    layers: the descriptor of its layers.  workspace_nbytes: of a run.  reserve_nbytes: what forward keeps for the
+    gradients.
     """
 
     native = None
 
-    def __init__(self, dnn: Dnn, problem: Problem) -> None:
+    def __init__(self, calls: Calls, problem: Problem, layers: int, weight_nbytes: int) -> None:
         """Raises NotSupportedError if cuDNN refuses the operation, AcceleratorError."""
-        self._dnn = dnn
+        self._dnn = dnn = calls.dnn
+        self._call = calls.call
         self._problem = problem
-        self._of = of = problem.forward if isinstance(problem, RecurrentBackward) else problem
+        self._rnn, self._weight_nbytes = layers, weight_nbytes
+        of = _forward_of(problem)
         self._mode = TRAINING if of.is_training else INFERENCE
-        dropout = self._make("cudnnCreateDropoutDescriptor")
-        self._call("cudnnSetDropoutDescriptor", dropout, dnn.handle, 0.0, None, 0, 0)
-        self._rnn = self._make("cudnnCreateRNNDescriptor")
-        kind, is_packed = DATA_TYPES[of.dtype], of.sizes[0] != of.sizes[-1]
-        self._call(
-            "cudnnSetRNNDescriptor_v8", self._rnn, STANDARD, MODES[of.mode], DOUBLE_BIAS if of.has_biases else NO_BIAS,
-            of.directions - 1, LINEAR_INPUT, kind, DATA_TYPES[float64 if of.dtype is float64 else float32],
-            math_type(of.dtype, of.allow_tf32), of.input_size, of.hidden_size, of.hidden_size, of.layers, dropout,
-            PADDED_IO_DISABLED if is_packed else PADDED_IO_ENABLED,
-        )  # fmt: skip
-        self._x, self._y = (self._data(is_packed, width) for width in (of.input_size, of.width))
-        count, batch, hidden = of.state_shape
-        self._state = self._make("cudnnCreateTensorDescriptor")
-        steps = (c_int * 3)(batch * hidden, hidden, 1)
-        self._call("cudnnSetTensorNdDescriptor", self._state, kind, 3, (c_int * 3)(count, batch, hidden), steps)
-        workspace, reserve, weights = c_size_t(), c_size_t(), c_size_t()
+        self._x, self._y = (calls.data(of, _is_packed(of), width) for width in (of.input_size, of.width))
+        self._state = calls.state(of)
+        workspace, reserve = c_size_t(), c_size_t()
         self._call(
             "cudnnGetRNNTempSpaceSizes", dnn.handle, self._rnn, self._mode, self._x, byref(workspace), byref(reserve)
         )
-        self._call("cudnnGetRNNWeightSpaceSize", dnn.handle, self._rnn, byref(weights))
-        self.workspace_nbytes, self.reserve_nbytes, self._weight_nbytes = workspace.value, reserve.value, weights.value
-        self._check_places()
+        self.workspace_nbytes, self.reserve_nbytes = workspace.value, reserve.value
 
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
         """Queue the operation on its operands' addresses.  Raises AcceleratorError, and NotSupportedError as above."""
@@ -169,54 +237,13 @@ class RecurrentPlan:
     def _spaces(self, workspace: int, reserve: int) -> tuple[int, int | None, int, int | None]:
         return self.workspace_nbytes, workspace or None, self.reserve_nbytes, reserve or None
 
-    def _data(self, is_packed: bool, width: int) -> int:
-        """The descriptor of an array of all steps."""
-        of, made = self._of, self._make("cudnnCreateRNNDataDescriptor")
-        each = lengths(of.sizes)
-        self._call(
-            "cudnnSetRNNDataDescriptor", made, DATA_TYPES[of.dtype], PACKED if is_packed else UNPACKED, len(of.sizes),
-            len(each), width, (c_int * len(each))(*each), None,
-        )  # fmt: skip
-        return made
-
-    def _check_places(self) -> None:
-        """Raise NotSupportedError if cuDNN's weights do not lie as those of the operation."""
-        of = self._of
-        gates, hidden, nbytes = GATES[of.mode], of.hidden_size, of.dtype.itemsize
-        if self._weight_nbytes != of.weight_count * nbytes:
-            raise NotSupportedError(f"its weights take {self._weight_nbytes} bytes, not {of.weight_count * nbytes}")
-        matrix, bias = (self._make("cudnnCreateTensorDescriptor") for _ in range(2))
-        for number, places in enumerate(of.places()):
-            for each in range(2 * gates):
-                second, gate = divmod(each, gates)  # of weight_ih or of weight_hh
-                (first, shape), *rest = places[second::2]
-                wanted = [first + gate * hidden * shape[1], *(at + gate * hidden for at, _ in rest)]
-                of_matrix, of_bias = c_void_p(), c_void_p()
-                self._call(
-                    "cudnnGetRNNWeightParams", self._dnn.handle, self._rnn, number, self._weight_nbytes, BASE, each,
-                    matrix, byref(of_matrix), bias, byref(of_bias),
-                )  # fmt: skip
-                found = [(place.value or 0) - BASE for place in (of_matrix, of_bias)[: len(wanted)]]
-                if found != [at * nbytes for at in wanted]:
-                    raise NotSupportedError(
-                        f"part {each} of the weights of layer {number} lies at {found} of {self._weight_nbytes} bytes, "
-                        f"not at {[at * nbytes for at in wanted]}"
-                    )
-
-    def _make(self, name: str) -> int:
-        made = c_void_p()
-        self._call(name, byref(made))
-        return int(made.value or 0)
-
-    def _call(self, name: str, *arguments: Any) -> None:
-        self._dnn.backend.call(name, *arguments)
-
 
 class RecurrentPlanner:
-    """Makes the plans of one device."""
+    """Makes the plans of one device.  Plans that differ in the lengths of sequences share the descriptor of layers."""
 
     def __init__(self, dnn: Dnn) -> None:
-        self._dnn = dnn
+        self._calls = Calls(dnn)
+        self._layers: dict[tuple[Recurrent, bool], tuple[int, int]] = {}
         self._refused: dict[Problem, str] = {}
         if isinstance(dnn.backend.library, ctypes.CDLL):
             declare(dnn.backend.library)
@@ -225,8 +252,16 @@ class RecurrentPlanner:
         """Raises NotSupportedError, after a warning, if cuDNN refuses the operation."""
         if problem not in self._refused:
             try:
-                return RecurrentPlan(self._dnn, problem)
+                return self._plan(problem)
             except NotSupportedError as refusal:
                 self._refused[problem] = str(refusal)
                 _say(problem, refusal)
         raise NotSupportedError(self._refused[problem])
+
+    def _plan(self, problem: Problem) -> RecurrentPlan:
+        of = _forward_of(problem)
+        key = replace(of, sizes=(1,), is_training=True), _is_packed(of)
+        layers = self._layers.get(key)
+        if layers is None:
+            layers = self._layers[key] = self._calls.layers(*key)
+        return RecurrentPlan(self._calls, problem, *layers)
