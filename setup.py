@@ -15,7 +15,10 @@ from setuptools import Extension, setup
 BROKEN_CYTHON = "3.3.0"  # drops the evaluation of some loops' iterables: what it compiles crashes
 ROOT = Path(__file__).parent / "src"
 # modules whose time is spent in calls of Python's: -O1 halves the time to compile them and leaves their speed
-SIMPLE = {"allocator", "binding", "engine", "factories", "layout", "pool", "queue", "record", "views"}
+SIMPLE = {
+    "allocator", "binding", "engine", "factories", "layout", "pool", "queue", "record", "storage", "tensor", "thread",
+    "views",
+}  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,
     "annotation_typing": False,  # annotations are for people: `x: float` takes None, as it does uncompiled

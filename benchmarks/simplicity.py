@@ -19,13 +19,19 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+IDLE_GPU = "from benchmarks.data_parallel import use_idle_gpus; use_idle_gpus(1)"
+WARM_CALLS = {  # by where it runs: the device, and how its machine starts
+    "the CPU": ("cpu", ""),
+    "a GPU, driver aside": ("cuda", IDLE_GPU),
+    "a virtual GPU": ("cuda", "torch.virtual(1)"),
+}
 PACKAGE = ROOT / "src" / "flambeau"
 WARM_CALL = """
 import sys
 sys.path.insert(0, {source!r})
 import flambeau as torch
 
-torch.virtual(1)
+{start}
 device = {device!r}
 a, b = torch.ones(4, device=device), torch.ones(4, device=device)
 with torch.no_grad():
@@ -126,12 +132,15 @@ def build() -> dict[str, Any] | None:
         return {"modules": len(built), "generated lines": lines_of(generated), "cpu seconds": seconds, "bytes": size}
 
 
-def warm_call(device: str) -> list[list[str]]:
-    """(module, function) of all of flambeau's code that a warm `a + b` without gradient executes, uncompiled."""
+def warm_call(device: str, start: str) -> list[list[str]]:
+    """(module, function) of all of flambeau's code that a warm `a + b` without gradient executes, uncompiled.
+
+    start: program text that makes the machine.
+    """
     with tempfile.TemporaryDirectory() as place:
         shutil.copytree(ROOT / "src", Path(place) / "src", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-        program = WARM_CALL.format(source=f"{place}/src", device=device)
-        environment = {**os.environ, "FLAMBEAU_PURE": "1", "PYTHONPATH": f"{place}/src"}
+        program = WARM_CALL.format(source=f"{place}/src", device=device, start=start)
+        environment = {**os.environ, "FLAMBEAU_PURE": "1", "PYTHONPATH": f"{place}/src{os.pathsep}{ROOT}"}
         done = subprocess.run([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
 
@@ -151,7 +160,7 @@ def counts(with_build: bool) -> dict[str, Any]:
         "import cycles": import_cycles(everywhere=False),
         "import cycles with imports in functions": import_cycles(everywhere=True),
         "type: ignore": sum(path.read_text().count("# type: ignore") for path in sources),
-        "warm call": {device: warm_call(device) for device in ("cpu", "cuda")},
+        "warm call": {where: warm_call(*how) for where, how in WARM_CALLS.items()},
     }
 
 
@@ -174,10 +183,9 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"{key:42s}{f'{len(found[key])}, of {sizes} modules' if sizes else '0'}"
         yield from (f"  {' '.join(name or 'flambeau' for name in each)}" for each in found[key] if len(each) <= 12)
     yield f"type: ignore                    {found['type: ignore']}"
-    for device, seen in found["warm call"].items():
+    for where, seen in found["warm call"].items():
         modules = list(dict.fromkeys(module for module, _ in seen))
-        where = "the CPU" if device == "cpu" else "a virtual GPU"
-        yield f"a warm a + b on {where:16s}{len(modules)} modules, {len(seen)} functions"
+        yield f"a warm a + b on {where:20s}{len(modules)} modules, {len(seen)} functions"
         yield f"  {' '.join(module.removeprefix('flambeau.') for module in modules)}"
 
 

@@ -127,10 +127,11 @@ class VectorClocks:
 
     def advance(self, stream: StreamKey) -> Clock:
         """Number the stream's next operation; return the clock at its completion."""
-        state = self.stream(stream)
+        state = self._streams.get(stream) or self.stream(stream)
         state.count += 1
         state.is_waiting = False
-        return self._clock(stream, state)
+        state.is_shared = True
+        return Clock(stream, state.count, state.base, state.changes, state.version)
 
     def snapshot(self, stream: StreamKey) -> Clock:
         """Return the clock at the completion of all work submitted to `stream` so far."""

@@ -26,7 +26,7 @@ cdef Waiting _waiting(Node node)
 
 @cython.final
 cdef class GraphTask:
-    cdef public bint keep_graph
+    cdef readonly bint keep_graph
     cdef bint create_graph
     cdef public bint accumulates
     cdef public dict notes

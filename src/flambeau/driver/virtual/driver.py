@@ -41,7 +41,7 @@ from .exchanges import ExchangeCalls
 from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE, device_of
-from .queue import ADDRESSES, Loaded, Queue, of_kernel, run_assertion, run_failure, run_reference
+from .queue import ADDRESSES, Loaded, Queue, Work, of_kernel, run_assertion, run_failure, run_reference
 from .races import HOST, Witness
 from .schedule import REPLAY_HINT, Replay, Schedule
 from .stream_pool import PoolCalls
@@ -191,7 +191,7 @@ class MemoryCalls(Calls):
                     error_code=INVALID_HANDLE,
                     operator="block_taken",
                 )
-            if self.faults.refuses_block(nbytes):
+            if self.faults.is_used and self.faults.refuses_block(nbytes):
                 raise OutOfMemoryError(
                     f"{nbytes} bytes on virtual device {device} fail on demand",
                     hint="flambeau.testing.faults, or --fault, asked for it",
@@ -277,7 +277,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         """Percent of the last sample of modelled time in which kernels or copies ran."""
         self._check_index(device)
         with self._lock:
-            return self._engine.work[device].percent(self._engine.clock.now())
+            return self._engine.kernels[device].percent(self._engine.clock.now(), self._engine.copies[device])
 
     # time
     def host_ns(self) -> int:
@@ -516,6 +516,19 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
                 error_code=INVALID_HANDLE,
                 operator=name,
             )
+        work = self._work_on_demand(device, name) if self.faults.is_used else run_reference
+        bound = loaded.bound(arguments)
+        find = engine.memory.find
+        blocks = [find(device, access.low, access.high, name) for access in bound.accesses]
+        costs = engine.card.host
+        host_ns += costs.operand * max(0, len(bound.accesses) - LISTED)
+        if callers.is_in_backward():
+            host_ns += costs.backward
+        duration = bound.duration_ns if queue.share == 1.0 else engine.card.within(queue.share, bound.duration_ns)
+        engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, host_ns)
+
+    def _work_on_demand(self, device: int, name: str) -> Work:
+        """Return the work of a launch while failures are asked for.  Raises AcceleratorError for a refused launch."""
         faults = self.faults
         if faults.kill.strikes():
             os.kill(os.getpid(), signal.SIGKILL)
@@ -523,18 +536,8 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             raise AcceleratorError(
                 f"refused on device {device} on demand", error_code=LAUNCH_OUT_OF_RESOURCES, operator=name
             )
-        bound = loaded.bound(arguments)
-        find = engine.memory.find
-        blocks = [find(device, access.low, access.high, name) for access in bound.accesses]
         work = run_failure if faults.launch.strikes() else run_reference
-        if faults.assertion.strikes():
-            work = run_assertion
-        costs = engine.card.host
-        host_ns += costs.operand * max(0, len(bound.accesses) - LISTED)
-        if callers.is_in_backward():
-            host_ns += costs.backward
-        duration = bound.duration_ns if queue.share == 1.0 else engine.card.within(queue.share, bound.duration_ns)
-        engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, host_ns)
+        return run_assertion if faults.assertion.strikes() else work
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:

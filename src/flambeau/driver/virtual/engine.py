@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ... import callers
@@ -61,18 +62,17 @@ class BusySpans:
             spans.popleft()
         spans.append([start_ns, end_ns])
 
-    def percent(self, now_ns: int) -> int:
-        """Percent of the sample ending now, or of the machine's lifetime if shorter, that was busy."""
+    def percent(self, now_ns: int, *others: BusySpans) -> int:
+        """Percent of the sample ending now, or of the machine's lifetime if shorter, that these spans cover."""
         begin = max(0, now_ns - SAMPLE_NS)
         busy, reached = 0, begin
-        for start, end in sorted(self._spans):
+        for start, end in sorted(chain(self._spans, *(each._spans for each in others))):
             start, end = max(start, reached), min(end, now_ns)
             if end > start:
                 busy, reached = busy + end - start, end
         return 100 * busy // (now_ns - begin) if busy else 0
 
 
-NOTED = Taken("", False)  # of allocations where races raise no errors
 MAX_PENDING = 1024  # commands per stream
 COMPUTING = frozenset({run_reference, run_copy, run_copy_from_host, run_copy_to_host, run_fill})
 
@@ -106,7 +106,7 @@ class Engine:
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
         self.kernels = [BusySpans() for _ in range(choice.count)]
-        self.work = [BusySpans() for _ in range(choice.count)]  # of kernels and copies
+        self.copies = [BusySpans() for _ in range(choice.count)]
         self.slowdown = slowdown()  # the factor of all durations; a straggler has more than 1
         self.captures = Captures()
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
@@ -159,7 +159,7 @@ class Engine:
         command = Command(queue, name, work, detail, accesses, blocks, site)
         command.called = called
         command.launched = launched
-        start = self.clock.spend(host_ns)
+        start = now_ns = self.clock.spend(host_ns)
         if queue.end_ns > start:
             start = queue.end_ns
         for engine in engines:
@@ -167,7 +167,7 @@ class Engine:
         if self.slowdown != 1 and is_seen:
             duration_ns = int(duration_ns * self.slowdown)
         late = queue.late
-        if late is not None or any(engine.late is not None for engine in engines):
+        if late is not None or engines and any(engine.late is not None for engine in engines):
             for engine in engines:
                 late = latest(late, engine.late)
             start, late = settled(start, late)
@@ -180,7 +180,7 @@ class Engine:
         for engine in engines:
             engine.free_ns, engine.late = command.end_ns, command.late
         if is_seen and work is not run_poison:
-            self.observe(command, start, late, _nbytes(command), bool(engines))
+            self.observe(command, start, late, now_ns, bool(engines))
         if races is not None and races.conflicts:
             self.races.mark(command, queue.handle, races.conflicts)
         self.races.record(command, races, histories)
@@ -207,14 +207,18 @@ class Engine:
         return races
 
     def observe(
-        self, command: Command, start_ns: int, late: Late | None, nbytes: int, is_copy: bool = False
+        self, command: Command, start_ns: int, late: Late | None, now_ns: int, is_copy: bool, nbytes: int | None = None
     ) -> None:
-        """Add a command to the busy spans and call the hook.  late: what its start depends on besides."""
-        device, now_ns = command.queue.device, self.clock.now()
-        self.work[device].add(start_ns, command.end_ns, now_ns)
-        if not is_copy:
-            self.kernels[device].add(start_ns, command.end_ns, now_ns)
+        """Add a command to the busy spans and call the hook.
+
+        late: what its start depends on besides.  nbytes: what it moves, if its accesses do not say so.
+        """
+        device = command.queue.device
+        busy = self.copies if is_copy else self.kernels
+        busy[device].add(start_ns, command.end_ns, now_ns)
         if hooks.on_span is not None:
+            if nbytes is None:
+                nbytes = _nbytes(command)
             site = command.site or callers.call_site()
             stream = 0 if command.queue.is_default else command.queue.handle
             times = start_ns, command.end_ns
@@ -249,7 +253,7 @@ class Engine:
         pieces = memory.pieces(low, high)
         access = MemoryAccess.whole(low, high)
         taking = self.races.take(queue.handle, access, pieces)
-        last, facts = queue.last, NOTED
+        last, site, is_fresh = queue.last, "", False
         is_over = self.clocks.host_knows_all(queue.handle)
         is_command = not is_over and (last is None or bool(queue.waits))
         if taking.conflicts and self.runner.explores:
@@ -261,14 +265,14 @@ class Engine:
                 self.races.witness.begins(queue, self.clocks.stream(queue.handle).count + (not is_over), site)
             if taking.conflicts and (not is_command or self.races.raises):  # a command is compared below
                 self.races.meet(queue, TAKING, call, queue.waited, taking.conflicts)
-            facts = Taken(site, all(piece.is_fresh for piece in pieces))
+            is_fresh = all(piece.is_fresh for piece in pieces)
         if is_over:
             block = memory.take(low, high, taking.history)
             self.races.mark(None, queue.handle, taking.conflicts)
         elif is_command:
             self._make_room(queue)
             block = memory.take(low, high, taking.history)
-            self.submit(queue, TAKING, run_poison, facts, [access], [block], 0, 0)
+            self.submit(queue, TAKING, run_poison, Taken(site, is_fresh), [access], [block], 0, 0)
             assert queue.last is not None
             queue.last.cover(taking.covered)
             return
@@ -276,8 +280,7 @@ class Engine:
             assert last is not None
             block = memory.take(low, high, taking.history)
             clock = self.clocks.advance(queue.handle)
-            facts = facts._replace(clock=clock)
-            self.races.taken(taking, queue.handle, access, last, clock.number, facts)
+            self.races.taken(taking, queue.handle, access, last, clock.number, Taken(site, is_fresh, clock))
         if last is None or last.done:
             block.space.poison(low, high)
         else:

@@ -51,7 +51,7 @@ class ExchangeCalls(Calls):
             written.detail = exchange, engine.computes
             written.gate = exchange
             written.late = queue.late = {written: 0}
-            engine.observe(written, start_ns, late, exchange.nbytes)
+            engine.observe(written, start_ns, late, engine.clock.now(), False, exchange.nbytes)
             self._to_finish.append(written)
             self._serve()
 

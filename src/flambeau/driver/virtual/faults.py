@@ -125,10 +125,12 @@ class Countdown:
 class Faults:
     """Injected failures of one machine.  n = 1 is the next call.
 
+    is_used: whether any was asked for; until then, calls need not look here.
     too_large: blocks of at least so many bytes are refused, 0 for none.
     """
 
     def __init__(self) -> None:
+        self.is_used = False
         self.allocation = Countdown()
         self.block = Countdown()
         self.launch = Countdown()
@@ -142,15 +144,15 @@ class Faults:
 
     def out_of_memory_at(self, n: int) -> None:
         """The n-th `mem_alloc` from now fails, once."""
-        self.allocation.left = n
+        self.allocation.left, self.is_used = n, True
 
     def fail_launch_at(self, n: int) -> None:
         """The n-th launch from now fails when it runs, and its device with it."""
-        self.launch.left = n
+        self.launch.left, self.is_used = n, True
 
     def break_capture_at(self, n: int) -> None:
         """The n-th operation captured from now finds its capture broken, as by a call of another thread."""
-        self.capture.left = n
+        self.capture.left, self.is_used = n, True
 
     def drop_peer(self, a: int, b: int) -> None:
         """Remove the link between devices `a` and `b`."""
@@ -183,6 +185,7 @@ class Faults:
 
     def ask(self, wanted: dict[str, Any]) -> Callable[[], None]:
         """Make these failures, whose values are checked, happen from now on.  Return a function that ends them."""
+        self.is_used = True
         countdowns = {
             "oom": self.block,
             "launch": self.launch,

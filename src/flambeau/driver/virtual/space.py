@@ -263,9 +263,11 @@ class DeviceSpace(Space):
         self.unwritten.add(low, high)
 
     def materialise(self, low: int, high: int) -> None:
-        for start, end in self.unwritten.within(low, high):
+        pending = self.unwritten.within(low, high)
+        for start, end in pending:
             self.bytes(start, end)[:] = POISON
-        self.unwritten.remove(low, high)
+        if pending:
+            self.unwritten.remove(low, high)
 
     def written(self, low: int, high: int) -> None:
         self.unwritten.remove(low, high)
