@@ -239,8 +239,9 @@ class FollowedDriver(VirtualDriver):
         if not self.lost:
             try:
                 call(*arguments)
-            except FlambeauError as failure:
-                self.lost = f"{call.__name__} at {callers.call_site()}: {failure.fact}"
+            except Exception as failure:  # noqa: BLE001  (the program is not to blame, and the report names it)
+                fact = failure.fact if isinstance(failure, FlambeauError) else f"{type(failure).__name__}: {failure}"
+                self.lost = f"{call.__name__} at {callers.call_site()}: {fact}"
                 self.watch(None)
 
     def _points(self, queues: Iterable[Queue]) -> list[Generation]:
