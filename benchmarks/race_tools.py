@@ -284,7 +284,7 @@ def cell(results: Sequence[Result]) -> str:
         words += ["both lines"] * racy[0].both_lines + ["edit"] * (racy[0].found and racy[0].edit)
     if any(result.found for result in results if not result.has_race):
         words.append("FALSE ALARM")
-    elif not racy and not why:
+    elif results and not racy and not why:
         words.append("silent")
     if why:
         words.append(f"not run: {why}")

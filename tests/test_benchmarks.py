@@ -8,6 +8,7 @@ import json
 import math
 import shutil
 import subprocess
+import sys
 import weakref
 import xml.etree.ElementTree as ElementTree
 
@@ -27,6 +28,7 @@ from benchmarks import (
     models,
     networks,
     product_rows,
+    race_tools,
     raw,
     recurrent_rows,
     report,
@@ -366,3 +368,37 @@ def test_networks_begin_with_pytorch_s_losses(name):
         "torch": networks.first_losses(torch, theirs),
     }
     assert networks.disagreement(losses) < networks.TARGETS[name].tolerance
+
+RACY_OUTPUT = 'File "a/missing_wait.py", line 14, in <module>\n  at missing_wait.py:10 in other.py:3'
+
+
+def test_a_table_of_race_tools_has_what_each_one_says():
+    tool = race_tools.Result
+    results = [
+        tool("second", "missing_wait", False, True, why="needs 2 GPUs"),
+        tool("first", "missing_wait", False, True, found=True, both_lines=True, edit=True),
+        tool("first", "missing_wait", True, False, found=True),
+        tool("first", "no_race", False, False),
+    ]
+    times = {"first": (race_tools.Run(0, 1.0, ""), race_tools.Run(None, 2.5, ""))}
+    lines = race_tools.table(results, times, "head").splitlines()
+    assert lines[4] == "| `missing_wait` | found, both lines, edit, FALSE ALARM | not run: needs 2 GPUs |"
+    assert lines[5] == "| `no_race` | silent |  |"
+    assert lines[6:10] == [
+        "| races found | 1 of 1 | 0 of 0 |", "| both lines | 1 of 1 | 0 of 0 |", "| edit | 1 of 1 | 0 of 0 |",
+        "| false alarms | 1 of 2 | 0 of 0 |",
+    ]  # fmt: skip
+    assert lines[10].endswith("| 1.0 s, 2.5 s | - |")
+
+
+def test_a_program_of_the_zoo_is_one_of_pytorch_but_for_its_import(tmp_path):
+    assert race_tools._lines(RACY_OUTPUT, "missing_wait") == {10, 14}
+    for form in race_tools.forms():
+        ours = (race_tools.RACES / f"{form.program}.py").read_text().splitlines()
+        theirs = race_tools.for_torch(race_tools.RACES / f"{form.program}.py", tmp_path).read_text().splitlines()
+        assert [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b] == [(race_tools.IMPORT, "import torch")]
+
+
+def test_a_run_of_a_tool_that_takes_too_long_ends():
+    done = race_tools.run([sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(60)"], {}, 0.2)
+    assert done.status is None

@@ -247,9 +247,7 @@ def test_a_snapshot_of_pytorch_is_explained_by_the_lines_of_the_program(of_an_h2
 def test_a_snapshot_of_pytorch_is_replayed(of_an_h200):
     _, snapshot, counters = of_an_h200
     found = memory_replay.replay(snapshot.devices[0])
-    assert found.failed is None and found.used == counters["allocated"]
-    # Of free blocks of one size, the two allocators take different ones.
-    assert abs(found.reserved - counters["reserved"]) <= 0.03 * counters["reserved"]
+    assert (found.failed, found.reserved, found.used) == (None, counters["reserved"], counters["allocated"])
     assert memory_replay.replay(snapshot.devices[0], "expandable_segments:True").reserved < found.reserved
     short = memory_replay.replay(snapshot.devices[0], "", 200 * MIB)
     assert short.failed is not None and short.reserved <= 200 * MIB

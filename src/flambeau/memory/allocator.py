@@ -291,6 +291,11 @@ class CachingAllocator(BlockAllocator):
             self._incidents.reset()
             self._segments.reset_counts()
 
+    def coalesce(self) -> None:
+        """Merge all freed blocks with their free neighbours now."""
+        with self.lock:
+            self._settle()
+
     # methods that need the lock held
     def _settle(self) -> None:
         """Process freed blocks and coalesce every pool."""

@@ -209,6 +209,7 @@ def _settings() -> dict[str, Any]:
             str(1 << index): divisions[index] if divisions else 0 for index in range(SIZE_CLASSES)
         },
         "graph_capture_record_stream_reuse": False,
+        "allocator": "flambeau",  # how `flambeau memory --replay` knows that freed blocks were merged late
     }
 
 

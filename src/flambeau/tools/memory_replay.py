@@ -3,6 +3,8 @@
 - The allocations go to flambeau's caching allocator on a virtual GPU of its own, which computes nothing.
 - Blocks from before the first event are allocated first, in the order of their addresses.
 - A block is freed where the snapshot says that its free was complete.
+- PyTorch's allocator merges a freed block with its neighbours at once, flambeau's later: a replay does as the recorded
+  allocator did.
 - Each private pool has an allocator of its own; all share the device's memory.
 """
 
@@ -43,7 +45,8 @@ class Replay:
 class _Pools:
     """The allocators of one replay."""
 
-    def __init__(self, settings: Settings, capacity: int) -> None:
+    def __init__(self, settings: Settings, capacity: int, merges_at_once: bool) -> None:
+        self.merges_at_once = merges_at_once
         self.machine = Machine(Gpus("virtual", 1, memory=capacity, races="real"))
         self.machine.start()
         self.settings = settings
@@ -59,6 +62,8 @@ class _Pools:
             allocator = CachingAllocator(machine.driver, 0, machine.record_event, self.settings)
             self.allocators[pool] = allocator
         self.free(address)
+        if self.merges_at_once:
+            allocator.coalesce()
         block = allocator.allocate(max(nbytes, 1), self._stream(stream))
         self.live[address] = allocator, block
         self.used += block.nbytes
@@ -87,7 +92,7 @@ def replay(device: Device, settings: str = "", capacity: int | None = None) -> R
             f"--replay: the {parsed.backend} backend is the driver's own, and cannot be replayed",
             hint="leave backend: out",
         )
-    pools = _Pools(parsed, capacity or ROOM)
+    pools = _Pools(parsed, capacity or ROOM, device.merges_at_once)
     count = 0
     failed: Event | None = None
     try:

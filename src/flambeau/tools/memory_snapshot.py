@@ -35,6 +35,7 @@ ADDS = ("segment_alloc", "segment_map")
 REMOVES = ("segment_free", "segment_unmap")
 ACTIONS = ("alloc", "free_requested", "free_completed", "oom", "snapshot", *ADDS, *REMOVES)
 HINT = "torch.cuda.memory._dump_snapshot(path) writes such a file, in flambeau and in PyTorch"
+OURS = "flambeau"  # the name of this allocator in the settings of a snapshot; those of PyTorch have none
 LIBRARIES = ("/torch/", "/flambeau/", "/site-packages/", "/dist-packages/", "<frozen ", "<built-in", "??")
 OPERATORS = ("at::_ops::", "torch::autograd::generated::")  # how names of PyTorch's compiled operators begin
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -91,11 +92,15 @@ class Event(NamedTuple):
 
 @dataclass
 class Device:
-    """One device: its segments at the end, and its events, oldest first."""
+    """One device: its segments at the end, and its events, oldest first.
+
+    merges_at_once: whether its allocator merges each freed block with its neighbours, as PyTorch's does.
+    """
 
     index: int
     segments: list[Segment]
     events: list[Event]
+    merges_at_once: bool = False
 
 
 @dataclass
@@ -208,7 +213,10 @@ class _Parser:
         for device in devices:
             device.segments.sort(key=lambda segment: segment.address)
         settings = top.get("allocator_settings")
-        text = settings.get("PYTORCH_CUDA_ALLOC_CONF", "") if isinstance(settings, dict) else ""
+        settings = settings if isinstance(settings, dict) else {}
+        for device in devices:
+            device.merges_at_once = settings.get("allocator") != OURS
+        text = settings.get("PYTORCH_CUDA_ALLOC_CONF", "")
         return Snapshot(devices, self.stacks, text if isinstance(text, str) else "")
 
     def _segment(self, each: Any, where: str) -> Segment:

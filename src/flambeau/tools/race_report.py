@@ -544,11 +544,11 @@ class Recorder:
         self._lines: dict[tuple[str, str], Line] = {}
         self._remedies: dict[Edit, Remedy] = {}
 
-    def _log(self, kind: int, *numbers: int) -> None:
+    def _log(self, kind: int, one: int, two: int, three: int, four: int = 0, five: int = 0) -> None:
         if len(self.entries) >= WIDTH * MAX_ENTRIES:
             self.is_full = True
         if not self.is_full:
-            self.entries.extend((kind, *numbers, *[0] * (WIDTH - 1 - len(numbers))))
+            self.entries.extend((kind, one, two, three, four, five))
 
     def _site(self, site: str) -> int:
         return self._sites.setdefault(site, len(self._sites))

@@ -6,7 +6,6 @@ The history is indexed by address: accesses to other bytes do not slow down a lo
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -174,13 +173,14 @@ class Use:
         self.access = access
         self.stream = stream
         self.number = self.ran = self.former = 0
-        self.commands: deque[Command] = deque()
+        self.commands: list[Command] = []
         self.taken: Taken | None = None
 
     def add(self, command: Command, number: int) -> None:
-        while self.commands and self.commands[0].done:
-            self.ran = self.commands.popleft().number
-        self.commands.append(command)
+        commands = self.commands
+        while commands and commands[0].done:
+            self.ran = commands.pop(0).number
+        commands.append(command)
         self.number = number
         self.former = 0
         self.taken = None

@@ -44,7 +44,7 @@ from .engine import Engine
 from .events import INVALID_HANDLE, Event, Generation
 from .graphs import Graph
 from .memory import Block, DeviceMemory, Memory, Reservation, Segment
-from .queue import ADDRESSES, Command, Loaded, Queue, Work, of_kernel, place_of
+from .queue import ADDRESSES, Command, Loaded, Queue, Work, of_kernel, place_of, run_reference
 from .schedule import Schedule
 from .space import EmptySpace, Space
 
@@ -239,8 +239,9 @@ class FollowedDriver(VirtualDriver):
         if not self.lost:
             try:
                 call(*arguments)
-            except FlambeauError as failure:
-                self.lost = f"{call.__name__} at {callers.call_site()}: {failure.fact}"
+            except Exception as failure:  # noqa: BLE001  (the program is not to blame, and the report names it)
+                fact = failure.fact if isinstance(failure, FlambeauError) else f"{type(failure).__name__}: {failure}"
+                self.lost = f"{call.__name__} at {callers.call_site()}: {fact}"
                 self.watch(None)
 
     def _points(self, queues: Iterable[Queue]) -> list[Generation]:
@@ -502,6 +503,11 @@ class FollowedDriver(VirtualDriver):
         with self._lock:
             self._real.launch(self._real_handles[kernel], grid, arguments, self._real_handles[stream])
             self._follow(self._enqueue, self._streams[stream], self._kernels[kernel], bytes(arguments), 0)
+
+    def _enqueue(self, queue: Queue, loaded: Loaded, arguments: object) -> None:
+        accesses, find = loaded.bound(arguments).accesses, self._memory.find
+        blocks = [find(queue.device, access.low, access.high, loaded.name) for access in accesses]
+        self._engine.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         real, nbytes = self._real.library_plan(device, problem)
