@@ -22,7 +22,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
-FIRST_USED = ("driver.virtual.driver", "runtime.machine", "nn", "optim", "data", "multiprocessing")
+FIRST_USED = (
+    *("driver.virtual.driver", "runtime.machine", "nn", "optim", "data", "multiprocessing"),
+    *("cli.commands", "cli.launch", "tools.checked_processes"),
+)
 
 
 class Done(NamedTuple):

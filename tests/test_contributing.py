@@ -273,13 +273,13 @@ def launched(operator: Operator) -> list:
 
 @pytest.mark.slow
 @every
-def test_its_kernels_compile(nvrtc, registered):
+def test_its_kernels_compile(nvrtc, registered, sample):
     own = launched(registered)
     if registered.kind in (VIEW, COMPOSITE) or registered.name in (*HAS_LIBRARY_CALLS, "add_at"):
         assert own == []  # it launches nothing, or what others launch
         return
     assert own
-    results = kernels.compiled([(each.entry, each.source) for each in own], kernels.ARCHITECTURE)
+    results = kernels.compiled([(each.entry, each.source) for each in sample(own, 2)], kernels.ARCHITECTURE)
     assert [each.problem for each in results if each.problem] == []
 
 

@@ -27,6 +27,7 @@ def few():
     return kernels.gathered()
 
 
+@pytest.mark.full
 def test_every_pointwise_operator_gives_a_kernel(few):
     entries = {kernel.entry for kernel in few}
     missing = [
@@ -50,6 +51,7 @@ def test_each_operator_comes_once_and_each_family_in_every_type():
         assert widest > 1 or family[1] not in (POINTWISE, LOWERED), family
 
 
+@pytest.mark.full
 def test_kernels_are_gathered_once_each(few):
     assert len({(kernel.entry, kernel.source) for kernel in few}) == len(few)
     assert len(few) > len([each for each in REGISTRY.values() if each.kind is POINTWISE])

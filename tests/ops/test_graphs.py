@@ -39,8 +39,8 @@ def run(calls):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_replay_gives_the_bits_of_the_calls(gpus, name):
-    called, replayed = list(family(name)), list(family(name))  # operators may write their operands
+def test_a_replay_gives_the_bits_of_the_calls(gpus, name, sample):
+    called, replayed = sample(family(name), 40), sample(family(name), 40)  # operators may write their operands
     if not called:
         return
     graph = torch.cuda.CUDAGraph()

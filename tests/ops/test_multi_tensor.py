@@ -28,6 +28,11 @@ KINDS = ("float32", "float64", "float16", "bfloat16")
 pytestmark = pytest.mark.devices(1)
 
 
+def full(value):
+    """A parameter of the full tier."""
+    return pytest.param(value, marks=pytest.mark.full)
+
+
 def sizes(count):
     return [SIZES[index % len(SIZES)] + index // len(SIZES) for index in range(count)]
 
@@ -87,7 +92,7 @@ def lists_of(many, kind):
 ADAM = (0.01, 0.9, 0.99, 1e-3, 0.98, 0.05, 0.5)
 
 
-@pytest.mark.parametrize("count", [1, 2, MANY - 1, MANY, MANY + 1, 70])
+@pytest.mark.parametrize("count", [1, 2, full(MANY - 1), MANY, MANY + 1, full(70)])
 def test_adam_of_any_number_of_tensors(count, gpus):
     values = lists_of(sizes(count), "float32")
     given = [tensors(each) for each in values]
@@ -116,7 +121,7 @@ def counters(counts):
 
 
 @pytest.mark.parametrize("amsgrad", [False, True])
-@pytest.mark.parametrize("count", [1, MANY, MANY + 1, 70])
+@pytest.mark.parametrize("count", [1, full(MANY), MANY + 1, full(70)])
 def test_counted_adam_of_any_number_of_tensors(count, amsgrad, gpus):
     values = lists_of(sizes(count), "float32")
     values[4] = values[4] if amsgrad else []

@@ -6,6 +6,7 @@ import pytest
 
 import flambeau
 
+
 @pytest.mark.full
 def test_pytorch_s_viewer_reads_a_snapshot(gpus, tmp_path):
     torch_viewer = pytest.importorskip("torch.cuda._memory_viz")

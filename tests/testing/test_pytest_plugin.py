@@ -103,7 +103,7 @@ def test_after():
 """
 
 
-@pytest.mark.parametrize("gpus", ["", "virtual:1"])
+@pytest.mark.parametrize("gpus", ["", pytest.param("virtual:1", marks=pytest.mark.full)])
 def test_marks(run, gpus):
     found, text = run(MARKED, gpus=gpus)
     failed = {name for name, outcome in found.items() if outcome == "FAILED"}
