@@ -130,6 +130,16 @@ def test_the_pool_keeps_what_is_freed_and_allocates_on_a_stream(cuda, driver):
     assert names(cuda) == ["cuMemPoolGetAttribute", "cuCtxSynchronize", "cuMemPoolTrimTo"]
 
 
+def test_a_pool_that_is_too_small_keeps_nothing(cuda, driver):
+    stream = driver.stream_create(1, 0)
+    driver.pool_alloc(1, 8, stream)
+    cuda.calls.clear()
+    cuda.fails["cuMemAllocAsync"] = Code.CUDA_ERROR_OUT_OF_MEMORY
+    with pytest.raises(OutOfMemoryError, match="cuMemAllocAsync.*1000"):
+        driver.pool_alloc(1, 1000, stream)
+    assert names(cuda) == ["cuMemAllocAsync", "cuMemPoolTrimTo"]
+
+
 def test_peers_may_access_the_pool(cuda, driver):
     stream = driver.stream_create(1, 0)
     driver.pool_alloc(1, 8, stream)

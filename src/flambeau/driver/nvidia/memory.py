@@ -97,6 +97,8 @@ class MemoryCalls:
             if device not in self._pools:
                 self._open_pool(device)
             result = self._cu.cuMemAllocAsync(nbytes, of.cu)
+            if result[0]:  # the pool would keep what it took on the way
+                self._cu.cuMemPoolTrimTo(self._pools[device], 0)
             return Address(int(check(result, "cuMemAllocAsync", device=device, nbytes=nbytes, stream=stream)))
 
     def pool_free(self, device: int, address: Address, stream: StreamHandle) -> None:
