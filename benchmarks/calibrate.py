@@ -141,9 +141,11 @@ def _type(name: str) -> Any:
     return getattr(torch, "float32" if name == "tf32" else name)
 
 
-def _products(name: str, small: bool) -> Iterator[Point]:
+def _products(name: str, small: bool, more: int) -> Iterator[Point]:
+    """more: added to every size, so that rows are not aligned."""
     dtype = _type(name)
-    for n in (64,) if small else SLOW_SQUARES if name in ("float32", "float64") else SQUARES:
+    for size in (64,) if small else SLOW_SQUARES if name in ("float32", "float64") else SQUARES:
+        n = size + more
         x, y = (torch.randn(n, n, device="cuda").to(dtype) for _ in range(2))
         yield 2.0 * n**3, device_ns(functools.partial(torch.matmul, x, y))
 
@@ -243,7 +245,7 @@ def measured_host() -> Iterator[tuple[str, float]]:
     """The host's costs, by field of `card.Host`."""
     small = torch.randn(16, 16, device="cuda")
     large = torch.randn(128, 128, device="cuda").to(torch.bfloat16)
-    found = {"launch": host_ns(lambda: small + small), "library": host_ns(lambda: large @ large)}
+    found = {"launch": host_ns(lambda: small + small), "product": host_ns(lambda: large @ large)}
     yield from found.items()
     few, many = ([torch.randn(16, 16, device="cuda").requires_grad_() for _ in range(n)] for n in (4, 44))
     steps = []
@@ -258,8 +260,12 @@ def measured_host() -> Iterator[tuple[str, float]]:
     whole, (kernels, products) = host_ns(step), launches(step)
     forward = launches(step.forward)
     operands = 4 * len(list(step.net.parameters()))
-    known = kernels * found["launch"] + products * found["library"] + operand * (operands - LISTED)
-    yield "backward", max(0.0, (whole - known) / (kernels + products - sum(forward) - 1))  # one is the optimizer's
+    known = kernels * found["launch"] + products * found["product"] + operand * (operands - LISTED)
+    backward = max(0.0, (whole - known) / (kernels + products - sum(forward) - 1))  # one is the optimizer's
+    yield "backward", backward
+    yield "attention", _attention_ns(backward)
+    yield "convolution", _convolution_ns(torch.bfloat16, torch.channels_last, backward)
+    yield "wide_convolution", _convolution_ns(torch.float32, torch.contiguous_format, backward)
     pinned = torch.ones(16).pin_memory()
     target = torch.ones(16, device="cuda")
     copy = host_ns(lambda: target.copy_(pinned, non_blocking=True))
@@ -277,6 +283,27 @@ def measured_host() -> Iterator[tuple[str, float]]:
     whole = host_ns(lambda: (small.add_(1), torch.cuda.synchronize()), waits=True)
     yield "wake", max(0.0, whole - found["launch"] - call)
     yield "allocate", _allocation_ns()
+
+
+def _attention_ns(backward: float) -> float:
+    """The mean of attention and its gradient."""
+    inputs = [torch.randn(1, 2, 64, 64, device="cuda").to(torch.bfloat16).requires_grad_() for _ in range(3)]
+    attend = functools.partial(F.scaled_dot_product_attention, *inputs, is_causal=True)
+    out = attend()
+    grad = torch.randn_like(out)
+    gradients = functools.partial(torch.autograd.grad, out, inputs, grad, retain_graph=True)
+    return max(0.0, host_ns(attend) + host_ns(gradients) - backward) / 2
+
+
+def _convolution_ns(dtype: Any, layout: Any, backward: float) -> float:
+    """The mean of a convolution and its two gradients."""
+    x = torch.randn(4, 32, 16, 16, device="cuda").to(dtype).to(memory_format=layout).requires_grad_()
+    w = torch.randn(32, 32, 3, 3, device="cuda").to(dtype).to(memory_format=layout).requires_grad_()
+    convolve = functools.partial(F.conv2d, x, w, padding=1)
+    out = convolve()
+    grad = torch.randn_like(out)
+    gradients = functools.partial(torch.autograd.grad, out, (x, w), grad, retain_graph=True)
+    return max(0.0, host_ns(convolve) + host_ns(gradients) - 2 * backward) / 3
 
 
 def _allocation_ns() -> float:
@@ -300,7 +327,8 @@ KERNELS: dict[str, Callable[[int], tuple[Call, float]]] = {
 def entries() -> list[Entry]:
     """All entries, the most important ones first."""
     found = [Entry("kernels", name, functools.partial(_kernel, make)) for name, make in KERNELS.items()]
-    found += [Entry("products", name, functools.partial(_products, name)) for name in reversed(TYPES)]
+    for table, more in (("products", 0), ("unaligned_products", 1)):
+        found += [Entry(table, name, functools.partial(_products, name, more=more)) for name in reversed(TYPES)]
     found += [Entry("copies", name, functools.partial(_copies, name)) for name in COPIES if name != "peer"]
     for name in ("attention", "attention_backward"):
         backward = name != "attention"

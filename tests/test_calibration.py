@@ -26,7 +26,7 @@ def test_a_written_card_has_what_was_found_and_the_preset_s_figures_for_the_rest
     path.write_text(calibrate.text_of(found, "Own", "a test", True))
     own, model = card(str(path)), card(DEFAULT)
     assert (own.name, own.total_memory, own.is_calibrated) == ("Own", 4 << 30, True)
-    assert own.host.launch == 1234 and own.host.library == model.host.library
+    assert own.host.launch == 1234 and own.host.product == model.host.product
     assert own.kernel_ns(150, 0) == 20
     assert own.times["products"]["tf32"].at(10**9) == model.times["products"]["tf32"].at(10**9)
 

@@ -9,6 +9,7 @@ from flambeau.driver.virtual.card import (
     POINTWISE,
     Curve,
     card,
+    is_aligned,
     kind_of,
     read,
     touched,
@@ -89,6 +90,21 @@ def test_products_are_bound_by_bytes_or_by_operations():
     assert H200.library_ns(problem, [whole]) == H200.kernel_ns(4 << 30, 0)
 
 
+def test_products_whose_rows_are_not_aligned_take_longer():
+    aligned, odd = (H200.library_ns(product(n, bfloat16), []) for n in (8192, 8191))
+    assert odd > 2 * aligned
+    assert is_aligned(product(8192, bfloat16)) and not is_aligned(product(8191, bfloat16))
+    assert is_aligned(Gemm(float32, 1, 1, 64, 3, (0, 4, 1), (0, 1, 64), (0, 64, 1)))
+
+
+def test_library_calls_cost_the_host_by_kind_and_type():
+    x, steps = (8, 8, 8, 8), ((1, 1), (1, 1), (1, 1))
+    wide, half = (Convolution("convolution", kind, *[x] * 6, *steps, 1) for kind in (float32, bfloat16))
+    host = H200.host
+    costs = [H200.library_host_ns(each) for each in (wide, half, product(8, float32))]
+    assert costs == [host.wide_convolution, host.convolution, host.product]
+
+
 def test_convolutions_take_the_time_of_their_type_and_kind():
     def ns(dtype, allow_tf32=False, kind="convolution"):
         x, w, y = (32, 256, 56, 56), (256, 256, 3, 3), (32, 256, 56, 56)
@@ -133,6 +149,7 @@ def test_each_array_counts_once_without_gaps_and_without_repeats():
     row = Access(0, float32, "r", (8, 4), (12, 1))  # a third of each row of 12
     assert touched([row]) == 4 * 32
     assert touched([row, row]) == 4 * 32
+    assert touched([Access(0, float32, "rw", (8, 4), (12, 1))]) == 2 * 4 * 32
     assert touched([Access(0, float32, "r", (8, 4), (0, 1))]) == 4 * 4
     assert touched([Access(0, float32, "r", (8, 4), None), Access(512, float32, "w", (8, 4), None)]) == 8 * 32
 
@@ -178,7 +195,7 @@ def test_a_file_of_peaks_takes_the_other_figures_from_the_calibrated_card(writte
 def test_times_of_a_file_are_taken_as_they_are(written):
     text = SMALL + "[host]\nlaunch = 9000\n[kernels]\npointwise = [[1000, 2000], [1e9, 1e7]]\n"
     own = read(written(text))
-    assert own.host.launch == 9000 and own.host.library == H200.host.library
+    assert own.host.launch == 9000 and own.host.product == H200.host.product
     assert own.kernel_ns(2 * 10**9, 0) == 20_000_000
 
 

@@ -46,14 +46,15 @@ POINTWISE, GATHER = "pointwise", "gather"
 KERNELS = (POINTWISE, *KINDS)
 TYPES = ("float64", "float32", "tf32", "float16", "bfloat16")
 HOST = (
-    "launch", "library", "operand", "backward", "copy", "graph", "record", "order", "call", "wake", "allocate",
+    "launch", "product", "attention", "convolution", "wide_convolution", "operand", "backward", "copy", "graph",
+    "record", "order", "call", "wake", "allocate",
 )  # fmt: skip
 COPIES = ("pinned_in", "pinned_out", "pageable_in", "pageable_out", "peer")
 ATTENTION = ("attention", "attention_backward")
 # The tables of times, and the entries of each.
 TABLES = {
-    "kernels": KERNELS, "products": TYPES, "convolutions": TYPES, "convolution_gradients": TYPES,
-    "attention": ATTENTION, "copies": COPIES,
+    "kernels": KERNELS, "products": TYPES, "unaligned_products": TYPES, "convolutions": TYPES,
+    "convolution_gradients": TYPES, "attention": ATTENTION, "copies": COPIES,
 }  # fmt: skip
 DEVICE = ("capability", "memory", "multiprocessors", "threads", "l2", "clock")
 PEAKS = ("memory", "pcie", "peer", *TYPES)
@@ -89,7 +90,8 @@ class Curve:
 class Host:
     """Nanoseconds of the host's time, with what the library and Python spend around the driver's call.
 
-    launch: a kernel;  library: a product, convolution or attention;  copy: one that does not wait;  graph: its launch.
+    launch: a kernel;  product, attention, convolution: a library's call, convolutions of half types;  wide_convolution:
+    those of other types;  copy: one that does not wait;  graph: its launch.
     operand: each operand of a kernel over lists of tensors, beyond the first few.
     backward: a launch of a backward pass, in addition: for the nodes, the recording of them, and modules.
     record: of an event;  order: a stream's wait for an event;  call: queries, and waits for what is done.
@@ -97,7 +99,10 @@ class Host:
     """
 
     launch: int
-    library: int
+    product: int
+    attention: int
+    convolution: int
+    wide_convolution: int
     operand: int
     backward: int
     copy: int
@@ -157,7 +162,7 @@ class Card:
         """Device time of a library call."""
         nbytes = touched(accesses)
         if isinstance(problem, Gemm):
-            curve = self._of_type("products", problem)
+            curve = self._of_type("products" if is_aligned(problem) else "unaligned_products", problem)
         elif isinstance(problem, Convolution):
             curve = self._of_type("convolutions" if problem.kind == "convolution" else "convolution_gradients", problem)
         elif isinstance(problem, (Attention, AttentionBackward)):
@@ -167,6 +172,14 @@ class Card:
         else:
             return self.kernel_ns(nbytes, problem.operations)
         return max(curve.at(problem.operations), self.kernel_ns(nbytes, 0))
+
+    def library_host_ns(self, problem: LibraryOperation) -> int:
+        """Host time of a library call."""
+        if isinstance(problem, Convolution):
+            return self.host.convolution if problem.dtype.itemsize == 2 else self.host.wide_convolution
+        if isinstance(problem, (Attention, AttentionBackward)):
+            return self.host.attention
+        return self.host.product
 
     def _of_type(self, table: str, problem: Gemm | Convolution) -> Curve:
         name = problem.dtype.name
@@ -207,12 +220,18 @@ def kind_of(entry: str) -> str:
     return next((kind for kind, beginnings in KINDS.items() if entry.startswith(beginnings)), POINTWISE)
 
 
+def is_aligned(problem: Gemm) -> bool:
+    """Whether every row of the operands begins at a multiple of 16 bytes, as the fast kernels need."""
+    rows = [max(strides[1:]) for strides in (problem.a_strides, problem.b_strides, problem.out_strides)]
+    return all(row == 1 or row * problem.dtype.itemsize % 16 == 0 for row in rows)
+
+
 def touched(accesses: Sequence[Access], kind: str = POINTWISE) -> int:
-    """Return the bytes that a kernel reads and writes: each array once, without gaps between rows.
+    """Return the bytes that a kernel reads and writes: each array once for each, without gaps between rows.
 
     A gathering kernel reads no more of an array than it writes.
     """
-    seen: dict[tuple[int, int], int] = {}
+    seen: dict[tuple[int, int, str], int] = {}
     written = 0
     for access in accesses:
         count = access.dtype.itemsize
@@ -221,7 +240,8 @@ def touched(accesses: Sequence[Access], kind: str = POINTWISE) -> int:
             if strides is None or strides[place]:
                 count *= size
         nbytes = min(count, access.nbytes)
-        seen[access.address, access.nbytes] = nbytes
+        for way in access.mode:
+            seen[access.address, access.nbytes, way] = nbytes
         if access.mode != "r":
             written += nbytes
     if kind == GATHER and written:

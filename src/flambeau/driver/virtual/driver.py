@@ -547,6 +547,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
             self._check(device)
             handle = PlanHandle(next_handle())
             card = self._engine.card
+            self._plan_costs[handle] = card.library_host_ns(problem)
             self._plans[handle] = Loaded(
                 device,
                 problem.kind,
@@ -576,7 +577,7 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         with self._lock:
             queue = self._queue(stream)
             loaded = self._lookup(self._plans, plan, "plan")
-            self._enqueue(queue, loaded, tuple(addresses), self._engine.card.host.library)
+            self._enqueue(queue, loaded, tuple(addresses), self._plan_costs[plan])
 
 
 HINT = "ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia"
