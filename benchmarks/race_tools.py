@@ -6,9 +6,10 @@ processes, side by side; the times at the end come from processes that run alone
 alone are asked.
 
 - For PyTorch, the line `import flambeau as torch` of a copy becomes `import torch`, and nothing else.
-- compute-sanitizer looks at flambeau on the NVIDIA GPU, with the driver's own pool (cudaMallocAsync) under memcheck, so
-  that it can see races of allocations.
-- "both lines": the output names a source line of either access of a race that `flambeau check` reports on virtual GPUs.
+- compute-sanitizer looks at flambeau on the NVIDIA GPU.  Under memcheck, memory comes from the driver's own pool
+  (cudaMallocAsync), so that it can see races of allocations; programs with graphs cannot use it.
+- "both lines": what the tool itself prints names a source line of either access of a race that `flambeau check` reports
+  on virtual GPUs.
 """
 
 from __future__ import annotations
@@ -59,6 +60,10 @@ class Form:
         return 2 if "cuda:1" in (RACES / f"{self.program}.py").read_text() else 1
 
     @property
+    def has_graph(self) -> bool:
+        return "CUDAGraph" in (RACES / f"{self.program}.py").read_text()
+
+    @property
     def arguments(self) -> list[str]:
         return ["--fixed"] if self.is_fixed else []
 
@@ -67,15 +72,23 @@ class Form:
 class Tool:
     """A tool: the command of a program's run under it and beside it, and what its output says.
 
-    command: from the file and whether the tool is on.  runs: "flambeau" or "torch".
+    command: from the file and whether the tool is on.  own: a regular expression of what the tool itself prints.
+    runs: "flambeau" or "torch".  pool: whether memory comes from the driver's own pool.
     """
 
     name: str
     command: Callable[[str, bool], list[str]]
     environment: dict[str, str]
-    reports: Callable[[str, int], bool]
+    reports: Callable[[str], bool]
+    own: str
     runs: str = "flambeau"
     needs_gpu: bool = True
+    pool: bool = False
+
+    def settings(self, form: Form) -> dict[str, str]:
+        """The environment of its runs."""
+        with_pool = {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"} if self.pool and not form.has_graph else {}
+        return {**self.environment, **with_pool}
 
 
 @dataclass
@@ -150,36 +163,34 @@ def sanitizer() -> str:
     return found or next((str(each) for each in Path("/usr/local").glob("cuda*/bin/compute-sanitizer")), "")
 
 
-def _errors(output: str, _status: int) -> bool:
+def _errors(output: str) -> bool:
     """Whether a summary of compute-sanitizer counts an error or a hazard."""
     return any(int(count) for count in re.findall(r"SUMMARY: (\d+) (?:error|hazard)", output))
 
 
 def tools(has_gpu: bool) -> list[Tool]:
     """The tools of this machine."""
+    def ours(name: str, gpus: str, needs_gpu: bool) -> Tool:
+        own = r"(?s)\nflambeau check: .*"
+        return Tool(name, _flambeau(gpus), {}, lambda output: "\nrace 1: " in output, own, needs_gpu=needs_gpu)
+
     every = [
-        Tool(
-            "flambeau check, virtual GPUs",
-            _flambeau("virtual:2"),
-            {},
-            lambda output, _: "\nrace 1: " in output,
-            needs_gpu=False,
-        ),
-        Tool("flambeau check, NVIDIA GPU", _flambeau("nvidia"), {}, lambda output, _: "\nrace 1: " in output),
+        ours("flambeau check, virtual GPUs", "virtual:2", False),
+        ours("flambeau check, NVIDIA GPU", "nvidia", True),
         Tool(
             "PyTorch, CUDA Stream Sanitizer",
             lambda file, _: [sys.executable, file],
             {"TORCH_CUDA_SANITIZER": "1"},
-            lambda output, _: "CSAN detected a possible data race" in output,
+            lambda output: "CSAN detected a possible data race" in output,
+            r"(?s)CSAN detected a possible data race.*?(?=Tensor was allocated|Traceback \(most recent call last\))",
             runs="torch",
         ),
     ]
     if sanitizer():
-        pool = {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}
         memcheck = _sanitized("memcheck", "--track-stream-ordered-races", "all", "--report-api-errors", "no")
         every += [
-            Tool("compute-sanitizer memcheck", memcheck, pool, _errors),
-            Tool("compute-sanitizer racecheck", _sanitized("racecheck"), {}, _errors),
+            Tool("compute-sanitizer memcheck", memcheck, {}, _errors, r"(?m)^=========.*$", pool=True),
+            Tool("compute-sanitizer racecheck", _sanitized("racecheck"), {}, _errors, r"(?m)^=========.*$"),
         ]
     return [tool for tool in every if has_gpu or not tool.needs_gpu]
 
@@ -213,10 +224,10 @@ class Comparison:
             results = [pool.submit(self._result, index, *job) for index, job in enumerate(jobs)]
             self._pairs = dict(zip(programs, pairs))
             found = [each.result() for each in results]
+        own = {tool.name: tool.own for tool in self.tools}
         for result in found:
             if result.found and result.has_race:
-                result.both_lines = self._names_both(result)
-        for result in found:
+                result.both_lines = self._names_both(result, own[result.tool])
             result.output = result.output[-KEPT:]
         return found
 
@@ -237,9 +248,9 @@ class Comparison:
             command = tool.command(self.file(tool, form), True)
             if "compute-sanitizer" in command[0]:
                 command[1:1] = ["--port", str(FIRST_PORT + PORTS * index)]
-            done = run([*command, *form.arguments], tool.environment)
+            done = run([*command, *form.arguments], tool.settings(form))
             result.output = done.output
-            result.found = tool.reports(done.output, done.status or 0)
+            result.found = tool.reports(done.output)
             result.edit = bool(re.search(r"edits? orders? them", done.output))
             if done.status is None:
                 result.why = f"longer than {SECONDS} s"
@@ -249,8 +260,8 @@ class Comparison:
             result.why = f"{type(failure).__name__}: {failure}"
         return result
 
-    def _names_both(self, result: Result) -> bool:
-        named = _lines(result.output, result.program)
+    def _names_both(self, result: Result, own: str) -> bool:
+        named = _lines("\n".join(re.findall(own, result.output)), result.program)
         return any(older & named and newer & named for older, newer in self._pairs[result.program])
 
     def times(self) -> dict[str, tuple[Run, Run]]:
@@ -259,8 +270,9 @@ class Comparison:
         found = {}
         for tool in self.tools:
             file = self.file(tool, form)
-            beside = {name: text for name, text in tool.environment.items() if "SANITIZER" not in name}
-            found[tool.name] = run(tool.command(file, False), beside), run(tool.command(file, True), tool.environment)
+            under = tool.settings(form)
+            beside = {name: text for name, text in under.items() if "SANITIZER" not in name}
+            found[tool.name] = run(tool.command(file, False), beside), run(tool.command(file, True), under)
         return found
 
 
