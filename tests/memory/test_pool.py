@@ -72,6 +72,20 @@ def test_small_blocks_that_were_given_back_are_merged_before_nothing_fits():
     assert take_block(pool, 512, 1) is None
 
 
+def test_coalescing_visits_each_filled_free_list_once():
+    pool = kept_pair(True, KIB)
+    assert len(pool.filled) == 1 and pool.filled[0].is_filled
+    first = take_block(pool, KIB, 1)
+    keep_block(pool, first)
+    assert len(pool.filled) == 1
+    pool.coalesce()
+    assert pool.filled == [] and idle(pool) == [(0, 4 * KIB)]
+    again = take_block(pool, KIB, 1)
+    again.served = KIB
+    keep_block(pool, again)
+    assert [each.top for each in pool.filled] == [again]
+
+
 def test_large_blocks_that_were_given_back_are_merged_for_another_size():
     pool = kept_pair(False, 4 * MIB)
     assert take_block(pool, 12 * MIB, 1).address == 0

@@ -17,6 +17,7 @@ def test_the_time_since_the_start_counts_while_it_is_shorter_than_a_sample():
 
 def test_work_at_the_same_time_counts_once():
     assert busy((0, 50), (10, 40), (60, 80), (20, 70)).percent(100) == 80
+    assert busy((0, 50)).percent(100, busy((40, 60)), busy((90, 100))) == 70
 
 
 def test_what_is_still_to_come_does_not_count():

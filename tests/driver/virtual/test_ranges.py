@@ -37,6 +37,17 @@ def test_first_fit_is_the_lowest_range_with_room() -> None:
     assert [ranges.first_fit(n) for n in (4, 5, 10, 11, 61)] == [0, 10, 10, 30, None]
 
 
+def test_many_ranges_become_few_again() -> None:
+    ranges = Ranges()
+    for low in range(0, 40, 2):
+        ranges.add(low, low + 1)
+    assert ranges.within(9, 14) == [(10, 11), (12, 13)] and ranges.first_fit(1) == 0
+    for low in range(0, 34, 2):
+        ranges.remove(low, low + 1)
+    ranges.add(35, 36)
+    assert ranges.within(0, 50) == [(34, 37), (38, 39)] and ranges.first_fit(1) == 34
+
+
 class Item:
     def __init__(self, low: int, high: int) -> None:
         self.low, self.high = low, high

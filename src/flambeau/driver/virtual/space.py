@@ -25,13 +25,13 @@ FEW = 8  # up to so many ranges, a linear scan is faster than the index
 
 
 class Ranges:
-    """Disjoint ranges [low, high); ranges that touch become one."""
+    """Disjoint ranges [low, high); ranges that touch become one.  Many have an index of their starts."""
 
     __slots__ = ("_high", "_lows")
 
     def __init__(self) -> None:
-        self._lows: SortedList[int] = SortedList()
         self._high: dict[int, int] = {}
+        self._lows: SortedList[int] | None = None
 
     def __len__(self) -> int:
         return len(self._high)
@@ -64,7 +64,7 @@ class Ranges:
 
     def first_fit(self, nbytes: int) -> int | None:
         """The lowest start of a range with `nbytes` bytes, or None."""
-        for low in self._lows:
+        for low in sorted(self._high) if self._lows is None else self._lows:
             if self._high[low] - low >= nbytes:
                 return int(low)
         return None
@@ -74,7 +74,7 @@ class Ranges:
 
     def _touching(self, low: int, high: int) -> list[int]:
         """The starts of the ranges that overlap [low, high) or adjoin it."""
-        if len(self._high) <= FEW:
+        if self._lows is None:
             return sorted([start for start, end in self._high.items() if start <= high and low <= end])
         starts = list(self._lows.irange(low, high))
         before = next(self._lows.irange(maximum=low, inclusive=(True, False), reverse=True), None)
@@ -83,12 +83,19 @@ class Ranges:
         return starts
 
     def _put(self, low: int, high: int) -> None:
-        self._lows.add(low)
         self._high[low] = high
+        if self._lows is not None:
+            self._lows.add(low)
+        elif len(self._high) > FEW:
+            self._lows = SortedList(self._high)
 
     def _take_out(self, low: int) -> int:
-        self._lows.remove(low)
-        return self._high.pop(low)
+        high = self._high.pop(low)
+        if self._lows is not None:
+            self._lows.remove(low)
+            if len(self._high) < FEW // 2:
+                self._lows = None
+        return high
 
 
 class HasRange(Protocol):
