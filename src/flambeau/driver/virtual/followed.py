@@ -504,7 +504,7 @@ class FollowedDriver(VirtualDriver):
             self._real.launch(self._real_handles[kernel], grid, arguments, self._real_handles[stream])
             self._follow(self._enqueue, self._streams[stream], self._kernels[kernel], bytes(arguments), 0)
 
-    def _enqueue(self, queue: Queue, loaded: Loaded, arguments: object) -> None:
+    def _enqueue(self, queue: Queue, loaded: Loaded, arguments: object, host_ns: int) -> None:
         accesses, find = loaded.bound(arguments).accesses, self._memory.find
         blocks = [find(queue.device, access.low, access.high, loaded.name) for access in accesses]
         self._engine.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0)
