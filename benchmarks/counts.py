@@ -70,8 +70,8 @@ def _training_step() -> Call:
 
 
 def _recurrent() -> tuple[Call, Call]:
-    """(forward, forward and backward) of an LSTM; neither depends on the number of steps."""
-    net, x = nn.LSTM(8, 8, num_layers=2).cuda(), torch.randn(5, 4, 8, device="cuda")
+    """(forward, forward and backward) of a GRU: neither depends on the number of steps."""
+    net, x = nn.GRU(8, 8, num_layers=2).cuda(), torch.randn(5, 4, 8, device="cuda")
 
     def step() -> None:
         net.zero_grad()
@@ -95,7 +95,7 @@ def calls() -> dict[str, Call]:
     images, kernel, bias = (torch.randn(*shape, device="cuda") for shape in ((4, 8, 16, 16), (8, 8, 3, 3), (8,)))
     trained = _trained()
     side, event = torch.cuda.Stream(), torch.cuda.Event()
-    lstm, lstm_step = _recurrent()
+    gru, gru_step = _recurrent()
 
     def with_stream() -> None:
         with torch.cuda.stream(side):
@@ -125,8 +125,8 @@ def calls() -> dict[str, Call]:
         "wait_stream": lambda: side.wait_stream(torch.cuda.current_stream()),
         "event.record": event.record,
         "forward + backward": _training_step(),
-        "lstm": lstm,
-        "lstm, forward + backward": lstm_step,
+        "gru": gru,
+        "gru, forward + backward": gru_step,
         "AdamW.step": optim.AdamW(_trained()).step,
         "SGD.step": optim.SGD(_trained(), momentum=0.9).step,
         "zero_grad": optim.SGD(_trained()).zero_grad,

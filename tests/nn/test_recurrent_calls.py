@@ -70,17 +70,24 @@ def values(net, x, state=None, create_graph=False):
 
 def compare(monkeypatch, net, x, state=None, tolerance=1e-11, create_graph=False):
     """The library's values against those of operators.  The library must take the layers, without a warning."""
-    taken, run = [], recurrent_calls.run
+    taken, run, takes_steps = [], recurrent_calls.run, recurrent_calls.takes_steps
 
     def watched(*arguments):
         found = run(*arguments)
         taken.append(found is not None)
         return found
 
+    def stepped(*arguments):
+        found = takes_steps(*arguments)
+        taken.extend([True] * found)
+        return found
+
     monkeypatch.setattr(recurrent_calls, "run", watched)
+    monkeypatch.setattr(recurrent_calls, "takes_steps", stepped)
     found = values(net, x, state, create_graph)
     again = values(net, x, state, create_graph)
     monkeypatch.setattr(recurrent_calls, "run", lambda *_: None)
+    monkeypatch.setattr(recurrent_calls, "takes_steps", lambda *_: False)
     wanted = values(net, x, state, create_graph)
     assert taken and all(taken)
     for one, other, want in zip(found, again, wanted, strict=True):
@@ -115,10 +122,25 @@ def test_packed_sequences(gpus, exact, monkeypatch, kind):
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
 @pytest.mark.parametrize("hidden", [1, 3, 65, 200])
-def test_odd_sizes(gpus, exact, monkeypatch, hidden):
-    net = made("LSTM", torch.float32, inputs=7, hidden=hidden, num_layers=2)
+def test_odd_sizes(gpus, exact, monkeypatch, hidden, kind):
+    net = made(kind, torch.float32, inputs=7, hidden=hidden, num_layers=2)
     compare(monkeypatch, net, random(3, 2, 7, dtype=torch.float32), tolerance=2e-5)
+
+
+@pytest.mark.parametrize("options", SHAPES, ids=str)
+def test_lstms_step_by_step(gpus, exact, monkeypatch, options):
+    net = made("LSTM", torch.float32, **options)
+    x = random(7, 3, 5, dtype=torch.float32)
+    count, batch = (1 + net.bidirectional) * net.num_layers, 7 if net.batch_first else 3
+    state = tuple(random(count, batch, 8, dtype=torch.float32, seed=seed) for seed in (1, 2))
+    compare(monkeypatch, net, x, state, tolerance=2e-5)
+
+
+def test_gradients_of_gradients_step_by_step(gpus, exact, monkeypatch):
+    net = made("LSTM", torch.float32)
+    compare(monkeypatch, net, random(3, 2, 5, dtype=torch.float32), tolerance=1e-4, create_graph=True)
 
 
 def test_input_that_is_not_contiguous(gpus, exact, monkeypatch):
@@ -149,8 +171,9 @@ def test_results_do_not_depend_on_whether_gradients_are_recorded(gpus, exact, mo
     np.testing.assert_allclose(found.cpu().numpy(), net(x)[0].detach().cpu().numpy(), rtol=0, atol=1e-12)
 
 
-def test_a_graph_of_a_training_step_is_replayed(gpus, exact):
-    net, other = made("LSTM", torch.float32, num_layers=2), made("LSTM", torch.float32, num_layers=2)
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_a_graph_of_a_training_step_is_replayed(gpus, exact, kind):
+    net, other = (made(kind, torch.float32, num_layers=2) for _ in range(2))
     x = random(4, 3, 5, dtype=torch.float32)
 
     def step(net):
@@ -220,8 +243,8 @@ def calls_of(net, *operands):
 
 
 def test_the_number_of_launches_does_not_depend_on_the_steps(gpus):
-    net = made("LSTM", torch.float32, num_layers=2)
-    counts = {calls_of(net, random(length, 3, 5, dtype=torch.float32)) for length in (2, 9)}
+    net = made("LSTM", num_layers=2)
+    counts = {calls_of(net, random(length, 3, 5)) for length in (2, 9)}
     assert len(counts) == 1
     ((forward, backward),) = counts
     assert forward <= 4 and backward <= 18
@@ -269,7 +292,7 @@ def test_parameters_of_a_gpu_lie_in_one_array(gpus, monkeypatch, options):
 
 
 def test_layers_with_dropout_between_them_lie_in_an_array_each(gpus, monkeypatch):
-    net, given, call = made("LSTM", num_layers=2, dropout=0.5), [], recurrent_calls.recurrent
+    net, given, call = made("GRU", num_layers=2, dropout=0.5), [], recurrent_calls.recurrent
     monkeypatch.setattr(recurrent_calls, "recurrent", lambda *each: given.append(each[3]) or call(*each))
     net(random(2, 3, 5))
     assert [len(each) for each in given] == [1, 1]

@@ -1,7 +1,8 @@
 """Recurrent layers and cells: RNN, LSTM and GRU.
 
-The CPU computes one layer in one direction by one loop over all steps, a GPU all layers by one library call.  What
-neither takes (projections, other dtypes, GPUs without the library) runs as operators, step by step.
+The CPU computes one layer in one direction by one loop over all steps, a GPU all layers by one library call, or one
+layer by two launches for each step (recurrent_calls.py).  What neither takes (projections, other dtypes, GPUs without
+the library) runs as operators, step by step.
 """
 
 from __future__ import annotations
@@ -106,7 +107,9 @@ def _layer(mode: str, sizes: Sequence[int], is_reverse: bool, *operands: Any) ->
         results, last = _scan(step, F.linear(data, weight_ih, bias_ih), sizes, state, is_reverse)
         return results, *last
 
-    if recurrent_loops.fits(*operands):
+    if recurrent_calls.takes_steps(mode, sizes, *operands):
+        results, *last = recurrent_calls.LstmLayer.apply(is_reverse, composed, *operands)
+    elif recurrent_loops.fits(*operands):
         steps = steps_of(sizes, is_reverse)
         results, *last = recurrent_loops.Layer.apply(mode, steps, composed, *operands)
     else:
@@ -162,6 +165,8 @@ def _stack(
         name = mode.lower().partition("_")[0]
         flat = autocast.operands(name, [weight for group in weights for weight in group])
         if recurrent_calls.fits(data, state, flat):
+            if recurrent_calls.takes_steps(mode, sizes, data, *flat, *state):
+                return _composed(mode, data, sizes, state, weights, has_biases, directions)
             found = recurrent_calls.run(mode, sizes, directions, has_biases, composed, data, state, flat)
             if found is not None:
                 return found[0], found[1:]

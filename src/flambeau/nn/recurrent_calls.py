@@ -1,4 +1,7 @@
-"""Recurrent layers on a GPU: all steps of several layers in one call of a library, forward and backward."""
+"""Recurrent layers on a GPU: all steps of several layers in one call of a library, forward and backward.
+
+LSTMs on few sequences in float32 run one layer after the other, with a product and a kernel for each step.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ from .. import numerics
 from ..autograd.function import Function
 from ..autograd.mode import GradMode, mode
 from ..core import thread
-from ..dtypes import FLOATING_TYPES
+from ..dtypes import FLOATING_TYPES, float32
 from ..errors import NotSupportedError
+from ..ops.lstm import lstm_layer, lstm_layer_backward
 from ..ops.operator import REGISTRY
 from ..ops.recurrent import recurrent, recurrent_backward
 from ..recurrent_operation import Recurrent, packed_order
@@ -20,22 +24,36 @@ from ..tensor.tensor import Tensor
 from .parameter import Parameter
 from .recurrent_loops import gradients_of
 
+FEW = 64  # sequences
+
 
 def fits(data: Any, state: Sequence[Any], weights: Sequence[Any]) -> bool:
-    """Return whether a library may take these tensors: of one type, on one GPU, outside DataParallel's mirror.
+    """Return whether a library may take these tensors.
 
     cuDNN promises the same bits in every run only with settings that a program may not have made, so the mode of
     deterministic algorithms excludes it.
     """
-    if not data.is_cuda or not data.numel() or numerics.are_deterministic_algorithms_enabled():
+    return not numerics.are_deterministic_algorithms_enabled() and _are_alike(data, *state, *weights)
+
+
+def takes_steps(mode_: str, sizes: Sequence[int], data: Any, *others: Any) -> bool:
+    """Return whether each step has its own product: faster for LSTMs on few float32 sequences of one length."""
+    if mode_ != "LSTM" or data.dtype is not float32 or len(sizes) == 1 or not sizes[0] == sizes[-1] <= FEW:
+        return False
+    return _are_alike(data, *others)
+
+
+def _are_alike(data: Any, *others: Any) -> bool:
+    """Return whether tensors have elements of one type on one GPU, outside DataParallel's mirror."""
+    if not data.is_cuda or not data.numel() or data.dtype not in FLOATING_TYPES:
         return False
     kind, device = data.dtype, data.device
-    given = data, *state, *weights
-    return (
-        kind in FLOATING_TYPES
-        and all(type(each) in (Tensor, Parameter) and each.dtype is kind and each.device == device for each in given)
-        and thread.current_stream(device.index).mirror is None
-    )
+    for each in (data, *others):
+        if each is not None and not (
+            type(each) in (Tensor, Parameter) and each.dtype is kind and each.device == device
+        ):
+            return False
+    return thread.current_stream(device.index).mirror is None
 
 
 def run(
@@ -83,6 +101,36 @@ def flatten(weights: Sequence[Any], has_biases: bool) -> None:
             each = weights[index]
             each.data = whole.as_strided(each.shape, contiguous(each.shape), at)
             at += each.numel()
+
+
+class LstmLayer(Function):
+    """(results, last state, last cell) of one LSTM layer in one direction, as `recurrent_loops.Layer`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, is_reverse: bool, composed: Any, data: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any,
+        bias_hh: Any, h_0: Any, c_0: Any,
+    ) -> Any:  # fmt: skip
+        ctx.is_reverse, ctx.composed = is_reverse, composed
+        bias = None if bias_ih is None else bias_ih + bias_hh
+        out, h_n, c_n, gates, cells = lstm_layer(data, weight_ih, weight_hh, bias, h_0, c_0, is_reverse)
+        if any(ctx.needs_input_grad):
+            ctx.save_for_backward(gates, cells, out, data, weight_ih, weight_hh, bias_ih, bias_hh, h_0, c_0)
+        return out, h_n, c_n
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        gates, cells, out, *operands = ctx.saved_tensors
+        needs = ctx.needs_input_grad[2:]
+        if mode.enabled:
+            return None, None, *gradients_of(ctx.composed, operands, needs, grads)
+        data, weight_ih, weight_hh, _, _, h_0, c_0 = operands
+        of_data, of_x, of_h, flow, *first = lstm_layer_backward(
+            *grads, out, gates, cells, data, weight_ih, weight_hh, h_0, c_0, ctx.is_reverse
+        )
+        of_bias = flow.sum(0) if needs[3] or needs[4] else None
+        made = of_data, of_x, of_h, of_bias, of_bias, *first
+        return None, None, *(each if need else None for each, need in zip(made, needs))
 
 
 class Layers(Function):

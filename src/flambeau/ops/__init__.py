@@ -22,6 +22,7 @@ from . import (  # noqa: F401
     join,
     linalg,
     losses,
+    lstm,
     multi_tensor,
     normalization,
     norms,
