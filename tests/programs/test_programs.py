@@ -27,9 +27,9 @@ DEVICE_DEPENDENT = {
 QUICK = ("clip", "diffusion", "dqn", "forward_forward", "pinn", "super_resolution", "text_cnn", "wgan_gp", "word2vec")
 # Programs that run: all but those that need a name which is not there yet.
 RUNNING = list(LOSSES)
-# PyTorch's on a GPU are not recorded where cuDNN draws the dropout of recurrent layers (speech_ctc, word_lstm), where an
-# attention kernel draws its dropout (word_transformer in float32), where PyTorch 2.11 draws other initial values than
-# 2.13 (vit_kin), and where its gradient of weight_norm is less exact (tcn in float64).
+# PyTorch's on a GPU are not recorded where cuDNN draws the dropout of recurrent layers (speech_ctc, word_lstm), where
+# an attention kernel draws its dropout (word_transformer in float32), where PyTorch 2.11 draws other initial values
+# than 2.13 (vit_kin), and where its gradient of weight_norm is less exact (tcn in float64).
 CHAOTIC = {"neural_style"}  # its line search magnifies the roundings of each processor's products
 
 
