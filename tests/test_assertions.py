@@ -1,5 +1,6 @@
 """A test that asserts nothing fails."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,8 @@ def test_what_counts(tmp_path):
     (tmp_path / "test_few.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\nenable_assertion_pass_hook = true\npythonpath = .\n")
     command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", "-p", "tests.assertions"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, env=alone)
     summary = done.stdout.rpartition("short test summary info")[2].splitlines()
     failed = [line.split("::")[1].split(" ")[0] for line in summary if line.startswith("FAILED")]
     passed = [line.split("::")[1] for line in summary if line.startswith("PASSED")]

@@ -46,7 +46,7 @@ def test_it_learns_on_the_cpu(on_cpu):
     assert accuracy > 0.8
 
 
-@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("devices", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_virtual_gpus_give_the_losses_of_the_cpu(digits, on_cpu, devices, capsys):
     with machine(devices=devices):
         accuracy, losses = digits.main(FEW)

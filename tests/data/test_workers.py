@@ -88,7 +88,13 @@ def with_workers(recorded):
     return [case for case in recorded if case[-2]["num_workers"]]
 
 
-@pytest.mark.parametrize("case", with_workers(RECORDED["batches"]), ids=lambda case: f"{case[0]} {case[2]}")
+def in_tiers(recorded):
+    """The cases with workers; those with one worker, which the cases with two repeat, are of the full tier."""
+    marks = {1: [pytest.mark.full], 2: []}
+    return [pytest.param(case, marks=marks[case[-2]["num_workers"]]) for case in with_workers(recorded)]
+
+
+@pytest.mark.parametrize("case", in_tiers(RECORDED["batches"]), ids=lambda case: f"{case[0]} {case[2]}")
 def test_batches_are_pytorch_s(case):
     *given, expected = case
     assert loader_cases.batches(torch, *given) == expected

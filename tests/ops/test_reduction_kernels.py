@@ -86,7 +86,9 @@ def test_loads_are_wide_where_every_one_is_aligned(shape, strides, dims, wide):
 EDGES = [1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 127, 128, 129, 257, 1023, 4097]
 
 
-@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float64", "int8"])
+@pytest.mark.parametrize(
+    "kind", ["float32", "int8", *(pytest.param(kind, marks=pytest.mark.full) for kind in ("bfloat16", "float64"))]
+)
 def test_sizes_around_every_width_from_every_start(kind, gpus):
     """Rows, columns and all of [3, size] and [size, 3], aligned and not, dense and not, against NumPy."""
     kind = dtypes.BY_NAME[kind]

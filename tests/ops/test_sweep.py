@@ -183,8 +183,11 @@ def differentiable() -> list[str]:
 
 @pytest.mark.parametrize("name", differentiable())
 def test_derivative_agrees_with_differences(name, sample):
-    tried = []
-    for case in sample([case for case in BY_OPERATOR[name] if CASES[case][1] is dtypes.float64], 5):
+    tried, candidates = [], [case for case in BY_OPERATOR[name] if CASES[case][1] is dtypes.float64]
+    enough = len(sample(candidates, 3))
+    for case in sample(candidates, 5):  # not all have a derivative
+        if len(tried) == enough:
+            break
         operator, args, kwargs = inputs(case, "cpu", grad=True)
         flat = [each for each in flatten((args, tuple(kwargs.values()))) if getattr(each, "requires_grad", False)]
         out = operator(*args, **kwargs)

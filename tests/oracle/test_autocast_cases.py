@@ -11,25 +11,26 @@ from flambeau.testing import machine
 from . import autocast_cases
 
 
-def by_function() -> dict[str, list[str]]:
+def by_name() -> dict[str, list[str]]:
+    """The recorded cases of each name, as a function, as a method and as what else it is."""
     found = defaultdict(list)
     for case in autocast_cases.recorded():
         path = case.split("-")[0]
         if path not in autocast_cases.EXPLAINED and path != "training":
-            found[path].append(case)
+            found[path.rpartition(".")[2]].append(case)
     return found
 
 
-CASES = by_function()
+CASES = by_name()
 
 
-@pytest.mark.parametrize("path", sorted(CASES))
-def test_results_under_autocast_are_pytorchs(path):
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_results_under_autocast_are_pytorchs(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         wrong = [
             text
-            for case in CASES[path]
+            for case in CASES[name]
             if (text := autocast_cases.difference(case, autocast_cases.run(flambeau, case), recorded(case)))
         ]
     assert not wrong

@@ -28,7 +28,7 @@ def _no_other_trace():
 @pytest.mark.slow
 @pytest.mark.parametrize("area", interrupts.AREAS, ids=lambda area: area.name)
 def test_an_interrupt_leaves_nothing_broken(area, sample):
-    for _, result in interrupts.fuzz((area,), len(sample(POINTS, 6)), seed=1):
+    for _, result in interrupts.fuzz((area,), len(sample(POINTS, 4)), seed=1):
         assert result.interrupted and not result.wrong and not result.modes, (result.where, result.wrong, result.modes)
 
 

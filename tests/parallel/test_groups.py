@@ -147,13 +147,11 @@ MISMATCHES = {
 
 @pytest.mark.parametrize("name", MISMATCHES)
 def test_calls_that_differ_are_shown_side_by_side_on_every_rank(name):
-    began = time.monotonic()
     found = run(lambda rank: MISMATCHES[name][rank](), 2)
-    assert time.monotonic() - began < 5  # and not the 30 s of the group's timeout
     failed = [each for each in found if isinstance(each, tuple) and each[0] == "CollectiveError"]
     assert len(failed) == (1 if name == "one call less" else 2)
     for _, text in failed:
-        assert re.search(r"\n  rank 0: .+\n  rank 1: .+\nhint: ", text), text
+        assert re.search(r"\n  rank 0: .+\n  rank 1: .+\nhint: ", text) and "timeout" not in text, text
         assert text.count("test_groups.py:") >= (2 if name != "one call less" else 1)
 
 
@@ -184,17 +182,24 @@ def test_every_other_rank_learns_that_one_has_died(victim):
 
 
 def test_a_slow_rank_is_missing_at_the_timeout_only():
+    over, tell = os.pipe()
+
     def function(rank):
         if rank == 1:
             time.sleep(0.2)
         dist.barrier()
         if rank == 0:
-            dist.monitored_barrier(timeout=timedelta(seconds=0.3))
+            try:
+                dist.monitored_barrier(timeout=timedelta(seconds=0.3))
+            finally:
+                os.write(tell, b".")
         else:
-            time.sleep(1)
+            os.read(over, 1)  # until the other has waited in vain
             dist.monitored_barrier()
 
     found = run(function, 2)
+    os.close(over)
+    os.close(tell)
     for name, text in found:
         assert name == "CollectiveError" and "rank 0 has waited for 0.3 s, the group's timeout" in text
         assert "rank 1: has not called; its last call: barrier() at " in text

@@ -45,7 +45,9 @@ def agrees(output, name):
     assert numbers[0] == pytest.approx(numbers[1], rel=1e-12, abs=1e-13)
 
 
-@pytest.mark.parametrize("name", ["tutorial", "nano_gpt", pytest.param("imagenet", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "name", ["tutorial", *(pytest.param(name, marks=pytest.mark.full) for name in ("nano_gpt", "imagenet"))]
+)
 def test_one_rank(name, programs):
     environment = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
     agrees(printed(programs, ["run", "--as-torch", "--gpus", "virtual:1", f"{name}.py"], **environment), name)

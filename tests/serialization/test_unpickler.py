@@ -52,7 +52,7 @@ plain = st.recursive(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("protocol", [2, *(pytest.param(each, marks=pytest.mark.full) for each in (3, 4)), 5])
 @settings(max_examples=40, deadline=None)
 @given(value=plain)
 def test_what_python_pickles_is_read(protocol, value):

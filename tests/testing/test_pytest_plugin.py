@@ -13,12 +13,15 @@ SOURCES = str(Path(__file__).parents[2] / "src")
 LOAD = ("-p", "flambeau.testing.pytest_plugin", "-p", "no:cacheprovider", "--strict-markers")
 
 
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # no plugin but the one that is loaded by its name
+
+
 @pytest.fixture
 def run(tmp_path):
     def run(text, *options, gpus="virtual:1"):
         (tmp_path / "test_it.py").write_text("import pytest\nimport flambeau as torch\n" + text)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMBEAU", "PYTEST"))}
-        environment = {**kept, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1"}
+        environment = {**kept, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1", **ALONE}
         if gpus:
             environment["FLAMBEAU_GPUS"] = gpus
         command = [sys.executable, "-m", "pytest", *LOAD, "-rA", "-p", "no:flambeau", *options]

@@ -202,8 +202,8 @@ def test_the_kernels_together_are_the_problems(kind, is_causal):
 @pytest.mark.parametrize(
     "kind", [dtypes.bfloat16, pytest.param(dtypes.float64, marks=pytest.mark.full)], ids=lambda each: each.name
 )
-def test_every_kernel_compiles(nvrtc, kind):
-    for kernel in own.attention_kernels(kind):
+def test_every_kernel_compiles(nvrtc, kind, sample):
+    for kernel in sample(own.attention_kernels(kind), 2):
         assert compile_cubin(kernel, "sm_90").startswith(b"\x7fELF")
 
 
