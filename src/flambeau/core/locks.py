@@ -24,7 +24,8 @@ def whole(function: F) -> F:
             leave_critical()
         return result
 
-    entries.add(inside.__code__)
+    code = inside.__code__
+    entries[code] = min(start for start, _, line in code.co_lines() if line and line > code.co_firstlineno + 1)
     return cast("F", wraps(function)(inside))
 
 

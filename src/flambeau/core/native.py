@@ -64,7 +64,7 @@ def leave_critical() -> None:
 
 def is_critical(frame: Any) -> bool:
     """Return whether the main thread, which runs `frame`, is in a critical section or about to enter one."""
-    return _main_depth > 0 or frame.f_code in entries
+    return _main_depth > 0 or bool(frame.f_lasti < entries.get(frame.f_code, 0))
 
 
 def depth() -> int:
@@ -95,7 +95,7 @@ def _in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_in_child)
-entries = {enter_critical.__code__}  # code of functions that begin a section first
+entries = {enter_critical.__code__: sys.maxsize}  # by code that begins a section: where it has done so
 
 
 class Lock:

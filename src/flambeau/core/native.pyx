@@ -103,7 +103,7 @@ cdef Py_ssize_t _main_depth = 0
 cdef Py_ssize_t _depth = 0
 cdef bint _collects = False
 cdef list _put_off = []
-entries = set()
+entries = {}  # by code that begins a section: the offset where it has done so
 
 
 cpdef void enter_critical() noexcept:
@@ -130,7 +130,7 @@ cpdef leave_critical():
 
 def is_critical(frame):
     """Return whether the main thread, which runs `frame`, is in a critical section or about to enter one."""
-    return _main_depth > 0 or frame.f_code in entries
+    return _main_depth > 0 or frame.f_lasti < entries.get(frame.f_code, 0)
 
 
 def depth():
