@@ -123,7 +123,7 @@ def test_a_step_of_channels_last_parameters_copies_nothing(kind, gpus):
     steps = [getattr(optim, kind)(net.parameters(), **options).step for net in nets]
     assert [counts.of(step) for step in steps] == [{"launch": 1}] * 2
     for one, other in zip(*(net.parameters() for net in nets)):
-        assert torch.equal(one, other)
+        assert torch.allclose(one, other, rtol=1e-6, atol=0)  # a GPU may contract products otherwise
     assert nets[1][0].weight.is_contiguous(memory_format=torch.channels_last)
 
 

@@ -118,11 +118,11 @@ def test_what_it_costs(gpus):
 
 def test_the_memory_is_used_again_when_the_copy_is_done_and_not_before(gpus):
     source = torch.ones(1 << 20, device="cuda")
+    torch.cuda._sleep(200_000_000)
     x = source.to("cpu", non_blocking=True)
     first = x.data_ptr()
-    torch.cuda._sleep(200_000_000)
     del x
-    assert torch.empty(1 << 20, pin_memory=True).data_ptr() != first, "nobody knows that it is done"
+    assert torch.empty(1 << 20, pin_memory=True).data_ptr() != first, "it has not begun"
     y = source.to("cpu", non_blocking=True)
     second = y.data_ptr()
     torch.cuda._sleep(200_000_000)

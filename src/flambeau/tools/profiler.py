@@ -637,8 +637,8 @@ class SteppedProfile:
             >>> with tempfile.TemporaryDirectory() as folder:
             ...     profile.export_stacks(f"{folder}/stacks.txt")
             ...     with open(f"{folder}/stacks.txt") as file:
-            ...         int(file.read().split()[-1])  # microseconds of the last stack
-            2
+            ...         int(file.read().split()[-1]) > 0  # microseconds of the last stack
+            True
         """
         if metric not in ("self_cuda_time_total", "self_device_time_total"):
             raise ArgumentError(
