@@ -39,6 +39,7 @@ def test_a_real_signal_leaves_nothing_broken(area, sample):
         assert not result.wrong and not result.modes, (result.where, result.wrong, result.modes)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an interrupt may fall in a finalizer
 def test_the_fuzzer_sees_what_an_unguarded_interrupt_breaks(monkeypatch):
     monkeypatch.setattr("flambeau.signals.is_critical", lambda frame: False)
     monkeypatch.setattr(interrupts, "in_thread", lambda function: "")
