@@ -194,7 +194,7 @@ class FollowingEngine(Engine):
         """Do nothing: the real driver has waited."""
 
     def observe(
-        self, command: Command, start_ns: int, late: Late | None, nbytes: int, is_copy: bool = False
+        self, command: Command, start_ns: int, late: Late | None, now_ns: int, is_copy: bool, nbytes: int | None = None
     ) -> None:
         """Do nothing: tools are told of what really runs."""
 
