@@ -68,13 +68,7 @@ def host_ns(call: Call, waits: bool = False) -> float:
     """The host's time for a call.  waits: whether the call itself waits for the device."""
 
     def once(count: int) -> float:
-        torch.cuda.synchronize()
-        start = time.perf_counter_ns()
-        for _ in range(count):
-            call()
-        taken = time.perf_counter_ns() - start
-        torch.cuda.synchronize()
-        return taken / count
+        return 1e3 * times.host_us(torch, call, count)
 
     once(2)
     count = max(1, min(Effort.burst, int(Effort.burst_ms * 1e6 / once(2)))) if waits else Effort.burst

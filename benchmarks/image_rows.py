@@ -161,7 +161,7 @@ def _exact_largest(images: Any) -> Any:
 
 
 def _exact_to_largest(image: Any, grad: Any) -> Any:
-    """What flows back from each window, at its largest element: the first of several."""
+    """Return the gradient of max pooling: `grad` at the first largest element of each window, 0 elsewhere."""
     windows = _quarters(image).transpose(0, 1, 3, 2, 4)
     flat = windows.reshape(*windows.shape[:3], -1)
     chosen = np.arange(flat.shape[-1]) == flat.argmax(-1)[..., None]

@@ -211,7 +211,7 @@ ALL = {**PROGRAMS, **TRAININGS}
 
 
 def clock() -> Callable[[], int]:
-    """What reads the time at which all submitted work is done, in nanoseconds."""
+    """Return a function that returns the time, in nanoseconds, at which all submitted work is done."""
     driver = thread.machine().driver
     if isinstance(driver, VirtualDriver):
         return driver.end_ns
@@ -288,7 +288,7 @@ def run_for_fit(name: str) -> None:
 
 
 def _answer(arguments: Sequence[str], gpus: str, seconds: float) -> dict[str, Any]:
-    """What a process of its own prints as JSON; or why it does not."""
+    """Run a module in a new process.  Return the JSON object that it prints, or {"error": why there is none}."""
     command = [sys.executable, "-m", *arguments]
     environment = os.environ | {"FLAMBEAU_GPUS": gpus}
     try:

@@ -181,7 +181,7 @@ def spread(values: list[float]) -> dict[str, float]:
 def _takes(row: Row, works: dict[str, Work]) -> dict[str, Take]:
     if row.burst:
         return {
-            side: functools.partial(_host_us, libraries()[side], each.call, row.burst, row.whole)
+            side: functools.partial(host_us, libraries()[side], each.call, row.burst, row.whole)
             for side, each in works.items()
         }
     burst = device_burst(flambeau, works["flambeau"].call)
@@ -190,7 +190,7 @@ def _takes(row: Row, works: dict[str, Work]) -> dict[str, Take]:
     }
 
 
-def _host_us(library: Any, call: Call, count: int, whole: bool = False) -> float:
+def host_us(library: Any, call: Call, count: int, whole: bool = False) -> float:
     """Microseconds of host time per call; `whole`: of the device's work too."""
     library.cuda.synchronize()
     start = time.perf_counter_ns()

@@ -263,8 +263,8 @@ def test_the_raw_driver_replays_a_graph_that_lives_as_long(stub, monkeypatch, ha
 def test_whole_times_have_the_wait_and_host_times_do_not(monkeypatch):
     now = iter(range(0, 10**9, 1000))
     monkeypatch.setattr(times.time, "perf_counter_ns", lambda: next(now))
-    assert times._host_us(flambeau, lambda: None, 1) == 1.0
-    assert times._host_us(flambeau, lambda: None, 1, whole=True) == 2.0
+    assert times.host_us(flambeau, lambda: None, 1) == 1.0
+    assert times.host_us(flambeau, lambda: None, 1, whole=True) == 2.0
 
 
 def test_a_copy_to_another_gpu_needs_one():

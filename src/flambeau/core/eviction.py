@@ -1,4 +1,4 @@
-"""What leaves a full call cache."""
+"""Eviction from a call cache that is full."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from ..core.pool import Block, Segment
 from ..driver.api import Address, Driver, StreamHandle
 from ..errors import OutOfMemoryError
-from .pool import Pool
+from .pool import Pool, absorb
 
 PAGE_GRAIN = 2 << 20  # bytes: pages are a multiple of this
 
@@ -199,9 +199,9 @@ class ExpandableSegments:
         before, after = gap.prev, gap.next
         if after is not None and after.address in reserved.unmapped:
             del reserved.unmapped[after.address]
-            _join(gap, after)
+            absorb(gap, after)
         if before is not None and before.address in reserved.unmapped:
-            _join(before, gap)
+            absorb(before, gap)
             gap = before
         reserved.unmapped[gap.address] = gap
         self._changed("segment_unmap", pool, reserved.segment, low, nbytes)
@@ -244,12 +244,3 @@ def _split(block: Block, nbytes: int) -> Block:
     block.next = rest
     block.nbytes = nbytes
     return rest
-
-
-def _join(block: Block, after: Block) -> None:
-    """Append the next block, which is in no list, to a block."""
-    block.nbytes += after.nbytes
-    block.next = after.next
-    if after.next is not None:
-        after.next.prev = block
-    after.prev = after.next = None

@@ -99,12 +99,12 @@ class Pool(BlockPool):
         after = block.next
         if after is not None and after.is_idle:
             del blocks[bisect_left(blocks, (after.nbytes, after.address))]
-            _absorb(block, after)
+            absorb(block, after)
             merged = 1
         before = block.prev
         if before is not None and before.is_idle:
             del blocks[bisect_left(blocks, (before.nbytes, before.address))]
-            _absorb(before, block)
+            absorb(before, block)
             block = before
             merged += 1
         block.is_idle = True
@@ -162,7 +162,7 @@ def change(flow: Flow, total: Flow, amount: int) -> None:
         total.freed -= amount
 
 
-def _absorb(block: Block, after: Block) -> None:
+def absorb(block: Block, after: Block) -> None:
     """Append the next block's bytes to a block.  The next block is unlinked, so that its reference count frees it."""
     block.nbytes += after.nbytes
     block.next = after.next

@@ -1,7 +1,7 @@
 """The driver of a checked program on other GPUs: it makes their driver's calls, and follows them with the model.
 
-- Every call goes to the real driver.  The model is told of it, with the real addresses, and compares accesses and order
-  as it does for virtual GPUs.  It has no values and no time: its commands are done at once.
+- Each call is made on the real driver, and then on a model of a virtual GPU with the same addresses.  The model finds
+  races as for virtual GPUs.  It computes no values and models no time: its commands are done when they are submitted.
 - What is done is what the real driver says.  A wait orders what was submitted before it began.
 - Memory that the model does not know, of other libraries and processes, is not compared; nor are kernels that do not
   declare what they access.

@@ -574,7 +574,7 @@ class Bound:
 
 
 class Form:
-    """What launches have in common whose arguments differ in addresses only.
+    """The bound arguments of launches that differ only in addresses, bound once.
 
     places: per access, the index of its address, and its distance from there.
     """
