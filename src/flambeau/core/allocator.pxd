@@ -1,5 +1,5 @@
 cimport cython
-from .pool cimport Block, BlockPool, Counters, Flow, keep_block, note_hot_peaks, take_block
+from .pool cimport Block, Pool, Counters, Flow, keep_block, note_hot_peaks, take_block
 from .queue cimport Hooks
 from .native cimport Lock
 
@@ -17,17 +17,17 @@ cdef class BlockAllocator:
     cdef public object _pending
     cdef dict _awaited
     cdef public Counters _total
-    cdef public BlockPool _small
-    cdef public BlockPool _large
+    cdef public Pool _small
+    cdef public Pool _large
     cdef public object _routes
     cdef public object _divisions
     cdef public Flow _oversize
     cdef object __weakref__
 
-    @cython.locals(size=cython.longlong, pool=BlockPool, block=Block, counters=Counters)
+    @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)
     cpdef Block take(self, long long nbytes, stream)
     cpdef free(self, Block block)
     @cython.locals(freed=list, count=Py_ssize_t, small=Counters, large=Counters)
     cpdef _drain(self)
-    @cython.locals(pool=BlockPool, counters=Counters)
+    @cython.locals(pool=Pool, counters=Counters)
     cpdef _take_back(self, Block block, bint records_later)

@@ -8,13 +8,12 @@ from __future__ import annotations
 from ..driver.api import Driver, StreamHandle
 from ..errors import ArgumentError
 from ..memory.pending import Pending, RecordEvent
-from ..memory.pool import Pool
 from ..memory.private import Routes
 from ..memory.settings import BLOCK_GRAIN, rounded
 from ..memory.statistics import note_peaks
 from . import call_errors
 from .native import Lock
-from .pool import SMALL_LIMIT, Block, Counters, Flow, keep_block, note_hot_peaks, take_block
+from .pool import SMALL_LIMIT, Block, Counters, Flow, Pool, keep_block, note_hot_peaks, take_block
 from .queue import hooks
 
 

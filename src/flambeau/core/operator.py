@@ -327,11 +327,13 @@ class Operator(OperatorBase):
         return f"<operator {self.name}>"
 
 
-COMPILED = tuple([  # attributes of a compiled OperatorBase, which vars() leaves out
-    name
-    for name, value in vars(OperatorBase).items()
-    if inspect.isgetsetdescriptor(value) and not name.startswith("__")
-])
+COMPILED = tuple(
+    [  # attributes of a compiled OperatorBase, which vars() leaves out
+        name
+        for name, value in vars(OperatorBase).items()
+        if inspect.isgetsetdescriptor(value) and not name.startswith("__")
+    ]
+)
 
 
 def registered(name: str, called: str) -> Operator:

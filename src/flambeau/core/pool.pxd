@@ -29,7 +29,7 @@ cpdef note_hot_peaks(Counters small, Counters large, Counters total)
 @cython.locals(in_small=cython.longlong, in_large=cython.longlong)
 cdef _note(Flow small, Flow large, Flow total)
 
-cdef class BlockPool
+cdef class Pool
 cdef class FreeList
 
 cdef long long _GRAIN
@@ -43,7 +43,7 @@ cdef class Segment:
     cdef public bint is_small
     cdef public bint is_oversize
     cdef public Block first
-    cdef public BlockPool pool
+    cdef public Pool pool
 
 @cython.final
 cdef class Block:
@@ -77,18 +77,44 @@ cdef class FreeLists:
     cpdef FreeList get(self, long long nbytes)
     cpdef FreeList add(self, long long nbytes)
 
-cdef class BlockPool:
+@cython.final
+cdef class Pool:
     cdef public Counters counters
     cdef public list filled
+    cdef public object id
+    cdef public dict idle
+    cdef public bint is_expandable
+    cdef public bint is_small
+    cdef public long long max_excess
     cdef public long long max_split
+    cdef public Py_ssize_t segments
+    cdef public long long smallest_remainder
+    cdef public Counters total
     cdef dict _free_lists
     cdef object _last_stream
     cdef FreeLists _last_free_lists
+    cdef Flow _parts
+    cdef Flow _all_parts
+    cdef Flow _part_bytes
+    cdef Flow _all_part_bytes
 
     @cython.locals(free_lists=FreeLists)
     cdef FreeLists free_lists_of(self, stream)
+    @cython.locals(block=Block)
+    cpdef Block find(self, long long nbytes, stream)
+    @cython.locals(free_list=FreeList, block=Block)
+    cpdef coalesce(self)
+    @cython.locals(blocks=list, block=Block, at=Py_ssize_t)
+    cdef Block _best_fit(self, long long nbytes, stream)
+    @cython.locals(blocks=list, nbytes=cython.longlong, merged=cython.int, before=Block, after=Block)
+    cpdef put(self, Block block)
+    @cython.locals(rest=cython.longlong, was_split=cython.bint, remainder=Block, after=Block)
+    cpdef Block carve(self, Block block, long long nbytes)
 
 @cython.locals(free_list=FreeList, kept=Block)
-cpdef Block take_block(BlockPool pool, long long nbytes, stream)
+cpdef Block take_block(Pool pool, long long nbytes, stream)
 @cython.locals(free_list=FreeList, free_lists=FreeLists)
-cpdef keep_block(BlockPool pool, Block block)
+cpdef keep_block(Pool pool, Block block)
+@cython.locals(current=cython.longlong)
+cpdef change(Flow flow, Flow total, long long amount)
+cpdef absorb(Block block, Block after)

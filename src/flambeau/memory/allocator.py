@@ -26,13 +26,12 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 
 from ..core.allocator import BlockAllocator
-from ..core.pool import Block, Counters, Flow, take_block
+from ..core.pool import Block, Counters, Flow, Pool, take_block
 from ..core.queue import hooks
 from ..driver.api import Driver, StreamHandle
 from . import history
 from .out_of_memory import TOO_LARGE_TO_TRY, Holder, Shortage, too_large
 from .pending import RecordEvent
-from .pool import Pool
 from .private import PoolId, PoolSet, PrivatePools, Routes, relaxed
 from .segments import Segments, SegmentSource, largest
 from .settings import UNLIMITED, Settings, check_fraction

@@ -14,10 +14,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
-from ..core.pool import Block, Segment
+from ..core.pool import Block, Pool, Segment, absorb
 from ..driver.api import Address, Driver, StreamHandle
 from ..errors import OutOfMemoryError
-from .pool import Pool, absorb
 
 PAGE_GRAIN = 2 << 20  # bytes: pages are a multiple of this
 

@@ -18,9 +18,8 @@ from time import time_ns
 from typing import Any
 
 from ..core.hooks import subscribe, unsubscribe
-from ..core.pool import Block
+from ..core.pool import SHARED, Block
 from ..driver.api import StreamHandle
-from .pool import SHARED
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
 
+from ..core.pool import Pool
 from ..driver.api import CaptureMode, CaptureStatus, Driver, StreamHandle
-from .pool import Pool
 from .settings import UNLIMITED, Settings
 
 PoolId = tuple[int, int]

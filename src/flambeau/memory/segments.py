@@ -14,13 +14,12 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from .. import signals
-from ..core.pool import SMALL_LIMIT, Block, Flow, Segment
+from ..core.pool import SHARED, SMALL_LIMIT, Block, Flow, Pool, Segment
 from ..core.queue import hooks
 from ..driver.api import Address, Driver, StreamHandle
 from ..errors import OutOfMemoryError
 from .expandable import PAGE_GRAIN, ExpandableSegments
 from .pending import RecordEvent, wait_for
-from .pool import SHARED, Pool
 from .settings import SMALLEST_OWN_SEGMENT, UNLIMITED, Settings
 
 SMALL_SEGMENT = 2 << 20  # bytes

@@ -2,8 +2,7 @@
 
 import pytest
 
-from flambeau.core.pool import Counters, Segment, keep_block, take_block
-from flambeau.memory.pool import LARGE_REMAINDER, Pool
+from flambeau.core.pool import LARGE_REMAINDER, Counters, Pool, Segment, keep_block, take_block
 from flambeau.memory.segments import add_segment, idle_segments, largest, remove_segment, segment_size
 from flambeau.memory.statistics import current
 
