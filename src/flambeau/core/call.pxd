@@ -6,7 +6,7 @@ from .binding cimport Caller, OperatorBase, Signature
 from .plan cimport Plan
 from .storage cimport Storage
 from .tensor cimport TensorBase, before_write, in_graph
-from .thread cimport Device, Plans, Thread
+from .thread cimport Device, Machine, Plans, Thread
 from .views cimport is_served
 
 cdef Py_ssize_t _WIDEST
@@ -33,7 +33,7 @@ cdef _named(OperatorBase operator, list bound, out, bint inplace)
 cdef _called(Thread now, OperatorBase operator, list bound, out)
 @cython.locals(key=list, plan=Plan, joins=bint)
 cdef _run(Thread now, OperatorBase operator, list bound)
-@cython.locals(plans=Plans, full=tuple, plan=Plan)
+@cython.locals(machine=Machine, plans=Plans, full=tuple, plan=Plan)
 cdef _entry(OperatorBase operator, list bound, list key, target)
 @cython.locals(view=TensorBase)
 cdef _composed(OperatorBase operator, list bound)

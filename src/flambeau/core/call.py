@@ -31,7 +31,7 @@ from .operator import COMPOSITE, REGISTRY, VIEW, Operator
 from .plan import Plan
 from .storage import NO_PLACE
 from .tensor import TensorBase, before_write, in_graph
-from .thread import Thread
+from .thread import Machine, Thread
 from .views import is_served
 
 _WIDEST = WIDEST_ACCESS  # a C number where compiled
@@ -310,13 +310,17 @@ def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
 
 def _entry(operator: Operator, bound: list[Any], key: list[Any], target: Any) -> Any:
     """Return the entry of a call; lower the call if it has none."""
-    plans = thread.machine().plans
+    machine: Machine = thread.machine()
+    plans = machine.plans
     full = tuple(key)
     entry = plans.entries.get(full)
     if isinstance(entry, Plan):
         plan = entry
-        if plan.is_stale():
-            entry = None
+        if plan.settings is None or not plan.is_stale():
+            plans.clock += 1
+            plan.used = plans.clock
+            return plan
+        entry = None
     if entry is None:
         entry = _lowering.entry_for(operator, bound, target)
         plans.add(full, entry)
