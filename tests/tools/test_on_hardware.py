@@ -1,5 +1,6 @@
-"""`flambeau check`, `trace` and `memory` on an NVIDIA GPU: a racy program, a right one and a training."""
+"""`flambeau check`, `trace` and `memory` on an NVIDIA GPU: a racy program, a right one and a training; and CUPTI."""
 
+import itertools
 import json
 import os
 import pickle
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from flambeau.driver.nvidia import cupti
 from flambeau.tools import memory_snapshot
 
 ROOT = Path(__file__).parents[2]
@@ -142,3 +144,103 @@ def test_the_snapshot_of_a_training_is_explained(tmp_path):
     assert places[0] == places[1]
     again = flambeau("memory", "--replay", "expandable_segments:True", file)
     assert again.returncode == 0 and "as recorded" in again.stdout
+
+
+MEASURED = """
+import json
+import logging
+import time
+
+import flambeau as torch
+
+lines = []
+
+
+class Lines(logging.Handler):
+    def emit(self, record):
+        lines.append(record.getMessage())
+
+
+logging.getLogger("flambeau").addHandler(Lines())
+x, wide = torch.ones(1 << 20, device="cuda"), torch.rand(1024, 1024, device="cuda")
+host, side, graph = torch.ones(1 << 20).pin_memory(), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+y, z = x + x, torch.empty_like(x)
+wide @ wide
+with torch.cuda.graph(graph):
+    torch.add(x, 1, out=z)
+    z.mul_(2)
+graph.replay()
+torch.cuda.synchronize()
+begin = time.perf_counter_ns()
+with torch.profile() as found:
+    for _ in range(5):
+        y = x + x
+    with torch.cuda.stream(side):
+        copied = host.to("cuda", non_blocking=True)
+    wide @ wide
+    graph.replay()
+    graph.replay()
+wall_ns = time.perf_counter_ns() - begin
+with torch.profile() as again:
+    graph.replay()
+    graph.replay()
+with torch.profile() as outer, torch.profile() as inner:
+    x + x
+print(json.dumps({
+    "spans": [(*each[:6], each.call, each.launch and each.launch._asdict()) for each in found.spans],
+    "side": side.cuda_stream, "wall": wall_ns, "by": found.trace.measured_by, "lost": found.trace.lost,
+    "later": [each.trace.measured_by for each in (outer, inner)], "both": [len(each.spans) for each in (outer, inner)],
+    "lines": lines, "again": [(each.name.partition("_")[0], each.call) for each in again.spans],
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """What a program measured: kernels, a copy beside them, a product, two replays of a graph; and nested profiles."""
+    program = tmp_path_factory.mktemp("measured") / "program.py"
+    program.write_text(MEASURED)
+    ran = flambeau("run", program)
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    return json.loads(ran.stdout)
+
+
+def test_measured_work_lies_in_the_profile_in_the_order_of_the_launches(measured):
+    streams = {}
+    for device, stream, name, start_ns, end_ns, _, call, _ in measured["spans"]:
+        assert device == 0 and 0 <= start_ns < end_ns, name
+        assert GPUS != "nvidia" or end_ns <= measured["wall"], name
+        streams.setdefault(stream, []).append((start_ns, end_ns, call))
+    assert set(streams) == {0, measured["side"]} and measured["lost"] == 0
+    for spans in streams.values():
+        assert [call for *_, call in spans] == sorted(call for *_, call in spans)
+        assert all(first[1] <= second[0] for first, second in itertools.pairwise(spans))
+        assert GPUS != "nvidia" or sum(end - start for start, end, _ in spans) <= measured["wall"]
+
+
+def test_measured_work_has_its_names(measured):
+    named = [(name, launch and launch["operation"]) for _, _, name, _, _, _, _, launch in measured["spans"]]
+    names = [name.partition("_")[0] for name, operation in named if operation != "gemm" and name != "gemm"]
+    replays = ["graph"] * 2 if measured["by"] == "events" else ["add", "mul"] * 2
+    assert sorted(names) == sorted(["add"] * 5 + ["copy h2d"] + replays)
+    assert any("gemm" in each for each in named)
+    assert measured["by"] == "events" or measured["again"] == [["add", 0], ["mul", 0], ["add", 1], ["mul", 1]]
+
+
+def test_cupti_measures_on_hardware(measured):
+    if GPUS != "nvidia" or cupti.load() is None:
+        assert not measured["by"].startswith("CUPTI")
+        return
+    assert measured["by"].startswith("CUPTI ") and measured["later"] == [measured["by"], "events"]
+    assert measured["both"] == [1, 1] and "another profiler measures this process" in measured["lines"][0]
+    replays = {}
+    for _, _, name, _, _, _, call, launch in measured["spans"]:
+        assert launch["context"] > 0 and launch["stream"] > 0, name
+        if not name.startswith("copy"):
+            assert min(launch["grid"]) > 0 and min(launch["block"]) > 0 and launch["registers"] > 0, name
+        if launch["operation"] == "graph":
+            assert launch["graph"] > 0
+            replays.setdefault(call, []).append(name.partition("_")[0])
+        else:
+            assert launch["graph"] == 0 and call != -1, name
+    assert list(replays.values()) == [["add", "mul"]] * 2

@@ -159,7 +159,7 @@ def test_events_of_two_devices_lie_on_one_clock(by_events):
 
 @pytest.mark.devices(1)
 def test_on_the_gpus_that_there_are(gpus):
-    """With FLAMBEAU_GPUS=nvidia, what events say of hardware."""
+    """With FLAMBEAU_GPUS=nvidia, what CUPTI or events say of hardware."""
     x, host = torch.ones(MIB, device="cuda"), torch.ones(MIB).pin_memory()
     side = torch.cuda.Stream()
     (x + x)[:4096].view(64, 64) @ x[:4096].view(64, 64)
@@ -171,9 +171,11 @@ def test_on_the_gpus_that_there_are(gpus):
             z = host.to("cuda", non_blocking=True)
         y[:4096].view(64, 64) @ y[:4096].view(64, 64)
         y.zero_()
-    kept = sorted((each.stream, each.name, each.nbytes) for each in found.spans)
+    work = [(each.launch and each.launch.operation or each.name, each) for each in found.spans]
+    kept = sorted((each.stream, name, each.nbytes) for name, each in work)
     assert kept[:3] == [(0, ADD, 12 * MIB)] * 3 and (0, "gemm", 3 * 16384) in kept
-    assert kept[-1] == (side.cuda_stream, "copy h2d", 4 * MIB) and len(kept) == 6 and z.numel() == MIB
+    assert kept[-1] == (side.cuda_stream, "copy h2d", 4 * MIB) and z.numel() == MIB
+    assert sum(name != "gemm" for _, name, _ in kept) == 5  # a product may be several kernels
     assert all(0 < each.start_ns < each.end_ns for each in found.spans)
     ends = [each.end_ns for each in found.spans if each.name == ADD]
     assert ends == sorted(ends)

@@ -298,7 +298,7 @@ cdef class Product(LibraryCall):
     cdef bint _is_swapped
     cdef size_t _workspace_nbytes
     cdef readonly dict algorithms
-    cdef public int busy
+    cdef Lock _lock
 
     def __init__(
         self, unsigned long long function, unsigned long long handle, unsigned long long operation,
@@ -312,38 +312,37 @@ cdef class Product(LibraryCall):
         self._set_attribute = NULL
         self.device = -1
         self.algorithms = {}
-        self.busy = 0
 
-    def serve(self, int device, bint is_swapped, size_t workspace_nbytes, unsigned long long set_attribute):
+    def serve(self, int device, bint is_swapped, size_t workspace_nbytes, unsigned long long set_attribute, Lock lock):
         """Be run by Native.library_run.
 
-        set_attribute: cublasLtMatmulDescSetAttribute if there is a bias, else 0.  `algorithms` gives their addresses
-        by the alignment of the operands; while `busy`, another thread is between setting a bias and using it.
+        set_attribute: cublasLtMatmulDescSetAttribute if there is a bias, else 0.  lock: held from setting a bias to using
+        it.  `algorithms` gives their addresses by the alignment of the operands.
         """
         self.device, self._is_swapped, self._workspace_nbytes = device, is_swapped, workspace_nbytes
-        self._set_attribute = <SetAttribute><uintptr_t>set_attribute
+        self._set_attribute, self._lock = <SetAttribute><uintptr_t>set_attribute, lock
 
     cdef int run(self, bytearray packed, unsigned long long workspace, unsigned long long stream) except? -1:
-        """See LibraryCall.  With a bias the interpreter stays locked, so that nobody sets another."""
+        """See LibraryCall.  With a bias its lock is held, and one that is held is waited for on the long way."""
         cdef unsigned long long* given = <unsigned long long*>PyByteArray_AS_STRING(packed)
-        cdef unsigned long long out = given[0], a = given[1], b = given[2], bias = 0
-        cdef unsigned long long bits = ALIGNMENT | out | a | b
-        if self._set_attribute != NULL:
-            bias = given[3]
-            bits |= bias
-        known = self.algorithms.get(bits & -bits)
-        if known is None or self.busy:
+        cdef unsigned long long out = given[0], a = given[1], b = given[2]
+        cdef unsigned long long bias = given[3] if self._set_attribute != NULL else 0
+        cdef unsigned long long bits = ALIGNMENT | out | a | b | bias
+        cdef unsigned long long algorithm = self.algorithms.get(bits & -bits, 0)
+        if algorithm == 0:
             return 1
-        cdef unsigned long long algorithm = known
         if not self._is_swapped:
             a, b = b, a
+        cdef int status = 0
         if self._set_attribute != NULL:
-            return self._set_attribute(self._operation, BIAS, &bias, sizeof(bias)) or self._call(
-                out, a, b, algorithm, workspace, self._workspace_nbytes, stream
-            )
-        cdef int status
-        with nogil:
-            status = self._call(out, a, b, algorithm, workspace, self._workspace_nbytes, stream)
+            if not self._lock.try_acquire():
+                return 1
+            status = self._set_attribute(self._operation, BIAS, &bias, sizeof(bias))
+        if status == 0:
+            with nogil:
+                status = self._call(out, a, b, algorithm, workspace, self._workspace_nbytes, stream)
+        if self._set_attribute != NULL:
+            self._lock.release()
         return status
 
     cdef int _call(

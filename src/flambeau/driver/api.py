@@ -141,6 +141,52 @@ class Markers(Protocol):
     def end(self, begun: int) -> None: ...
 
 
+class Activity(NamedTuple):
+    """One piece of work that a device did, as the vendor's profiling library measured it.
+
+    call: the number of the call that queued it (`Activities.begin_call`), 0 if another library did.
+    name: of the kernel; `copy` with its direction; or `fill`.  start_ns, end_ns: on the clock of `Driver.host_ns`.
+    nbytes: that a copy or a fill moves.  context, stream, graph, node: the library's numbers; graph 0 outside graphs.
+    grid, block, registers, shared_nbytes: of a kernel; shared memory is per block, registers are per thread.
+    """
+
+    call: int
+    device: int
+    name: str
+    start_ns: int
+    end_ns: int
+    context: int
+    stream: int
+    graph: int = 0
+    node: int = 0
+    nbytes: int = 0
+    grid: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+    registers: int = 0
+    shared_nbytes: int = 0
+
+
+class Activities(Protocol):
+    """A measurement of all work of the process's devices, which has begun.
+
+    name: of the library and its version.
+    """
+
+    name: str
+
+    def begin_call(self, number: int) -> None:
+        """Work that the calling thread submits from now on belongs to the call of this number, which is not 0."""
+
+    def end_call(self) -> None:
+        """End the thread's latest `begin_call`."""
+
+    def stop(self, collect: bool) -> tuple[list[Activity], int]:
+        """End the measurement; return the work that is done, and how many records were lost.
+
+        collect: whether the results are wanted; False after the device was lost, where nothing is asked of it.
+        """
+
+
 class Exchange(Protocol):
     """A collective of several processes, as a stream runs it.
 
@@ -361,6 +407,11 @@ class Driver(Protocol):
         """Start collection by the vendor's profiler."""
 
     def profiler_stop(self) -> None: ...
+    def measure(self) -> Activities | None:
+        """Begin to measure all work by the vendor's profiling library; None if it cannot be used, which is logged.
+
+        One measurement is open at a time.
+        """
 
     # graphs
     def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:

@@ -506,6 +506,20 @@ class DriverContract(GraphContract):
             self.driver.profiler_start()
         self.driver.profiler_stop()
 
+    def test_a_measurement_has_the_work_of_its_calls(self) -> None:
+        names, address = ["fill"], self.driver.mem_alloc(DEVICE, 1024)
+        stream, measured = self.driver.stream_create(DEVICE, 0), self.driver.measure()
+        if measured is not None:
+            measured.begin_call(5)
+            self.driver.fill(address, 1, 1024, stream)
+            measured.end_call()
+            self.driver.device_synchronize(DEVICE)
+            found, _ = measured.stop(collect=True)
+            names = [each.name for each in found if each.call == 5 and each.start_ns <= each.end_ns]
+        assert names == ["fill"]
+        self.driver.stream_destroy(stream)
+        self.driver.mem_free(DEVICE, address)
+
     # memory
     def test_allocations_are_disjoint_and_count(self) -> None:
         free, total = self.driver.mem_info(DEVICE)

@@ -28,7 +28,8 @@ def write(trace: Trace, path: str | os.PathLike[str]) -> None:
 
 
 def _about(trace: Trace) -> dict[str, str]:
-    return {"times": trace.times} | {key: text for key, text in (("cap", trace.cap), ("note", trace.note)) if text}
+    texts = (("measured by", trace.measured_by), ("cap", trace.cap), ("note", trace.note))
+    return {"times": trace.times} | {key: text for key, text in texts if text}
 
 
 def events_of(trace: Trace) -> Iterator[Event]:
@@ -95,6 +96,8 @@ def _span_event(span: Span, lane: int) -> Event:
     facts: dict[str, Any] = {"bytes": span.nbytes, "line": span.site}
     if span.shapes:
         facts["shapes"] = [list(each) for each in span.shapes]
+    if span.launch is not None:
+        facts |= span.launch.facts
     place = {"pid": span.device + 1, "tid": lane, "cat": span.kind, "args": facts}
     return {"ph": "X", "name": span.name} | _times(span.start_ns, span.end_ns) | place
 

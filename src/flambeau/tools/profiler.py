@@ -116,12 +116,14 @@ class Profile:
 def profile() -> Profile:
     """Context manager that records the work of every stream; it gives a `Profile`.
 
-    On virtual GPUs the times are modelled, and recording adds nothing to them.  On NVIDIA GPUs two timing events are
-    recorded around each launch, copy and fill.  They cost a few microseconds of host time per call, about one
-    microsecond of GPU time between two pieces of work on a stream, and memory until the block ends.  On an idle stream
-    a span begins when the host begins the call, so the span of a short kernel measures mostly the call.  On a stream
-    that always has queued work, spans are exact to about a microsecond.
-    Host:   waits at the end of the block for every device that was used; on NVIDIA GPUs also when one is first used.
+    On virtual GPUs the times are modelled, and recording adds nothing to them.  On NVIDIA GPUs CUPTI measures each
+    kernel, copy and fill, those of libraries and graphs included, if it is installed and no other profiler uses it.
+    Otherwise two timing events are recorded around each call, which the logger `flambeau` says.  They cost a few
+    microseconds of host time per call, about one microsecond of GPU time between two pieces of work on a stream, and
+    memory until the block ends.  On an idle stream a span then begins when the host begins the call, so the span of a
+    short kernel measures mostly the call.  On a stream that always has queued work, such spans are exact to about a
+    microsecond.
+    Host:   waits at the end of the block for every device that was used; with events also when one is first used.
     Raises: NoDeviceError if there is no GPU; ModeError if another profile is open.
     Example:
         >>> x = torch.ones(1000, device="cuda")

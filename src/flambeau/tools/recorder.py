@@ -1,11 +1,12 @@
 """Recorder: a subscriber of the runtime's hooks that makes a Trace.
 
 - Virtual GPUs report modelled times, exactly and without overhead.
-- On NVIDIA GPUs, a timing event is recorded before and after each call.  The host waits for a device at its first use,
-  to align its clock with the host's.  Work that is captured into a graph has no times; the graph's launches have.
+- On NVIDIA GPUs, work is measured by CUPTI or by events (measuring.py).  A call's span gets its name and its times at
+  the end; CUPTI may report several pieces of work of one call, or work of other libraries.  Work that is captured into
+  a graph has no times; the graph's launches have.
 - Hooks of one thread come in order: a route, a submission, its spans, its end, a wait.  `_Host` keeps that state.
 - A program may use several machines, one after the other: the next one's clock continues the former's.
-- Nothing here takes a lock but `_lock`, around the first use of a device, so that a signal handler may make the trace.
+- Nothing here takes a lock but `_lock`, around the first use of a machine, so that a signal handler may make the trace.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from .. import callers
 from ..core import thread
 from ..core.hooks import subscribe, unsubscribe
 from ..core.native import Lock
-from ..driver.api import Address, CopyKind, EventHandle
+from ..driver.api import Activity, Address, CopyKind
 from ..kernel import Access
 from ..runtime.copy import Route
 from ..runtime.machine import Machine
 from ..runtime.stream import Event, Stream
-from .trace import LIMIT, NONE, Arrow, Call, HostWait, MemoryPoint, Range, Span, Trace
+from .measuring import Measuring, Piece, begun
+from .trace import LIMIT, NONE, Arrow, Call, HostWait, Launch, MemoryPoint, Range, Span, Trace
 
-NS_PER_MS = 1_000_000
 STACK_LINES = 32
+GRAPH = "graph"  # the name of a graph's launch
 FULL_REASON = "the stream has as many pending commands as fit"
 ROOM_REASON = "the allocator waits for work on memory that is to be reused or returned"
 
@@ -42,6 +44,7 @@ class _Host:
     """What a thread is doing.
 
     call: the index of its present call;  route: of a copy that is about to wait;  wait: the wait that goes on.
+    opened: what Measuring.open returned for the present call.
     """
 
     __slots__ = ("call", "is_submitting", "machine", "number", "opened", "route", "start_ns", "wait")
@@ -54,25 +57,16 @@ class _Host:
         self.is_submitting = False
         self.route: Stream | None = None
         self.wait: HostWait | None = None
-        self.opened: EventHandle | None = None
+        self.opened: Any = None
 
 
 class Timed(NamedTuple):
-    """A call between two events.  place: the index of the span that it becomes.  handle, arguments: of a launch."""
+    """A measured call.  place: the index of the span that it becomes.  handle, arguments: of a launch."""
 
     place: int
-    stream: Stream
-    start: EventHandle
-    end: EventHandle
-    handle: int = 0
-    arguments: Any = None
-
-
-class Origin(NamedTuple):
-    """An event of a device, and the host time at which it occurred."""
-
-    event: EventHandle
-    host_ns: int
+    closed: Any  # what Measuring.close returned
+    handle: int
+    arguments: Any
 
 
 def is_modelled(machine: Machine) -> bool:
@@ -99,8 +93,8 @@ class Recorder:
         self._records: dict[Any, tuple[Any, int]] = {}  # the stream and its last span, by recorded event
         self._waiting: defaultdict[Any, list[tuple[int, str]]] = defaultdict(list)  # by waiting stream
         self._timed: list[Timed] = []
-        self._origins: dict[int, Origin] = {}
         self._measured: Machine | None = None
+        self._measuring: Measuring | None = None
         self._lock = Lock()
         self._functions: dict[str, Any] = {}
         self._unsettled: list[tuple[int, int, Callable[[], tuple[int, int]]]] = []  # spans after collectives
@@ -128,8 +122,8 @@ class Recorder:
                     for device in sorted({each.device for each in self._spans}):
                         if device < len(machine.devices):
                             machine.driver.device_synchronize(device)
-        if self._measured is not None:
-            self._measure(waits)
+        if self._measuring is not None:
+            self._measure(self._measuring, waits)
         for index, zero, settle in self._unsettled:
             start_ns, end_ns = settle()
             self._spans[index] = self._spans[index]._replace(start_ns=start_ns - zero, end_ns=end_ns - zero)
@@ -169,6 +163,8 @@ class Recorder:
     def _zero(self, machine: Machine) -> int:
         zero = self._zeros.get(machine)
         if zero is None:
+            if not is_modelled(machine):
+                self._begin_measuring(machine)
             zero = self._zeros[machine] = machine.driver.host_ns() - self._latest_ns
             if len(self._zeros) == 1:
                 self.found.begin_ns = zero
@@ -176,6 +172,12 @@ class Recorder:
             self.found.calibrated = machine.driver.capabilities.calibrated
             self.found.source = machine.driver.properties(0).name
         return zero
+
+    def _begin_measuring(self, machine: Machine) -> None:
+        with self._lock:
+            if self._measuring is None:
+                self._measured, self._measuring = machine, begun(machine)
+                self.found.measured_by = self._measuring.name
 
     def _now(self, machine: Machine) -> int:
         now = machine.driver.host_ns() - self._zero(machine)
@@ -210,11 +212,11 @@ class Recorder:
             self.found.streams[stream.device_index, stream.cuda_stream] = stream.label
         if host.wait is not None and host.route is None:
             host.wait = None
-        if not is_modelled(machine) and machine.capture is None:
-            self._meet(machine, stream.device_index)
+        if machine is self._measured and machine.capture is None:
+            assert self._measuring is not None
             if host.opened is not None:  # of a call that failed
-                machine.driver.event_destroy(host.opened)
-            host.opened = self._event(stream)
+                self._measuring.drop(host.opened)
+            host.opened = self._measuring.open(stream)
 
     def _on_span(
         self,
@@ -282,7 +284,7 @@ class Recorder:
         self._submitted(stream, exchange.name, exchange.nbytes)
 
     def _on_graph_launch(self, stream: Stream, graph: int) -> None:
-        self._submitted(stream, "graph", 0)
+        self._submitted(stream, GRAPH, 0)
 
     def _submitted(self, stream: Stream, name: str, nbytes: int, handle: int = 0, arguments: Any = None) -> int:
         """End a call that put something on a stream; return the index of its last span."""
@@ -303,65 +305,90 @@ class Recorder:
     def _close_timed(
         self, host: _Host, stream: Stream, name: str, nbytes: int, handle: int, arguments: Any
     ) -> int:
-        start, host.opened = host.opened, None
-        if start is None:
+        opened, host.opened = host.opened, None
+        if opened is None or self._measuring is None:
             return NONE
-        end = self._event(stream)
+        closed = self._measuring.close(stream, opened, name == GRAPH)
         host.call = self._open_call(host, name)
         key = (stream.machine, stream.device_index, stream.cuda_stream)
         span = Span(stream.device_index, key[2], name, 0, NONE, nbytes, _call()[0], host.call)
         index = self._add(key, span)
         if index == NONE:
-            for event in (start, end):
-                stream.machine.driver.event_destroy(event)
+            self._measuring.discard(closed)
         else:
-            self._timed.append(Timed(index, stream, start, end, handle, arguments))
+            self._timed.append(Timed(index, closed, handle, arguments))
         return index
 
     # measuring, on NVIDIA GPUs
 
-    def _event(self, stream: Stream) -> EventHandle:
-        event = stream.machine.driver.event_create(stream.device_index, True, False, False)
-        stream.record(event)
-        return event
-
-    def _meet(self, machine: Machine, device: int) -> None:
-        if device in self._origins:
-            return
-        with self._lock:
-            if device not in self._origins:
-                machine.driver.device_synchronize(device)
-                event = self._event(machine.devices[device].default_stream)
-                self._origins[device] = Origin(event, machine.driver.host_ns())
-                self._measured = machine
-
-    def _measure(self, waits: bool) -> None:
+    def _measure(self, measuring: Measuring, waits: bool) -> None:
         """Set the times of measured spans.  Without a wait, they are left out."""
-        machine = self._measured
-        assert machine is not None
+        assert self._measured is not None
+        failed = [host.opened for host in self._hosts.values() if host.opened is not None]
+        for opened in failed if waits else ():
+            measuring.drop(opened)
+        measuring.finish(waits)
         if not waits:
             return
-        for device in sorted(self._origins):
-            machine.driver.device_synchronize(device)
-        launched = {device: _launched(machine, device) for device in self._origins}
+        self.found.lost = measuring.lost
+        devices = {self._spans[timed.place].device for timed in self._timed}
+        launched = {device: _launched(self._measured, device) for device in devices}
+        last: dict[int, int] = {}  # the last span of a call with several, by its first one
+        streams: dict[Any, int] = {}  # by CUPTI's numbers
         for timed in self._timed:
             span = self._spans[timed.place]
             if timed.handle:
-                of = launched[span.device].get(timed.handle)
-                name, nbytes, shapes = _described(of, timed.arguments)
+                name, nbytes, shapes = _described(launched[span.device].get(timed.handle), timed.arguments)
                 span = span._replace(name=name, nbytes=nbytes, shapes=shapes if self._shapes else ())
-            origin = self._origins[span.device]
-            start = origin.host_ns - self._zero(machine) + self._between(machine, origin.event, timed.start)
-            end = start + self._between(machine, timed.start, timed.end)
-            self._spans[timed.place] = span._replace(start_ns=start, end_ns=end)
-        events = [event for each in self._timed for event in (each.start, each.end)]
-        events += [each.event for each in self._origins.values()]
-        events += [host.opened for host in self._hosts.values() if host.opened is not None]
-        for event in events:
-            machine.driver.event_destroy(event)
+            is_named = span.kind in ("copy", "fill") or bool(timed.handle and not isinstance(timed.arguments, tuple))
+            for number, piece in enumerate(measuring.take(timed.closed)):
+                made, activity = self._measured_span(span, piece, is_named), piece.activity
+                if number == 0:
+                    self._spans[timed.place] = made
+                else:
+                    last[timed.place] = self._append(made)
+                if activity is not None and activity.grid:
+                    span = span._replace(nbytes=0)  # the first kernel has the operands' bytes
+                if activity is not None and not activity.graph:
+                    streams[_stream_key(activity)] = span.stream
+        self._add_others(measuring.others(), streams)
+        arrows = self.found.arrows
+        arrows[:] = [each._replace(source=last.get(each.source, each.source)) for each in arrows]
 
-    def _between(self, machine: Machine, start: EventHandle, end: EventHandle) -> int:
-        return round(machine.driver.event_elapsed(start, end) * NS_PER_MS)
+    def _measured_span(self, span: Span, piece: Piece, is_named: bool) -> Span:
+        """The span of a piece of work, made from the one of its call.  is_named: the call's name is the work's."""
+        assert self._measured is not None
+        zero, activity = self._zero(self._measured), piece.activity
+        span = span._replace(start_ns=piece.start_ns - zero, end_ns=piece.end_ns - zero)
+        if activity is None:
+            return span
+        operation, name = ("", span.name) if is_named else (span.name, activity.name)
+        launch = Launch(
+            operation, activity.context, activity.stream, activity.graph,
+            activity.grid, activity.block, activity.registers, activity.shared_nbytes,
+        )  # fmt: skip
+        return span._replace(name=name, nbytes=activity.nbytes or span.nbytes, launch=launch)
+
+    def _append(self, span: Span) -> int:
+        """Add a span that has its times; return its index, or NONE if there are too many."""
+        if len(self._spans) >= self.found.limit:
+            self.found.left_out += 1
+            return NONE
+        self._spans.append(span)
+        return len(self._spans) - 1
+
+    def _add_others(self, pieces: list[Piece], streams: dict[Any, int]) -> None:
+        """Add the work of other libraries that began in the trace.  Their streams have CUPTI's numbers, negative."""
+        assert self._measured is not None
+        for piece in pieces:
+            activity: Any = piece.activity
+            if piece.start_ns < self._zero(self._measured):
+                continue
+            stream = streams.get(_stream_key(activity))
+            if stream is None:
+                stream = -activity.stream
+                self.found.streams[activity.device, stream] = f"stream {activity.stream} of another library"
+            self._append(self._measured_span(Span(activity.device, stream, activity.name, 0, 0, 0, ""), piece, True))
 
     # order between streams
 
@@ -476,6 +503,10 @@ def _of_program(site: str) -> str:
 def _matches(wait: HostWait, span: Span) -> bool:
     """Whether a wait can be for this span's stream."""
     return wait.device in (NONE, span.device) and wait.stream in (NONE, span.stream)
+
+
+def _stream_key(activity: Activity) -> tuple[int, int, int]:
+    return activity.device, activity.context, activity.stream
 
 
 def _launched(machine: Machine, device: int) -> dict[int, Any]:

@@ -14,16 +14,46 @@ LIMIT = 200_000  # spans
 NONE = -1  # index of a span or call that is not known
 
 
+class Launch(NamedTuple):
+    """What CUPTI reports of a piece of work besides its times.
+
+    operation: the library call or the `graph` that it is a part of; "" for other kernels, copies and fills.
+    context, stream: CUPTI's numbers.  graph: CUPTI's number of the graph that it was launched in, 0 outside graphs.
+    grid, block: the kernel's blocks and threads per block, () for a copy or a fill.
+    registers: per thread.  shared_nbytes: shared memory per block.
+    """
+
+    operation: str
+    context: int
+    stream: int
+    graph: int = 0
+    grid: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+    registers: int = 0
+    shared_nbytes: int = 0
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known, by name, for display."""
+        found: dict[str, Any] = {"operation": self.operation} if self.operation else {}
+        if self.grid:
+            found |= {"grid": list(self.grid), "block": list(self.block)}
+            found |= {"registers per thread": self.registers, "shared memory": self.shared_nbytes}
+        found |= {"graph": self.graph} if self.graph else {}
+        return found | {"context": self.context, "CUPTI stream": self.stream}
+
+
 class Span(NamedTuple):
     """One piece of work on a stream.
 
     device: the index;  stream: the CUstream's number, 0 for the default stream.
-    name: the kernel's entry, the library's problem, `copy` with its direction, `fill` or `graph`.
+    name: the kernel's entry, the library's problem, `copy` with its direction, `fill` or `graph`.  CUPTI reports
+        every kernel of a library and of a graph by its own name.
     start_ns, end_ns: since the profile began.
     nbytes: bytes that a copy or a fill moves, or that a kernel's operands span.
     site: `file:line` of the program that queued it; for a graph's parts on virtual GPUs, of the capture.
     call: the index of the host's call that queued it.  peer: the other device of a copy between devices, else -1.
-    shapes: of its operands, if they are recorded.
+    shapes: of its operands, if they are recorded.  launch: what CUPTI reports of it, None without CUPTI.
     """
 
     device: int
@@ -36,6 +66,7 @@ class Span(NamedTuple):
     call: int = NONE
     peer: int = NONE
     shapes: tuple[tuple[int, ...], ...] = ()
+    launch: Launch | None = None
 
     @property
     def kind(self) -> str:
@@ -126,8 +157,9 @@ class Trace:
     """spans: by start.  threads: names by number.  streams: labels by (device, stream).
 
     modelled: whether the times are modelled;  calibrated: whether the modelled GPU's figures were measured.
-    source: the name of the GPU.
-    left_out: spans that were not kept, because there were `limit` already.  note: why the program ended early.
+    source: the name of the GPU.  measured_by: what measured the times, such as `events`; "" if they are modelled.
+    left_out: spans that were not kept, because there were `limit` already.  lost: pieces of work that CUPTI did not
+        measure.  note: why the program ended early.
     begin_ns: the beginning on the clock of the first machine.  devices_named: names that differ from `cuda:i`.
     """
 
@@ -142,8 +174,10 @@ class Trace:
     modelled: bool = False
     calibrated: bool = True
     source: str = ""
+    measured_by: str = ""
     limit: int = LIMIT
     left_out: int = 0
+    lost: int = 0
     note: str = ""
     begin_ns: int = 0
     devices_named: dict[int, str] = field(default_factory=dict)
@@ -171,8 +205,8 @@ class Trace:
 
     @property
     def cap(self) -> str:
-        """The sentence that says that spans were left out; "" if none was."""
-        if not self.left_out:
-            return ""
+        """The sentence that says that spans are missing; "" if none is."""
         total = self.limit + self.left_out
-        return f"only the first {self.limit:,} of {total:,} pieces of work are shown: raise the limit to see more"
+        left_out = f"only the first {self.limit:,} of {total:,} pieces of work are shown: raise the limit to see more"
+        lost = f"{self.lost:,} records were lost by {self.measured_by}: pieces of work may be missing"
+        return "; ".join(text for text, count in ((left_out, self.left_out), (lost, self.lost)) if count)

@@ -92,8 +92,8 @@ def page(trace: Trace) -> str:
 def _about(trace: Trace) -> str:
     if not trace.source:
         return "no device was used"
-    kind = f"{trace.times}: estimates, not measurements of hardware" if trace.modelled else "measured by events"
-    return f"{trace.source}; all times are {kind}"
+    kind = "estimates, not measurements of hardware" if trace.modelled else f"by {trace.measured_by}"
+    return f"{trace.source}; all times are {trace.times}{': ' if trace.modelled else ' '}{kind}"
 
 
 def _facts(analysis: Analysis) -> str:
@@ -286,8 +286,8 @@ class _Data:
         lane = self._lane(group, label, [_span_entry(span) for span in spans])
         lane["bytes"] = [span.nbytes for span in spans]
         lane["from"] = [self._call_at.get(span.call, 0) for span in spans]
-        if any(span.shapes for span in spans):
-            lane["note"] = [self._notes.number(_shapes(span)) for span in spans]
+        if any(span.shapes or span.launch for span in spans):
+            lane["note"] = [self._notes.number(_span_note(span)) for span in spans]
 
     def _memory(self, device: int) -> dict[str, Any]:
         points = [each for each in self._trace.memory if each.device == device]
@@ -310,8 +310,10 @@ def _span_entry(span: Span) -> Entry:
     return span.start_ns, span.end_ns, span.kind, span.name, span.site
 
 
-def _shapes(span: Span) -> str:
-    return "shapes " + ", ".join(str(list(each)) for each in span.shapes) if span.shapes else ""
+def _span_note(span: Span) -> str:
+    shapes = "shapes " + ", ".join(str(list(each)) for each in span.shapes) if span.shapes else ""
+    facts = "" if span.launch is None else ", ".join(f"{name} {value}" for name, value in span.launch.facts.items())
+    return "\n".join(filter(None, (shapes, facts)))
 
 
 def _nested(ranges: list[Range]) -> list[list[Range]]:

@@ -12,7 +12,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from .trace import NONE, Arrow, Call, HostWait, MemoryPoint, Range, Span, Trace
+from .trace import NONE, Arrow, Call, HostWait, Launch, MemoryPoint, Range, Span, Trace
 
 DEVICES = 1 << 10  # numbers per rank
 LISTS: dict[str, Any] = {
@@ -33,6 +33,7 @@ def read(path: Path) -> Trace:
     kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     for name, kind in LISTS.items():
         kept[name] = [kind(*map(_as_tuples, entry)) for entry in kept[name]]
+    kept["spans"] = [each._replace(launch=each.launch and Launch(*each.launch)) for each in kept["spans"]]
     kept["threads"] = {int(number): label for number, label in kept["threads"].items()}
     kept["devices_named"] = {int(number): label for number, label in kept["devices_named"].items()}
     kept["streams"] = {(device, stream): label for device, stream, label in kept["streams"]}
@@ -78,7 +79,9 @@ def joined(traces: Mapping[int, Trace]) -> Trace:
             found.streams[device + first, stream] = label
         found.limit += trace.limit
         found.left_out += trace.left_out
+        found.lost += trace.lost
         found.modelled, found.source = trace.modelled, found.source or trace.source
+        found.measured_by = found.measured_by or trace.measured_by
         found.calibrated = found.calibrated and trace.calibrated
         found.note = "; ".join(filter(None, (found.note, f"rank {rank}: {trace.note}" if trace.note else "")))
         for wait in trace.waits:

@@ -4,6 +4,7 @@ import ctypes
 import shutil
 import struct
 import subprocess
+import threading
 import types
 
 import pytest
@@ -26,7 +27,9 @@ pytestmark = [
 ]
 GRID = Grid((2, 3, 4), 64, 8, 5, 6)
 STUB = r"""
+#include <sched.h>
 #include <string.h>
+volatile int gate;
 unsigned long long calls, arguments[16], current, used, returns = 7; int fails, refuses; char buffer[1024]; size_t size;
 int cuCtxGetCurrent(void** now) { *now = (void*)current; return 0; }
 int cuCtxSetCurrent(unsigned long long wanted) { if (!refuses) current = wanted; return refuses; }
@@ -54,7 +57,11 @@ int multiply(P handle, P operation, P alpha, P a, P al, P b, P bl, P beta, P c, 
              P workspace, size_t count, P stream) {
     P given[] = {handle, operation, alpha, a, al, b, bl, beta, c, cl, d, dl, algorithm, workspace, count, stream};
     memcpy(arguments, given, sizeof given);
-    return returns;
+    for (int tries = 0; gate && tries < 1000000; ++tries) sched_yield();
+    return gate ? 9 : returns;
+}
+int set_attribute(P operation, int attribute, P* value, size_t count) {
+    arguments[12] = operation, arguments[13] = attribute, arguments[14] = *value; ++calls; return refuses;
 }
 int set_stream(P handle, P stream) { arguments[4] = handle, arguments[5] = stream; ++calls; return refuses; }
 int execute(P handle, P plan, P pack) {
@@ -278,7 +285,7 @@ def test_a_product_passes_every_address(stub):
 def test_a_product_of_a_plan_runs_without_python(native, stub, side, is_swapped):
     function = ctypes.cast(stub.loaded.multiply, ctypes.c_void_p).value
     product = library.native().Product(function, 1, 2, 3, 4, 5, 6, 7)
-    product.serve(0, is_swapped, 15, 0)
+    product.serve(0, is_swapped, 15, 0, Lock())
     native._library_calls[99], asked = product, []
     native._plans[99] = (0, types.SimpleNamespace(run=lambda *given: asked.append(given[0])))
     native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0), 14, side)
@@ -288,9 +295,39 @@ def test_a_product_of_a_plan_runs_without_python(native, stub, side, is_swapped)
     native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0), 14, side)
     raw, (first, second) = native._streams[side].raw, (0x200, 0x440) if is_swapped else (0x440, 0x200)
     assert stub.arguments(16) == [1, 2, 3, first, 5, second, 6, 4, 0x100, 7, 0x100, 7, 13, 14, 15, raw]
-    product.busy = 1
-    native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0), 14, side)
-    assert len(asked) == 2
+    assert len(asked) == 1
+
+
+def test_a_product_with_a_bias_holds_its_lock_and_not_the_interpreter(native, stub, side):
+    function, setter = (
+        ctypes.cast(each, ctypes.c_void_p).value for each in (stub.loaded.multiply, stub.loaded.set_attribute)
+    )
+    product, lock, asked, seen = library.native().Product(function, 1, 2, 3, 4, 5, 6, 7), Lock(), [], []
+    product.serve(0, False, 15, setter, lock)
+    product.algorithms[0x40] = 13
+    native._library_calls[99] = product
+    native._plans[99] = (0, types.SimpleNamespace(run=lambda *given: asked.append(given[0])))
+    gate = ctypes.c_int.in_dll(stub.loaded, "gate")
+    gate.value, stub.number("returns").value = 1, 0
+
+    def open_the_gate():
+        """Run while the product is inside the library."""
+        while not stub.calls:
+            pass
+        seen.append(is_free(lock))
+        gate.value = 0
+
+    other = threading.Thread(target=open_the_gate)
+    other.start()
+    native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0x500), 14, side)
+    other.join()
+    assert seen == [False] and asked == [] and is_free(lock) and stub.arguments(13)[12] == 13
+    lock.acquire()
+    native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0x500), 14, side)
+    lock.release()
+    ctypes.c_int.in_dll(stub.loaded, "refuses").value = 1
+    native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0x500), 14, side)
+    assert asked == [(0x100, 0x200, 0x440, 0x500)] * 2 and is_free(lock)
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_the_newest_library_that_there_is(monkeypatch, library):
         return library
 
     monkeypatch.setattr(ctypes, "CDLL", find)
-    monkeypatch.setattr(nvtx, "_packaged", lambda: ["/wheels/nvidia/cu13/lib/libnvtx3interop.so.1"])
+    monkeypatch.setattr(nvtx, "in_wheels", lambda library: ["/wheels/nvidia/cu13/lib/libnvtx3interop.so.1"])
     nvtx.load.cache_clear()
     assert isinstance(nvtx.load(), nvtx.NvtxMarkers)
     assert asked == ["/wheels/nvidia/cu13/lib/libnvtx3interop.so.1", nvtx.LIBRARY, nvtx.OLD_LIBRARY]
@@ -108,9 +108,9 @@ def test_wheels_are_searched(monkeypatch, tmp_path):
     (place / nvtx.LIBRARY).touch()
     found = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
     monkeypatch.setattr(nvtx.importlib.util, "find_spec", lambda name: found)
-    assert nvtx._packaged() == [str(place / nvtx.LIBRARY)]
+    assert nvtx.in_wheels(nvtx.LIBRARY) == [str(place / nvtx.LIBRARY)]
     monkeypatch.setattr(nvtx.importlib.util, "find_spec", lambda name: None)
-    assert nvtx._packaged() == []
+    assert nvtx.in_wheels(nvtx.LIBRARY) == []
 
 
 def test_virtual_gpus_have_no_profiler_of_nvidia_s():

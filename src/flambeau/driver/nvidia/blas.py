@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from functools import cache
-from threading import Lock
 from typing import Any, NamedTuple
 
+from ...core.native import Lock
 from ...core.nvidia import DESC_BIAS_POINTER, MAX_ALIGNMENT, Stream
 from ...dtypes import bfloat16, dtype, float16, float32, float64
 from ...errors import AcceleratorError, NotSupportedError
@@ -284,28 +282,17 @@ class BlasPlan:
         self.workspace_nbytes = workspace_nbytes
         if self.native is not None:
             setter = self._blas.bias_setter if self._problem.has_bias else 0
-            self.native.serve(self._blas.device, self._is_swapped, workspace_nbytes, setter)
+            self.native.serve(self._blas.device, self._is_swapped, workspace_nbytes, setter, self._lock)
 
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
         """Queue the product of (out, a, b, bias).  Raises AcceleratorError."""
         if not self._problem.has_bias:
             self._multiply(addresses, self._algorithm_for(addresses[:3]), workspace, stream)
             return
-        with self._lock, self._alone():
+        with self._lock:
             algorithm = self._algorithm_for(addresses)  # first, for a search sets the bias too
             self._set_bias(addresses[3])
             self._multiply(addresses, algorithm, workspace, stream)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Context in which compiled calls of this product use the Python path, which takes the lock."""
-        if self.native is not None:
-            self.native.busy += 1
-        try:
-            yield
-        finally:
-            if self.native is not None:
-                self.native.busy -= 1
 
     def find_algorithm(self, alignment: int) -> HeuristicResult | None:
         """The best algorithm for operands aligned to `alignment` bytes, or None if there is none."""

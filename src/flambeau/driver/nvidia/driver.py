@@ -32,6 +32,7 @@ from ...errors import AcceleratorError, ArgumentError, NotSupportedError, Proces
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...library_operation import LibraryOperation
 from ..api import (
+    Activities,
     Address,
     Capabilities,
     CaptureMode,
@@ -46,7 +47,7 @@ from ..api import (
     PlanHandle,
     StreamHandle,
 )
-from . import compile, library
+from . import compile, cupti, library
 from .blas import BlasHandles
 from .devices import STREAM_NON_BLOCKING, ContextCalls, Devices
 from .handles import Table
@@ -612,6 +613,9 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ContextCalls):
     def profiler_stop(self) -> None:
         with self._devices.use_any():
             check(self._cu.cuProfilerStop(), "cuProfilerStop")
+
+    def measure(self) -> Activities | None:
+        return cupti.measure()
 
     # work
 

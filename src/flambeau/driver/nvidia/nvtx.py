@@ -51,7 +51,7 @@ class NvtxMarkers:
 @cache
 def load() -> NvtxMarkers | None:
     """The library, or None if it is not installed."""
-    for path in (*_packaged(), LIBRARY, OLD_LIBRARY):
+    for path in (*in_wheels(LIBRARY), LIBRARY, OLD_LIBRARY):
         try:
             return NvtxMarkers(ctypes.CDLL(path))
         except OSError:  # not there: the next one may be
@@ -59,8 +59,8 @@ def load() -> NvtxMarkers | None:
     return None
 
 
-def _packaged() -> list[str]:
-    """The path of the library in NVIDIA's wheels."""
+def in_wheels(library: str) -> list[str]:
+    """The path of a library in NVIDIA's wheels; empty if no wheel has it."""
     packages = importlib.util.find_spec("nvidia")
     places = (packages.submodule_search_locations if packages else None) or ()
-    return [str(each) for place in places for each in sorted(Path(place).glob(f"*/lib/{LIBRARY}"))]
+    return [str(each) for place in places for each in sorted(Path(place).glob(f"*/lib/{library}"))]

@@ -21,6 +21,7 @@ from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
 from ...kernel import MAX_BLOCK, MAX_BLOCKS, MAX_THREADS, Access, Buffer, Grid, Kernel
 from ...library_operation import LibraryOperation
 from ..api import (
+    Activities,
     Address,
     CopyKind,
     DeviceProperties,
@@ -295,6 +296,10 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
 
     def profiler_stop(self) -> None:
         self.is_profiled = False
+
+    def measure(self) -> Activities | None:
+        """Return None: times are modelled."""
+        return None
 
     def watch(self, witness: Witness | None) -> None:
         """Report order and races to a tool from now on; None ends it."""

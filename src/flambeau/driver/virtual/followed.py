@@ -21,6 +21,7 @@ from ...errors import AcceleratorError, FlambeauError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...library_operation import LibraryOperation
 from ..api import (
+    Activities,
     Address,
     CaptureMode,
     CaptureStatus,
@@ -550,6 +551,9 @@ class FollowedDriver(VirtualDriver):
 
     def profiler_stop(self) -> None:
         self._real.profiler_stop()
+
+    def measure(self) -> Activities | None:
+        return self._real.measure()
 
     # graphs
     def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:

@@ -1,0 +1,382 @@
+"""Measurement of kernels, copies and fills by CUPTI's activity API, through ctypes.
+
+- A process has one CUPTI subscriber: while PyTorch's profiler, Nsight or another measurement is one, `measure` says so
+  in the log and returns None.
+- CUPTI fills buffers with records and returns them.  They are decoded after the end: until then a record costs nothing.
+- A record of work has the correlation number of the driver's or the runtime's call that queued it.  A record of
+  external correlation has that number and the one that the thread had given by `begin_call`.
+- CUPTI may hold a lock of its own while it calls the functions that take and return buffers, and these need the
+  interpreter.  So no thread may launch work while it holds the interpreter.  Only launching calls are recorded: CUPTI
+  takes no lock in the others.
+- Later versions of a record append fields: the layouts here are the beginnings of all versions of CUDA 12.6 to 13.5.
+- CUPTI's clock is compared with the host's at the beginning and at the end.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import logging
+import os
+from collections.abc import Iterator
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    byref,
+    c_char_p,
+    c_int,
+    c_int32,
+    c_size_t,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+    cast,
+)
+from functools import cache
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+from ..api import Activity
+from .blas import packaged
+from .nvtx import in_wheels
+
+SONAMES = ("libcupti.so.13", "libcupti.so.12")
+KNOWN_VERSIONS = (range(24, 100), range(130000, 140000))  # CUPTI_API_VERSION of CUDA 12.6 to 12.9, and of CUDA 13
+BUFFER_BYTES = 4 << 20
+CLOCK_TRIES = 8
+
+# cupti_result.h
+SUCCESS = 0
+MULTIPLE_SUBSCRIBERS = 39
+# cupti_activity.h: CUpti_ActivityKind, CUpti_ExternalCorrelationKind, CUpti_ActivityFlag, CUpti_ActivityMemcpyKind
+MEMCPY, MEMSET, CONCURRENT_KERNEL, MEMCPY_PEER, EXTERNAL_CORRELATION = 1, 2, 10, 22, 39
+KINDS = (CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, EXTERNAL_CORRELATION)
+CUSTOM0 = 3
+FLUSH_FORCED = 1
+COPY_KINDS = {1: "copy h2d", 2: "copy d2h", 8: "copy d2d", 9: "copy h2h", 10: "copy peer"}
+# cupti_driver_cbid.h, cupti_runtime_cbid.h: the calls that queue kernels, copies, fills and graphs, with the variants
+# for per-thread default streams
+DRIVER_CALLS = (
+    307, 442, 652, 653, 477, 478, 514, 515,  # cuLaunchKernel, ...Ex, cuLaunchCooperativeKernel, cuGraphLaunch
+    306, 418, 277, 421, 279, 422, 281, 423, 289, 424, 319, 426,  # cuMemcpy: Async, HtoD, DtoH, DtoD, 2D, Peer
+    216, 428, 218, 429, 220, 430,  # cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async
+)  # fmt: skip
+RUNTIME_CALLS = (
+    211, 214, 430, 431, 269, 270, 311, 312,  # cudaLaunchKernel, ...ExC, cudaLaunchCooperativeKernel, cudaGraphLaunch
+    41, 225, 44, 228, 161, 51, 235,  # cudaMemcpyAsync, cudaMemcpy2DAsync, cudaMemcpyPeerAsync, cudaMemsetAsync
+)  # fmt: skip
+RUNTIME_CALLS_13 = (505, 506)  # __cudaLaunchKernel
+
+Requested = CFUNCTYPE(None, POINTER(c_void_p), POINTER(c_size_t), POINTER(c_size_t))
+Completed = CFUNCTYPE(None, c_void_p, c_uint32, c_void_p, c_size_t, c_size_t)
+Callback = CFUNCTYPE(None, c_void_p, c_int, c_uint32, c_void_p)
+
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cuptiGetVersion": (POINTER(c_uint32),),
+    "cuptiGetResultString": (c_int, POINTER(c_char_p)),
+    "cuptiGetTimestamp": (POINTER(c_uint64),),
+    "cuptiSubscribe": (POINTER(c_void_p), Callback, c_void_p),
+    "cuptiUnsubscribe": (c_void_p,),
+    "cuptiActivityRegisterCallbacks": (Requested, Completed),
+    "cuptiActivityEnable": (c_int,),
+    "cuptiActivityDisable": (c_int,),
+    "cuptiActivityEnableDriverApi": (c_uint32, c_uint8),
+    "cuptiActivityEnableRuntimeApi": (c_uint32, c_uint8),
+    "cuptiActivityFlushAll": (c_uint32,),
+    "cuptiActivityGetNextRecord": (c_void_p, c_size_t, POINTER(c_void_p)),
+    "cuptiActivityGetNumDroppedRecords": (c_void_p, c_uint32, POINTER(c_size_t)),
+    "cuptiActivityPushExternalCorrelationId": (c_int, c_uint64),
+    "cuptiActivityPopExternalCorrelationId": (c_int, POINTER(c_uint64)),
+}
+
+log = logging.getLogger("flambeau")
+
+
+class KernelRecord(ctypes.Structure):
+    """The beginning of CUpti_ActivityKernel9 and of later ones.  Times are nanoseconds of CUPTI's clock."""
+
+    _fields_ = (
+        ("kind", c_int), ("caches", c_uint16), ("registers", c_uint16), ("partitioned", c_int * 2),
+        ("start", c_uint64), ("end", c_uint64), ("completed", c_uint64),
+        ("device", c_uint32), ("context", c_uint32), ("stream", c_uint32),
+        ("grid", c_int32 * 3), ("block", c_int32 * 3), ("static_shared", c_int32), ("dynamic_shared", c_int32),
+        ("local_memory", c_uint32 * 2), ("correlation", c_uint32), ("grid_number", c_uint64),
+        ("name", c_void_p), ("reserved", c_void_p), ("queued", c_uint64), ("submitted", c_uint64),
+        ("launch_type", c_uint32), ("shared_executed", c_uint32), ("graph_node", c_uint64), ("limit", c_int),
+        ("graph", c_uint32),
+    )  # fmt: skip
+
+
+class CopyRecord(ctypes.Structure):
+    """The beginning of CUpti_ActivityMemcpy5 and of later ones."""
+
+    _fields_ = (
+        ("kind", c_int), ("copy_kind", c_uint8), ("memory_kinds", c_uint8 * 3), ("nbytes", c_uint64),
+        ("start", c_uint64), ("end", c_uint64), ("device", c_uint32), ("context", c_uint32), ("stream", c_uint32),
+        ("correlation", c_uint32), ("runtime_correlation", c_uint32), ("pad", c_uint32), ("reserved", c_void_p),
+        ("graph_node", c_uint64), ("graph", c_uint32),
+    )  # fmt: skip
+
+
+class PeerCopyRecord(ctypes.Structure):
+    """The beginning of CUpti_ActivityMemcpyPtoP4."""
+
+    _fields_ = (
+        ("kind", c_int), ("copy_kind", c_uint8), ("memory_kinds", c_uint8 * 3), ("nbytes", c_uint64),
+        ("start", c_uint64), ("end", c_uint64), ("device", c_uint32), ("context", c_uint32), ("stream", c_uint32),
+        ("source", c_uint32 * 2), ("destination", c_uint32 * 2), ("correlation", c_uint32), ("reserved", c_void_p),
+        ("graph_node", c_uint64), ("graph", c_uint32),
+    )  # fmt: skip
+
+
+class FillRecord(ctypes.Structure):
+    """The beginning of CUpti_ActivityMemset4 and of later ones."""
+
+    _fields_ = (
+        ("kind", c_int), ("value", c_uint32), ("nbytes", c_uint64), ("start", c_uint64), ("end", c_uint64),
+        ("device", c_uint32), ("context", c_uint32), ("stream", c_uint32), ("correlation", c_uint32),
+        ("flags", c_uint32), ("pad", c_uint32), ("reserved", c_void_p), ("graph_node", c_uint64), ("graph", c_uint32),
+    )  # fmt: skip
+
+
+class CorrelationRecord(ctypes.Structure):
+    """CUpti_ActivityExternalCorrelation.  number: given by `begin_call`."""
+
+    _fields_ = (("kind", c_int), ("external_kind", c_int), ("number", c_uint64), ("correlation", c_uint32))
+
+
+WORK: dict[int, Any] = {
+    CONCURRENT_KERNEL: KernelRecord, MEMCPY: CopyRecord, MEMCPY_PEER: PeerCopyRecord, MEMSET: FillRecord,
+}  # fmt: skip
+
+# CUPTI's buffers, of the whole process: those that it holds, by address, and those that it returned with their bytes.
+_held: dict[int, Any] = {}
+_returned: list[tuple[Any, int]] = []
+
+
+def _give_buffer(buffer: Any, nbytes: Any, most_records: Any) -> None:
+    """Give CUPTI a buffer of any number of records."""
+    made = (c_uint64 * (BUFFER_BYTES // 8))()  # aligned to 8 bytes, as records must be
+    address = ctypes.addressof(made)
+    _held[address] = made
+    buffer[0], nbytes[0], most_records[0] = address, BUFFER_BYTES, 0
+
+
+def _take_buffer(context: Any, stream: int, buffer: int, nbytes: int, valid_nbytes: int) -> None:
+    """Take a buffer back from CUPTI, with as many bytes of records."""
+    _returned.append((_held.pop(buffer), valid_nbytes))
+
+
+def _ignore(data: Any, domain: int, call: int, arguments: Any) -> None:
+    """Do nothing: a subscriber must have a function, and no callback is enabled."""
+
+
+# CUPTI calls these as long as the process runs.
+GIVE_BUFFER, TAKE_BUFFER, IGNORE = Requested(_give_buffer), Completed(_take_buffer), Callback(_ignore)
+
+
+class Clock(NamedTuple):
+    """The same moment on CUPTI's clock and on the host's, in nanoseconds."""
+
+    cupti_ns: int
+    host_ns: int
+
+
+class Cupti:
+    """The implementation of `driver.api.Activities`."""
+
+    def __init__(self, found: Any) -> None:
+        self._library = found
+        for name, argtypes in SIGNATURES.items():
+            function = getattr(found, name)
+            function.argtypes, function.restype = argtypes, c_int
+        self.version, self.name = 0, "CUPTI"
+        self._subscriber, self._process = c_void_p(), os.getpid()
+        self._names: dict[int, str] = {}  # by address: all records of a kernel have the same
+        self._push = found.cuptiActivityPushExternalCorrelationId
+        self._pop = found.cuptiActivityPopExternalCorrelationId
+
+    def begin(self) -> str:
+        """Begin to measure.  Return why it is not possible, "" if it is."""
+        version = c_uint32()
+        code = self._library.cuptiGetVersion(byref(version))
+        if code != SUCCESS:
+            return self._problem("cuptiGetVersion", code)
+        self.version, self.name = version.value, f"CUPTI {version.value}"
+        if not any(self.version in known for known in KNOWN_VERSIONS):
+            return f"the layout of the records of version {self.version} is not known here"
+        _returned.clear()
+        for name, arguments in self._opening():
+            code = getattr(self._library, name)(*arguments)
+            if code != SUCCESS:
+                self._close()
+                return self._problem(name, code)
+        self._began = self._clock()
+        atexit.register(self._close)  # no buffer may be returned to an interpreter that has ended
+        return ""
+
+    def _opening(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """The calls that begin a measurement, with their arguments."""
+        yield "cuptiSubscribe", (byref(self._subscriber), IGNORE, None)
+        yield "cuptiActivityRegisterCallbacks", (GIVE_BUFFER, TAKE_BUFFER)
+        for kind in KINDS:
+            yield "cuptiActivityEnable", (kind,)
+        yield from self._recorded_calls(1)
+
+    def _recorded_calls(self, enabled: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        runtime = RUNTIME_CALLS + (RUNTIME_CALLS_13 if self.version >= 130000 else ())
+        for name, calls in (("cuptiActivityEnableDriverApi", DRIVER_CALLS), ("cuptiActivityEnableRuntimeApi", runtime)):
+            for call in calls:
+                yield name, (call, enabled)
+
+    def _problem(self, name: str, code: int) -> str:
+        if code == MULTIPLE_SUBSCRIBERS:
+            return "another profiler measures this process, such as PyTorch's or Nsight"
+        text = c_char_p()
+        self._library.cuptiGetResultString(code, byref(text))
+        return f"{name}: {(text.value or b'unknown code').decode()} (CUPTI status {code})"
+
+    def begin_call(self, number: int) -> None:
+        self._push(CUSTOM0, number)
+
+    def end_call(self) -> None:
+        self._pop(CUSTOM0, None)
+
+    def stop(self, collect: bool) -> tuple[list[Activity], int]:
+        ended = self._clock()
+        self._close(collect)
+        atexit.unregister(self._close)
+        dropped = c_size_t()
+        self._library.cuptiActivityGetNumDroppedRecords(None, 0, byref(dropped))
+        returned, _returned[:] = list(_returned), []
+        found, untimed = self._decoded(returned, ended) if collect else ([], 0)
+        return found, dropped.value + untimed
+
+    def _close(self, flush: bool = True) -> None:
+        """Disable all that `begin` enabled, as far as it came, and get the buffers back."""
+        if not self._subscriber or self._process != os.getpid():  # in a forked child, CUPTI's threads are missing
+            return
+        for kind in KINDS:
+            self._library.cuptiActivityDisable(kind)
+        for name, arguments in self._recorded_calls(0):
+            getattr(self._library, name)(*arguments)
+        if flush:
+            self._library.cuptiActivityFlushAll(FLUSH_FORCED)
+        self._library.cuptiUnsubscribe(self._subscriber)
+        self._subscriber = c_void_p()
+
+    def _clock(self) -> Clock:
+        """The two clocks at one moment: the pair that was read in the shortest time."""
+        tries, found = [], c_uint64()
+        for _ in range(CLOCK_TRIES):
+            before = perf_counter_ns()
+            self._library.cuptiGetTimestamp(byref(found))
+            after = perf_counter_ns()
+            tries.append((after - before, Clock(found.value, (before + after) // 2)))
+        return min(tries)[1]
+
+    def _decoded(self, buffers: list[tuple[Any, int]], ended: Clock) -> tuple[list[Activity], int]:
+        """The work in some buffers, and the number of records without times."""
+        work, calls = [], {}
+        for buffer, valid_nbytes in buffers:
+            for kind, address in self._records(buffer, valid_nbytes):
+                if kind == EXTERNAL_CORRELATION:
+                    correlated = CorrelationRecord.from_address(address)
+                    calls[correlated.correlation] = correlated.number
+                elif kind in WORK:
+                    work.append(WORK[kind].from_address(address))
+        timed = [each for each in work if 0 < each.start <= each.end]
+        found = [self._activity(each, calls.get(each.correlation, 0), ended) for each in timed]
+        return found, len(work) - len(timed)
+
+    def _records(self, buffer: Any, valid_nbytes: int) -> Iterator[tuple[int, int]]:
+        """The kind and the address of each record in a buffer."""
+        record = c_void_p()
+        if not valid_nbytes:
+            return
+        while self._library.cuptiActivityGetNextRecord(buffer, valid_nbytes, byref(record)) == SUCCESS:
+            address: Any = record.value
+            yield c_int.from_address(address).value, address
+
+    def _activity(self, record: Any, call: int, ended: Clock) -> Activity:
+        times = (self._host_ns(record.start, ended), self._host_ns(record.end, ended))
+        place = (record.context, record.stream, record.graph, record.graph_node)
+        if record.kind != CONCURRENT_KERNEL:
+            name = "fill" if record.kind == MEMSET else COPY_KINDS.get(record.copy_kind, "copy")
+            return Activity(call, record.device, name, *times, *place, nbytes=record.nbytes)
+        name, shared_nbytes = self._kernel_name(record.name), record.static_shared + record.dynamic_shared
+        shape = {"grid": tuple(record.grid), "block": tuple(record.block), "registers": record.registers}
+        return Activity(call, record.device, name, *times, *place, shared_nbytes=shared_nbytes, **shape)
+
+    def _kernel_name(self, address: int) -> str:
+        """The kernel's name at an address of CUPTI's."""
+        name = self._names.get(address)
+        if name is None:
+            name = self._names[address] = demangled(cast(address, c_char_p).value or b"")
+        return name
+
+    def _host_ns(self, cupti_ns: int, ended: Clock) -> int:
+        """A time of CUPTI's clock on the host's, which may run a little faster or slower."""
+        began = self._began
+        length_ns = max(1, ended.cupti_ns - began.cupti_ns)
+        drift_ns = (ended.host_ns - began.host_ns) - (ended.cupti_ns - began.cupti_ns)
+        since_ns = cupti_ns - began.cupti_ns
+        return began.host_ns + since_ns + drift_ns * since_ns // length_ns
+
+
+def measure() -> Cupti | None:
+    """Begin a measurement; None if it is not possible, which the logger `flambeau` says."""
+    found = load()
+    if found is None:
+        _say(logging.INFO, "CUPTI of CUDA 12.6 or later is not installed (nvidia-cuda-cupti)")
+        return None
+    made = Cupti(found)
+    problem = made.begin()
+    if problem:
+        _say(logging.WARNING, f"CUPTI cannot be used: {problem}")
+        return None
+    return made
+
+
+@cache
+def _say(level: int, text: str) -> None:
+    """Log a text once in the process: a profile with a schedule measures many times."""
+    log.log(level, "%s; work is measured by events", text)
+
+
+@cache
+def load() -> Any | None:
+    """The library, or None if it is not installed or lacks a function."""
+    for path in (*packaged("cupti"), *(path for name in SONAMES for path in in_wheels(name)), *SONAMES):
+        try:
+            found = ctypes.CDLL(path)
+        except OSError:  # not there: the next one may be
+            continue
+        return found if all(hasattr(found, name) for name in SIGNATURES) else None
+    return None
+
+
+def demangled(name: bytes) -> str:
+    """The C++ name that a linker's name stands for; the name itself if it is not one."""
+    library = _cxx() if name.startswith(b"_Z") else None
+    if library is None:
+        return name.decode(errors="replace")
+    status = c_int()
+    library.__cxa_demangle.restype = c_void_p
+    text = library.__cxa_demangle(name, None, None, byref(status))
+    if not text:
+        return name.decode(errors="replace")
+    found: Any = cast(text, c_char_p).value
+    library.free(c_void_p(text))
+    return str(found.decode(errors="replace"))
+
+
+@cache
+def _cxx() -> Any | None:
+    """The C++ library, which knows how names are encoded; None if it is not there."""
+    try:
+        return ctypes.CDLL("libstdc++.so.6")
+    except OSError:
+        return None
