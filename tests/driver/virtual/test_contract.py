@@ -7,12 +7,21 @@ from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.followed import FollowedDriver
 from flambeau.driver.virtual.schedule import Delay, Seeded
 from flambeau.errors import AcceleratorError
-from flambeau.testing.contract import NBYTES, DriverContract, raised
+from flambeau.testing.contract import DEVICE, NBYTES, PAGE, DriverContract, raised
 
 
 class TestVirtual(DriverContract):
     def make_driver(self) -> Driver:
         return VirtualDriver(virtual_gpus(2))
+
+    def test_mapped_pages_are_no_longer_free(self) -> None:
+        base = self.driver.mem_reserve(DEVICE, 2 * PAGE)
+        free, _ = self.driver.mem_info(DEVICE)
+        self.driver.mem_map(DEVICE, base, PAGE)
+        assert self.driver.mem_info(DEVICE)[0] == free - PAGE
+        self.driver.mem_unmap(DEVICE, base, PAGE)
+        assert self.driver.mem_info(DEVICE)[0] == free
+        self.driver.mem_unreserve(DEVICE, base)
 
     def test_pageable_memory_is_not_captured(self) -> None:
         """A CUDA driver captures the address of memory that the program may free before the replay."""
