@@ -46,6 +46,30 @@ def test_two_leaves_never_share_a_gradient():
     assert (x.grad.item(), y.grad.item()) == (11.0, 1.0)
 
 
+def test_reused_ids_of_freed_storages_spoil_no_gradient():
+    leaves, kept, ids = [leaf(float(number)) for number in range(30)], [], []
+
+    def look(grad):
+        ids.append(id(grad._storage))
+        if len(ids) % 3 == 0:
+            kept.append((grad, grad.tolist()))
+
+    y = leaf(1.0) * 1
+    for each in leaves:
+        product = each * each
+        product.register_hook(look)
+        y = y * 2.0 + product * 2.0
+        y.register_hook(look)
+    y.backward(retain_graph=True)
+    first = [each.grad.tolist() for each in leaves]
+    y.backward()  # adds to the gradients in place
+    assert len(set(ids)) < len(ids)  # storages that the hooks saw were freed, and others have their ids
+    assert first == [[4.0 * number * 2.0 ** (29 - number)] for number in range(30)]
+    assert [each.grad.tolist() for each in leaves] == [[2 * value] for (value,) in first]
+    assert [grad.tolist() for grad, _ in kept] == [values for _, values in kept]
+    assert len({each.grad.data_ptr() for each in leaves}) == len(leaves)
+
+
 def test_the_gradient_given_by_the_user_is_not_taken_over():
     x = leaf(1.0, 2.0)
     seed = torch.tensor([5.0, 6.0])

@@ -5,12 +5,13 @@ import pytest
 from flambeau.core.hooks import subscribe, unsubscribe
 from flambeau.errors import AcceleratorError, OutOfMemoryError
 from flambeau.memory.allocator import CachingAllocator
+from flambeau.memory.expandable import EXPANDABLE_SMALL_LIMIT
 from flambeau.memory.settings import Settings, parse
 
 from .fake import MIB, FakeDriver
 
 EXPANDABLE = parse("expandable_segments:True")
-PAGE, SMALL_PAGE = 20 * MIB, 2 * MIB
+PAGE, GRAIN = 20 * MIB, 2 * MIB
 
 
 @pytest.fixture
@@ -24,9 +25,9 @@ def allocator(driver):
 
 
 def pages(driver):
-    """The pages that are mapped, by their number in the only range."""
+    """(start, size) of the pages that are mapped in the only range, in MiB."""
     (base,) = driver.reserved
-    return sorted((address - base) // size for address, size in driver.pages.items())
+    return sorted(((address - base) // MIB, size // MIB) for address, size in driver.pages.items())
 
 
 def allocate(allocator, *sizes, stream=1):
@@ -39,33 +40,46 @@ def free(allocator, *blocks):
 
 
 def test_pages_are_mapped_as_a_request_needs_them(driver, allocator):
-    first, second = allocate(allocator, 15 * MIB, 15 * MIB)
+    first, second = allocate(allocator, 15 * MIB, 50 * MIB)
     assert second.address == first.address + 15 * MIB
-    assert driver.pages == {first.address: PAGE, first.address + PAGE: PAGE}
-    assert list(driver.reserved.values()) == [240 * MIB]  # 9/8 of the device, in whole pages
-    assert allocator.reserved_bytes == 40 * MIB and driver.segments == {}
+    assert pages(driver) == [(0, 16), (16, 20), (36, 20), (56, 10)]  # the idle MiB at 15 serves the second block too
+    assert list(driver.reserved.values()) == [240 * MIB]  # 9/8 of the device, in multiples of 20 MiB
+    assert allocator.reserved_bytes == 66 * MIB and driver.segments == {}
 
 
 def test_small_and_large_requests_have_pages_of_their_own(driver, allocator):
-    allocate(allocator, 512, 2 * MIB)
+    at_most, more = allocate(allocator, EXPANDABLE_SMALL_LIMIT, EXPANDABLE_SMALL_LIMIT + 1)
     allocate(allocator, 512, stream=2)
-    assert sorted(driver.pages.values()) == [SMALL_PAGE, SMALL_PAGE, PAGE] and len(driver.reserved) == 3
+    assert (at_most.segment.is_small, more.segment.is_small) == (True, False)
+    assert list(driver.pages.values()) == [GRAIN] * 3 and len(driver.reserved) == 3
+
+
+def test_the_sizes_of_the_small_pool_follow_the_settings(driver, allocator):
+    allocator.configure(Settings())
+    (x,) = allocate(allocator, MIB)
+    assert x.segment.is_small
+    free(allocator, x)
+    allocator.configure(EXPANDABLE)
+    assert allocate(allocator, MIB)[0].segment.is_small is False  # by its size, it belongs to the other pool now
+    allocator.configure(Settings())
+    assert allocate(allocator, MIB)[0].address == x.address
 
 
 def test_blocks_coalesce_over_pages_and_serve_a_larger_request(driver, allocator):
     blocks = allocate(allocator, *[12 * MIB] * 5)
-    assert pages(driver) == [0, 1, 2]
+    assert pages(driver) == [(0, 12), (12, 12), (24, 12), (36, 12), (48, 12)]
     address = blocks[0].address
     free(allocator, *blocks)
     (large,) = allocate(allocator, 60 * MIB)
-    assert large.address == address and pages(driver) == [0, 1, 2]
+    assert large.address == address and allocator.reserved_bytes == 60 * MIB
 
 
 def test_a_range_grows_in_place(driver, allocator):
     kept, last = allocate(allocator, 30 * MIB, 10 * MIB)
     free(allocator, last)
     (grown,) = allocate(allocator, 50 * MIB)
-    assert grown.address == kept.address + 30 * MIB and pages(driver) == [0, 1, 2, 3]
+    assert grown.address == kept.address + 30 * MIB
+    assert pages(driver) == [(0, 20), (20, 10), (30, 10), (40, 20), (60, 20)]
 
 
 def test_empty_cache_unmaps_the_whole_pages_of_idle_blocks(driver, allocator):
@@ -73,11 +87,11 @@ def test_empty_cache_unmaps_the_whole_pages_of_idle_blocks(driver, allocator):
     driver.calls()
     free(allocator, middle)
     allocator.empty_cache()
-    assert pages(driver) == [0, 4] and allocator.reserved_bytes == 40 * MIB
+    assert pages(driver) == [(0, 10), (90, 6), (96, 4)] and allocator.reserved_bytes == 20 * MIB
     assert driver.calls()[:4] == ["block_given", "record", "synchronize", "mem_unmap"]
     low, high = allocator.snapshot()
-    assert (low["address"], low["total_size"]) == (first.address, PAGE)
-    assert (high["address"], high["total_size"]) == (first.address + 80 * MIB, PAGE)
+    assert (low["address"], low["total_size"]) == (first.address, 10 * MIB)
+    assert (high["address"], high["total_size"]) == (first.address + 90 * MIB, 10 * MIB)
     assert [block["state"] for block in high["blocks"]] == ["inactive", "active_allocated"]
     free(allocator, first, last)
     allocator.empty_cache()
@@ -88,9 +102,9 @@ def test_the_lowest_gap_is_filled_first(driver, allocator):
     blocks = allocate(allocator, *[PAGE] * 5)
     free(allocator, blocks[1], blocks[3])
     allocator.empty_cache()
-    assert pages(driver) == [0, 2, 4]
+    assert pages(driver) == [(0, 20), (40, 20), (80, 20)]
     (again,) = allocate(allocator, 5 * MIB)
-    assert again.address == blocks[1].address and pages(driver) == [0, 1, 2, 4]
+    assert again.address == blocks[1].address and pages(driver) == [(0, 20), (20, 6), (40, 20), (80, 20)]
     (beyond,) = allocate(allocator, 30 * MIB)
     assert beyond.address == blocks[4].address + PAGE
 
@@ -103,7 +117,7 @@ def test_pages_are_unmapped_before_memory_runs_out(driver, allocator):
     calls = driver.calls()
     assert calls.index("mem_unmap") > calls.index("mem_map") and y.stream == 2
     assert allocator.statistics()["num_alloc_retries"] == 1
-    assert len(driver.reserved) == 1 and allocator.reserved_bytes == 160 * MIB
+    assert len(driver.reserved) == 1 and allocator.reserved_bytes == 150 * MIB
 
 
 def test_running_out_leaves_every_number_as_it_was(driver, allocator):
@@ -114,7 +128,7 @@ def test_running_out_leaves_every_number_as_it_was(driver, allocator):
     after = allocator.statistics()
     assert {key for key in before if before[key] != after[key] and ".current" in key} == set()
     assert "120.00 MiB" in str(caught.value) and "expandable_segments" not in str(caught.value) and kept
-    assert pages(driver) == [0, 1, 2, 3, 4]
+    assert pages(driver) == [(0, 20), (20, 20), (40, 20), (60, 20), (80, 10)]
     allocate(allocator, 70 * MIB)
 
 
@@ -123,7 +137,7 @@ def test_the_limit_of_the_process_counts_pages(driver, allocator):
     allocate(allocator, 90 * MIB)
     with pytest.raises(OutOfMemoryError) as caught:
         allocate(allocator, 20 * MIB)
-    assert "the limit is the cause" in caught.value.hint and allocator.reserved_bytes == 100 * MIB
+    assert "the limit is the cause" in caught.value.hint and allocator.reserved_bytes == 90 * MIB
 
 
 def test_toggled_at_run_time_each_kind_serves_its_own_requests(driver, allocator):
@@ -164,7 +178,7 @@ def test_pages_are_mapped_during_a_capture(driver, allocator):
     (x,) = allocate(allocator, 30 * MIB)
     driver.capturing.clear()
     allocator.capture_ended()
-    assert x.segment.pool.id == (0, 1) and pages(driver) == [0, 1]
+    assert x.segment.pool.id == (0, 1) and pages(driver) == [(0, 20), (20, 10)]
 
 
 def test_segments_and_parts_are_not_counted(driver, allocator):
@@ -172,8 +186,8 @@ def test_segments_and_parts_are_not_counted(driver, allocator):
     free(allocator, blocks[0])
     found = allocator.statistics()
     assert found["segment.all.allocated"] == found["inactive_split.all.allocated"] == 0
-    assert found["inactive_split_bytes.all.peak"] == 0 and found["reserved_bytes.all.current"] == 22 * MIB
-    assert found["num_device_alloc"] == 2 and found["reserved_bytes.small_pool.current"] == SMALL_PAGE
+    assert found["inactive_split_bytes.all.peak"] == 0 and found["reserved_bytes.all.current"] == 6 * MIB
+    assert found["num_device_alloc"] == 3 and found["reserved_bytes.small_pool.current"] == GRAIN
 
 
 def test_events_of_the_history_add_up_to_the_mapped_bytes(driver, allocator):
@@ -189,7 +203,10 @@ def test_events_of_the_history_add_up_to_the_mapped_bytes(driver, allocator):
         allocator.empty_cache()
     finally:
         unsubscribe(on_memory=note)
-    assert events == [("segment_map", x.address, 60 * MIB), ("segment_unmap", x.address, 40 * MIB)]
+    base, end = x.address, x.address + 50 * MIB
+    assert events == [
+        ("segment_map", base, 50 * MIB), ("segment_map", end, 6 * MIB), ("segment_unmap", base, 50 * MIB)
+    ]  # fmt: skip
     assert y.address == x.address + 50 * MIB
 
 
@@ -207,7 +224,7 @@ def test_a_page_that_cannot_be_unmapped_stays_counted(driver, allocator):
     with pytest.raises(AcceleratorError):
         allocator.empty_cache()
     driver.on_call = lambda name: None
-    assert allocator.reserved_bytes == 40 * MIB == driver.held() and pages(driver) == [1, 2]
+    assert allocator.reserved_bytes == 40 * MIB == driver.held() and pages(driver) == [(20, 20), (40, 20)]
     (segment,) = allocator.snapshot()
     assert segment["total_size"] == 40 * MIB and allocate(allocator, 40 * MIB)[0].address == x.address + PAGE
 

@@ -296,6 +296,21 @@ def test_counts_have_the_moments_of_their_distributions(device, is_portable, gpu
             assert x.var().item() == pytest.approx(count * p * (1 - p), rel=0.1)
 
 
+@pytest.mark.parametrize("is_portable", [False, True])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_counts_follow_the_seed_and_the_generator(device, is_portable, gpus):
+    rates = torch.full((200,), 12.0, device=device)
+    for draw in (torch.poisson, lambda rates, **given: torch.binomial(rates * 4, rates / 40, **given)):
+        with torch.random.portable(is_portable):
+            torch.manual_seed(5)
+            first, second = draw(rates), draw(rates)
+            torch.manual_seed(5)
+            assert draw(rates).equal(first) and draw(rates).equal(second) and not first.equal(second)
+            own = torch.Generator(device).manual_seed(5)
+            assert draw(rates, generator=own).equal(first)
+            assert not draw(rates).equal(first)
+
+
 def test_normal_refuses_negative_deviations_and_a_size_beside_a_tensor():
     with pytest.raises(ArgumentError, match="normal: "):
         torch.normal(torch.zeros(2), -torch.ones(2))

@@ -328,7 +328,7 @@ def take(mib):
     return torch.empty(mib << 20, dtype=torch.uint8, device="cuda")
 def pages(pool):
     return torch.cuda.memory_stats()[f"reserved_bytes.{pool}.current"] >> 20
-first, middle, last = take(10), take(85), take(5)
+first, middle, last = take(20), take(60), take(20)  # whole pages of any size up to 20 MiB
 seen = [pages("large_pool")]
 del middle
 torch.cuda.empty_cache()

@@ -147,11 +147,11 @@ def test_adjoining_mapped_parts_are_one_segment():
     snapshot["segments"] = []
     snapshot["device_traces"] = [[
         event("segment_map", BASE, 20 * MIB), event("alloc", BASE, 15 * MIB),
-        event("segment_map", BASE + 20 * MIB, 20 * MIB),
+        event("segment_map", BASE + 20 * MIB, 18 * MIB), event("segment_map", BASE + 38 * MIB, 2 * MIB),
         event("alloc", BASE + 15 * MIB, 15 * MIB), event("segment_map", BASE + 60 * MIB, 20 * MIB),
     ]]  # fmt: skip
     (device,) = parse(snapshot).devices
-    first, second = state_at(device, 5).segments()
+    first, second = state_at(device, 6).segments()
     assert [(each.address, each.nbytes // MIB, each.state) for each in first.blocks] == [
         (BASE, 15, "live"), (BASE + 15 * MIB, 15, "live"), (BASE + 30 * MIB, 10, "free")
     ]  # fmt: skip

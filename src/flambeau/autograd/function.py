@@ -162,7 +162,8 @@ class FunctionNode(Node):
                 hint="a gradient is a tensor or None",
                 operator=self.name,
             )
-        check_broadcast(f"{self.name}: returned an invalid gradient at index {index}", grad, meta[0].shape)
+        if grad._layout.shape != meta[0].shape:
+            check_broadcast(f"{self.name}: returned an invalid gradient at index {index}", grad, meta[0].shape)
         return fit(grad, *meta)
 
     def release(self) -> None:
@@ -380,11 +381,11 @@ def _as_results(
     for written in context._dirty:
         _check_dirty(name, written, id(written) in returned, len(outputs), is_recorded)
         written._storage.version += 1
-    fresh = []
+    fresh, is_enabled = [], mode.enabled
     for output in outputs:
         is_dirty = id(output) in dirty
         result = _as_result(output, id(output) in inputs, is_dirty, is_recorded and id(output) not in constant)
-        if mode.enabled and not is_dirty and isinstance(result, TensorBase) and result._base is not None:
+        if is_enabled and not is_dirty and isinstance(result, TensorBase) and result._base is not None:
             result._origin = ONE_OF_SEVERAL if len(outputs) > 1 else FROM_FUNCTION
         fresh.append(result)
     return fresh

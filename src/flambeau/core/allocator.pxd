@@ -19,6 +19,7 @@ cdef class BlockAllocator:
     cdef public Counters _total
     cdef public Pool _small
     cdef public Pool _large
+    cdef public long long _small_limit
     cdef public object _routes
     cdef public object _divisions
     cdef public Flow _oversize

@@ -21,8 +21,7 @@ class BlockAllocator:
     """Takes and frees blocks of one device.  The subclass defines `_poll` and `_find_room`."""
 
     def __init__(self, driver: Driver, device: int, record_event: RecordEvent) -> None:
-        self.device = device
-        self._driver = driver
+        self.device, self._driver = device, driver
         self._watches_blocks = driver.capabilities.watches_blocks
         self.lock = Lock()
         self._freed: list[Block] = []
@@ -30,6 +29,7 @@ class BlockAllocator:
         self._awaited = self._pending.queues
         self._total = Counters()
         self._small, self._large = Pool(True, self._total), Pool(False, self._total)
+        self._small_limit = SMALL_LIMIT
         self._routes: Routes | None = None  # while a capture or a thread allocates from private pools
         self._divisions: tuple[int, ...] = ()
         self._oversize = Flow()
@@ -42,7 +42,7 @@ class BlockAllocator:
         if nbytes <= 0:
             raise ArgumentError(f"{nbytes} bytes were asked for; a block has at least 1", operator="allocate")
         size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN
-        pool = self._small if size <= SMALL_LIMIT else self._large
+        pool = self._small if size <= self._small_limit else self._large
         if self._routes is not None:
             pool = self._routes.instead_of(pool, stream, self._driver)
         if self._freed:

@@ -73,7 +73,7 @@ class GraphTask:
         self.waiting: dict[Node, Waiting] = {}
         self.next: Waiting | None = None  # the ready node with the highest number, usually the only one
         self.ready: list[tuple[int, Waiting]] = []  # the others, as a heap
-        self.shared: set[int] = set()  # ids of storages that code outside the engine may hold
+        self.shared: set[int] = set()  # ids of storages that others may hold; a reused id costs a copy
         self.leaf_streams: dict[int, Stream] = {}  # by handle
         self.moved: dict[Node, dict[int, Stream]] = {}  # streams of the nodes that do not run on their forward streams
 

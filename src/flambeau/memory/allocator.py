@@ -26,10 +26,11 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 
 from ..core.allocator import BlockAllocator
-from ..core.pool import Block, Counters, Flow, Pool, take_block
+from ..core.pool import SMALL_LIMIT, Block, Counters, Flow, Pool, take_block
 from ..core.queue import hooks
 from ..driver.api import Driver, StreamHandle
 from . import history
+from .expandable import EXPANDABLE_SMALL_LIMIT
 from .out_of_memory import TOO_LARGE_TO_TRY, Holder, Shortage, too_large
 from .pending import RecordEvent
 from .private import PoolId, PoolSet, PrivatePools, Routes, relaxed
@@ -92,6 +93,7 @@ class CachingAllocator(BlockAllocator):
             self._divisions = settings.roundup_divisions
             expands = settings.expandable_segments and not settings.exact
             self._small, self._large = self._shared.expandable if expands else self._shared.plain
+            self._small_limit = EXPANDABLE_SMALL_LIMIT if expands else SMALL_LIMIT
             for pools in (self._shared, *self._private.sets()):
                 pools.configure(settings)
         if settings.memory_fraction is not None:

@@ -2,7 +2,8 @@
 
 - A segment belongs to one stream and one pool.  It reserves more addresses than the device has memory, so that it never
   has to move, and its blocks can always coalesce.
-- A page has 2 MiB in the small pool and `large_segment` bytes in the large one, rounded to 2 MiB.
+- A request maps pages of 2 MiB in the small pool, and of `large_segment` bytes in the large one.  Its last page is as
+  small as the request allows.  All sizes are multiples of 2 MiB.
 - The segment's blocks tile the whole range.  Unmapped ones have no owner, are in no list, and never touch each other.
 - A request that no idle block can serve maps the lowest unmapped pages that complete a large enough range of idle and
   unmapped blocks.  What idle blocks have of whole pages is unmapped when memory is handed back.
@@ -19,18 +20,24 @@ from ..driver.api import Address, Driver, StreamHandle
 from ..errors import OutOfMemoryError
 
 PAGE_GRAIN = 2 << 20  # bytes: pages are a multiple of this
+EXPANDABLE_SMALL_LIMIT = 64 << 10  # bytes: the largest block of the small pool, whose idle pages serve no large block
 
 Changed = Callable[[str, Pool, Segment, int, int], None]  # event, pool, segment, address, bytes
 
 
 class Range:
-    """An expandable segment.  page: bytes;  unmapped: its unmapped blocks, by address."""
+    """An expandable segment.
 
-    __slots__ = ("page", "segment", "unmapped")
+    largest: bytes of its largest pages;  pages: the bytes of each page, by address;  unmapped: its unmapped blocks, by
+    address.
+    """
 
-    def __init__(self, segment: Segment, page: int) -> None:
+    __slots__ = ("largest", "pages", "segment", "unmapped")
+
+    def __init__(self, segment: Segment, largest: int) -> None:
         self.segment = segment
-        self.page = page
+        self.largest = largest
+        self.pages: dict[int, int] = {}
         self.unmapped: dict[int, Block] = {segment.first.address: segment.first}
 
     def runs(self) -> Iterator[list[Block]]:
@@ -46,6 +53,18 @@ class Range:
             block = block.next
         if run:
             yield run
+
+    def idle_pages(self, block: Block) -> list[int]:
+        """The addresses of the pages that lie in an idle block, which touch each other."""
+        base, end = self.segment.address, block.address + block.nbytes
+        address = base + _up(block.address - base, PAGE_GRAIN)
+        idle = []
+        while address < end:
+            page = self.pages.get(address, 0)  # 0 inside of a page that starts before the block
+            if page and address + page <= end:
+                idle.append(address)
+            address += page or PAGE_GRAIN
+        return idle
 
     def candidate(self, nbytes: int) -> Block | None:
         """The lowest block from which `nbytes` bytes are idle or unmapped; it or its successor is unmapped."""
@@ -131,7 +150,7 @@ class ExpandableSegments:
         block: Block | None = start
         while nbytes > 0 and block is not None:
             if block.address in reserved.unmapped:
-                missing += _up(min(nbytes, block.nbytes), reserved.page)
+                missing += _up(min(nbytes, block.nbytes), PAGE_GRAIN)
             nbytes -= block.nbytes
             block = block.next
         return missing
@@ -141,8 +160,11 @@ class ExpandableSegments:
         mapped = 0
         try:
             while mapped < nbytes:
-                self._driver.mem_map(self._device, Address(block.address + mapped), reserved.page)
-                mapped += reserved.page
+                page = min(_up(nbytes - mapped, PAGE_GRAIN), reserved.largest)
+                address = Address(block.address + mapped)
+                self._driver.mem_map(self._device, address, page)
+                reserved.pages[address] = page
+                mapped += page
         finally:
             if mapped:
                 self._became_mapped(reserved, block, mapped)
@@ -172,19 +194,19 @@ class ExpandableSegments:
         return [
             reserved.segment.stream
             for reserved in self.of(pool)
-            if any(block.is_idle and _pages(reserved, block) for run in reserved.runs() for block in run)
+            if any(block.is_idle and reserved.idle_pages(block) for run in reserved.runs() for block in run)
         ]
 
     def _unmap(self, reserved: Range, block: Block) -> None:
-        pages = _pages(reserved, block)
+        pages = reserved.idle_pages(block)
         done = 0
         try:
             for address in pages:
-                self._driver.mem_unmap(self._device, Address(address), reserved.page)
-                done += 1
+                self._driver.mem_unmap(self._device, Address(address), reserved.pages[address])
+                done += reserved.pages.pop(address)
         finally:
             if done:
-                self._became_unmapped(reserved, block, pages[0], done * reserved.page)
+                self._became_unmapped(reserved, block, pages[0], done)
 
     def _became_unmapped(self, reserved: Range, block: Block, low: int, nbytes: int) -> None:
         pool = reserved.segment.pool
@@ -213,14 +235,6 @@ class ExpandableSegments:
             self._driver.mem_unreserve(self._device, segment.address)
             segment.pool.segments -= 1
             del self._ranges[segment.address]
-
-
-def _pages(reserved: Range, block: Block) -> range:
-    """The addresses of the whole pages in a block."""
-    base, page = reserved.segment.address, reserved.page
-    low = base + _up(block.address - base, page)
-    high = block.address + block.nbytes
-    return range(low, high - (high - base) % page, page)
 
 
 def _up(nbytes: int, grain: int) -> int:

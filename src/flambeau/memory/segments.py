@@ -103,8 +103,8 @@ class Segments:
         return block
 
     def _page(self, pool: Pool) -> int:
-        """The bytes of a page of an expandable segment."""
-        return SMALL_SEGMENT if pool.is_small else -(-self.settings.large_segment // PAGE_GRAIN) * PAGE_GRAIN
+        """The bytes of the largest pages of an expandable segment."""
+        return PAGE_GRAIN if pool.is_small else -(-self.settings.large_segment // PAGE_GRAIN) * PAGE_GRAIN
 
     def _map_changed(self, event: str, pool: Pool, segment: Segment, address: int, nbytes: int) -> None:
         """Count and report that a part of an expandable segment was mapped or unmapped."""
@@ -125,8 +125,7 @@ class Segments:
     def size_for(self, nbytes: int, pool: Pool | None = None) -> int:
         """Return the bytes of the segment, or of its pages, to make for a block of `nbytes`."""
         if pool is not None and pool.is_expandable:
-            page = self._page(pool)
-            return -(-nbytes // page) * page
+            return -(-nbytes // PAGE_GRAIN) * PAGE_GRAIN
         return nbytes if self.settings.exact else segment_size(nbytes, self.settings.large_segment)
 
     def hand_back_idle(self, pool: Pool) -> None:

@@ -55,9 +55,10 @@ KEPT = _Kept()
 
 def _bucket_view(buffer: TensorBase, start: int, like: TensorBase) -> TensorBase:
     """A dense tensor of the shape and dtype of `like`, `start` bytes into a bucket, with its own version."""
-    whole, nbytes = buffer._storage, like.numel() * like.dtype.itemsize
-    memory = owning(whole.device, nbytes, whole.address() + start, whole, KEPT)
-    return tensor_over(memory, like.dtype, like.shape, st.contiguous(like.shape))
+    whole, layout = buffer._storage, like._layout
+    memory = owning(whole.device, layout.nbytes, whole.address() + start, whole, KEPT)
+    strides = layout.strides if like.is_contiguous() else st.contiguous(layout.shape)
+    return tensor_over(memory, layout.dtype, layout.shape, strides)
 
 
 def pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBase:
@@ -69,12 +70,13 @@ def pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBa
     sources, parts = [], []
     for start, each in zip(starts, tensors):
         dense = transfer.dense(each, each.dtype)
-        size = dense.dtype.itemsize
-        if dense.dtype in FLOATING_TYPES:  # many in one launch
-            sources.append(alias_of(dense, (dense.numel(),), (1,), dense._offset))
-            parts.append(tensor_over(buffer._storage, dense.dtype, (dense.numel(),), (1,), start // size))
+        layout, size = dense._layout, dense._layout.itemsize
+        if layout.dtype in FLOATING_TYPES:  # many in one launch
+            flat = (layout.numel,)
+            sources.append(alias_of(dense, flat, (1,), dense._offset))
+            parts.append(tensor_over(buffer._storage, layout.dtype, flat, (1,), start // size))
         else:
-            copy_bytes(buffer._storage, start, dense._storage, dense._offset * size, dense.numel() * size, True)
+            copy_bytes(buffer._storage, start, dense._storage, dense._offset * size, layout.nbytes, True)
     if parts:
         with GradMode(False):
             copy_many(parts, sources, 1.0)
@@ -92,7 +94,7 @@ def bucket_layout(tensors: Sequence[TensorBase]) -> tuple[list[int], int]:
     starts, end = [], 0
     for each in tensors:
         starts.append(end)
-        end += -(-each.numel() * each.dtype.itemsize // ALIGNMENT) * ALIGNMENT
+        end += -(-each._layout.nbytes // ALIGNMENT) * ALIGNMENT
     return starts, end
 
 
@@ -100,12 +102,13 @@ def buckets(tensors: Sequence[TensorBase], nbytes: int) -> Iterator[list[int]]:
     """Group tensors by dtype into buckets of at most `nbytes` bytes, as indexes; a larger tensor is alone."""
     open_groups: dict[Any, tuple[list[int], int]] = {}
     for place, each in enumerate(tensors):
-        size = each.numel() * each.dtype.itemsize
-        group, taken = open_groups.get(each.dtype, ([], 0))
-        if group and taken + size > nbytes:
+        layout = each._layout
+        group, taken = open_groups.get(layout.dtype) or ([], 0)
+        if group and taken + layout.nbytes > nbytes:
             yield group
             group, taken = [], 0
-        open_groups[each.dtype] = ([*group, place], taken + size)
+        group.append(place)
+        open_groups[layout.dtype] = group, taken + layout.nbytes
     yield from (group for group, _ in open_groups.values())
 
 

@@ -68,6 +68,16 @@ class Given(NamedTuple):
     times: dict[int, tuple[int, int]]
 
 
+class _Ending:
+    """Ends the process with exit status 1 when it is deleted.
+
+    An attribute of `sys` is deleted last, after functions of `atexit`, which cannot set the status, and all modules.
+    """
+
+    def __del__(self, end: Callable[[int], None] = os._exit) -> None:
+        end(1)
+
+
 class Slot:
     """A file in memory for one post."""
 
@@ -314,6 +324,8 @@ class Client:
         """Let a driver's streams run what other ranks wait for, whenever a collective has become ready."""
         self._driver = driver
         if self._server is None:
+            atexit.unregister(self.leave)
+            atexit.register(self.leave)  # after the machine's, so that it runs first and reports failures
             self._server = threading.Thread(target=self._serve_others, name="flambeau collectives", daemon=True)
             self._server.start()
 
@@ -330,7 +342,7 @@ class Client:
     def leave(self) -> None:
         """Say goodbye, once the collectives of GPUs are done and the others have read this rank's bytes.
 
-        A failure that no call has raised is printed.
+        A failure that no call has raised is printed, and makes the exit status 1.
         """
         if self._is_closed or self._pid != os.getpid():
             return
@@ -340,6 +352,7 @@ class Client:
             except FlambeauError as error:
                 if not getattr(error, "is_repeated", False):
                     print(f"{type(error).__name__}: {error}", file=sys.stderr)
+                    vars(sys)["_flambeau_ending"] = _Ending()
         with self._changed:
             self._changed.wait_for(lambda: not self._slots or self.failure is not None, GOODBYE)
         self._send(do="leave")

@@ -74,7 +74,8 @@ class Segment:
 
 
 def _are_one(former: Segment, after: Segment) -> bool:
-    names = ("is_expandable", "is_small", "stream", "pool")
+    """Return whether two parts belong to one expandable segment.  Pages of one segment differ in size."""
+    names = ("is_expandable", "stream", "pool")
     return all(getattr(former, name) == getattr(after, name) for name in names)
 
 
