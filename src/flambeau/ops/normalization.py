@@ -16,8 +16,9 @@ from ..dtypes import FLOATING_TYPES, bfloat16, dtype, float16, float32, promote
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Grid, Kernel, Pointer, Scalar, Strided
+from .channel_pointwise import channel_pointwise
 from .operator import REGISTRY, Array, Call, ErrorSample, Number, Operand, Operands, Sample, Value, composite, operator
-from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, pointwise, source_text
+from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, source_text
 from .reduction_kernels import (
     PIECE_BLOCKS,
     REDUCE_SOURCE,
@@ -792,9 +793,9 @@ def _affine_samples() -> Iterator[Sample]:
     yield Sample((Array((0, 3, 4)), *statistics, *affine))
 
 
-@pointwise(
-    dtype=_in_wide, cuda="(input - mean) * (rstd * weight) + bias", samples=_affine_samples, dtypes=FLOATING_TYPES,
-    cost=4.0, inplace=False, method=False, function=False,
+@channel_pointwise(
+    dtype=_in_wide, cuda="(input - mean) * (rstd * weight) + bias", whole=("input",), samples=_affine_samples,
+    dtypes=FLOATING_TYPES, cost=4.0, method=False, function=False,
 )  # fmt: skip
 def normalize_by(input: Value, mean: Value, rstd: Value, weight: Value, bias: Value) -> Any:
     """(input - mean) * rstd * weight + bias, all broadcast to the input."""
@@ -819,10 +820,11 @@ def _slope_samples() -> Iterator[Sample]:
     yield Sample((Array((0, 3, 4)), Array((0, 3, 4)), *statistics, *rest))
 
 
-@pointwise(
+@channel_pointwise(
     dtype=_in_wide,
-    cuda="rstd * (slope * weight - (of_sum + (input - mean) * rstd * of_product) * (factor * share))",
-    samples=_slope_samples, dtypes=FLOATING_TYPES, cost=10.0, inplace=False, method=False, function=False,
+    cuda="slope * (rstd * weight) - (input - mean) * (of_product * (factor * share) * rstd * rstd)"
+    " - of_sum * (factor * share) * rstd",
+    whole=("input", "slope"), samples=_slope_samples, dtypes=FLOATING_TYPES, cost=10.0, method=False, function=False,
 )  # fmt: skip
 def normal_slope(
     input: Value, slope: Value, mean: Value, rstd: Value, weight: Value, of_sum: Value, of_product: Value,
