@@ -43,6 +43,25 @@ def test_running_statistics_move_by_the_momentum():
     assert (mean.tolist(), variance.tolist()) == before
 
 
+def test_running_statistics_move_in_a_recorded_call():
+    """They need not be contiguous, may be of another type than the input, and each call counts as one write."""
+    x = torch.tensor(RANDOM.standard_normal((6, 2, 3)), requires_grad=True)
+    means, variance = torch.zeros(2, 2), torch.ones(2)
+    for _ in range(2):
+        out = F.batch_norm(x, means[:, 0], variance, training=True, momentum=0.5)
+    assert out.grad_fn.name() == "NativeBatchNormBackward0" and not means.requires_grad
+    assert (means._version, variance._version) == (2, 2)
+    values = x.detach().numpy()
+    np.testing.assert_allclose(means.numpy(), np.stack([0.75 * values.mean((0, 2)), [0, 0]], 1), rtol=1e-5)
+    np.testing.assert_allclose(variance.numpy(), 0.25 + 0.75 * values.var((0, 2), ddof=1), rtol=1e-5)
+    (of_x,) = torch.autograd.grad((out * out).sum(), x)
+    assert of_x.abs().max() < 1e-3  # the sum of squares does not depend on x, but for eps
+    leaf = torch.zeros(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf"):
+        F.batch_norm(x, leaf, variance, training=True)
+    assert variance._version == 2
+
+
 def test_the_statistics_of_an_empty_batch_are_not_used():
     mean, variance = torch.zeros(3), torch.ones(3)
     assert F.batch_norm(torch.ones(0, 3), mean, variance, training=True).shape == (0, 3)

@@ -1,9 +1,19 @@
 // Statistics of batch, group and instance norm.  Follows reduce.cu.
 
-// (mean, variance, 1 / deviation) of each result, from its pieces [parts, outputs]: each of `chunk` values but the last.
-template <class A>
-inline void join_moments(A* mean, A* variance, A* rstd, const A* means, const A* squares, long long parts,
-                         long long outputs, long long chunk, long long count, A eps) {
+// running = (1 - factor) * running + factor * batch; the batch's variance is first multiplied by `unbiased`.
+template <class C, class T>
+inline void move_statistics(T& running_mean, T& running_var, C mean, C variance, double factor, double unbiased) {
+    const C keep = C(1 - factor), share = C(factor);
+    running_mean = store<T>(keep * load<C>(running_mean) + share * mean);
+    running_var = store<T>(keep * load<C>(running_var) + share * (variance * C(unbiased)));
+}
+
+// (mean, 1 / deviation, variance) of each result, from its pieces [parts, outputs]: each of `chunk` values but the last.
+// Without `variance` and running statistics these are not written.
+template <class A, class T>
+inline void join_moments(A* mean, A* rstd, A* variance, T* running_mean, T* running_var, const A* means,
+                         const A* squares, long long parts, long long outputs, long long chunk, long long count, A eps,
+                         double factor, double unbiased) {
     const int lane = threadIdx.x % WARP;
     for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
         Moments<A> mine = {0, 0, 0};
@@ -13,7 +23,10 @@ inline void join_moments(A* mean, A* variance, A* rstd, const A* means, const A*
         }
         mine = join_lanes(JoinMoments<A>(), mine, WARP);
         const A square = mine.squares / (A)count;
-        if (lane == 0) mean[i] = mine.mean, variance[i] = square, rstd[i] = 1 / sqrt(square + eps);
+        if (lane) continue;
+        mean[i] = mine.mean, rstd[i] = 1 / sqrt(square + eps);
+        if (variance) variance[i] = square;
+        if (running_mean) move_statistics(running_mean[i], running_var[i], mine.mean, square, factor, unbiased);
     }
 }
 
@@ -140,13 +153,9 @@ inline void join_sums(T* one, T* other, const A* one_pieces, const A* other_piec
     }
 }
 
-// running = (1 - factor) * running + factor * batch; the batch's variance is first multiplied by `unbiased`.
 template <class C, class T>
 inline void update_statistics(T* running_mean, T* running_var, const C* mean, const C* variance, long long count,
                               double factor, double unbiased) {
-    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += (long long)gridDim.x * blockDim.x) {
-        const C keep = C(1 - factor), share = C(factor);
-        running_mean[i] = store<T>(keep * load<C>(running_mean[i]) + share * mean[i]);
-        running_var[i] = store<T>(keep * load<C>(running_var[i]) + share * (variance[i] * C(unbiased)));
-    }
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += (long long)gridDim.x * blockDim.x)
+        move_statistics(running_mean[i], running_var[i], mean[i], variance[i], factor, unbiased);
 }
