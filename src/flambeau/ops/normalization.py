@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 from .. import strides as st
@@ -698,14 +698,16 @@ def _move_statistics(
 
 
 @cache
-def _sums_kernel(dtype: dtype, is_wide: bool) -> Kernel:
+def _sums_kernel(dtype: dtype, is_wide: bool, run: int = 1) -> Kernel:
     """The kernel of the sums of gradients, and of their products with the normalised input.
 
-    is_wide: whether a thread makes several neighbouring results.
+    is_wide: whether a thread makes several neighbouring results.  run: values of one result that it loads at once.
     """
     name = "wide_normal_sums" if is_wide else "normal_sums"
     entry, t, c = f"{name}_{dtype.name}", dtype.cuda, dtype.wide.cuda
     last = "(int)lanes" if is_wide else "kept, (int)lanes, across != 0"
+    if not is_wide:
+        entry, name = f"{entry}_{run}", f"{name}<{run}>"
     bounds = f"{THREADS}, 4" if is_wide else f"{THREADS}"
     names = ("outputs", "count", "parts", "chunk", "kept", "lanes", "across")
     code = f"""{SOURCE}
@@ -885,8 +887,11 @@ def _(
     )
 
 
-def _spread(outputs: int, count: int, is_across: bool, held: int = 1) -> tuple[int, int, int]:
-    """(lanes, parts, values of each part) for sums of `count` values each.  held: results that one thread makes."""
+def _spread(outputs: int, count: int, is_across: bool, held: int = 1, run: int = 1) -> tuple[int, int, int]:
+    """(lanes, parts, values of each part) for sums of `count` values each.
+
+    held: results that one thread makes.  run: values of one result that it loads at once; parts have whole runs.
+    """
     if held > 1:
         lanes = THREADS // min(1 << (outputs // held - 1).bit_length(), WARP)
     elif is_across:
@@ -896,7 +901,7 @@ def _spread(outputs: int, count: int, is_across: bool, held: int = 1) -> tuple[i
     blocks = -(-outputs * lanes // (THREADS * held))
     most = WIDE_BLOCKS if held > 1 else PIECE_BLOCKS
     parts = max(1, min(count // (lanes * VALUES_PER_LANE), most // max(blocks, 1)))
-    chunk = -(-count // parts)
+    chunk = -(-count // (parts * run)) * run
     return lanes, -(-count // chunk), chunk
 
 
@@ -942,13 +947,14 @@ def normal_sums(call: Call, slope: Operand, input: Operand, mean: Operand, rstd:
     held = WIDEST_ACCESS // input.dtype.itemsize
     if not is_across or outputs % held or not _is_in_runs(operands[:2], outer_steps, inner_steps, held):
         held = 1
-    lanes, parts, chunk = _spread(outputs, count, is_across, held)
+    run = 1 if is_across else _run(operands[:2], outer_steps, inner, inner_steps)
+    lanes, parts, chunk = _spread(outputs, count, is_across, held, run)
     pieces = call.scratch((parts, outputs), wide), call.scratch((parts, outputs), wide)
     layout = (*outer, *inner), [(*one, *other) for one, other in zip(outer_steps, inner_steps)]
     grid = Grid((min(-(-outputs * lanes // (THREADS * held)) * parts, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
     numbers = outputs, count, parts, chunk, len(outer), lanes, int(is_across)
     targets = results if parts == 1 else pieces
-    call.launch(_sums_kernel(input.dtype, held > 1), grid, *targets, *operands, layout, *numbers)
+    call.launch(_sums_kernel(input.dtype, held > 1, run), grid, *targets, *operands, layout, *numbers)
     if parts > 1:
         _join_sums(call, results, pieces, parts, outputs)
     return results
@@ -960,6 +966,16 @@ def _is_in_runs(operands: Sequence[Any], outer_steps: Any, inner_steps: Any, hel
         operand.is_aligned() and tuple(outer) == (1,) and len(inner) == 1 and inner[0] % held == 0
         for operand, outer, inner in zip(operands, outer_steps, inner_steps)
     )
+
+
+def _run(operands: Sequence[Any], outer_steps: Any, inner: Sequence[int], inner_steps: Any) -> int:
+    """The number of neighbouring values of a result, at most 16 bytes, that lie in aligned runs in every operand."""
+    if not inner or not all(operand.is_aligned() and row[-1] == 1 for operand, row in zip(operands, inner_steps)):
+        return 1
+    numbers = [inner[-1]]
+    for outer, row in zip(outer_steps, inner_steps[: len(operands)]):
+        numbers += (*outer, *row[:-1])
+    return gcd(WIDEST_ACCESS // operands[0].dtype.itemsize, *numbers)
 
 
 @normal_sums.derivative

@@ -33,8 +33,9 @@ inline void join_moments(A* mean, A* rstd, A* variance, T* running_mean, T* runn
 #define LOADS 4  // of each operand that are under way in a thread
 
 // Sums of grad and of grad * (input - mean) * rstd over dimensions [kept, ndim), in `parts` pieces of `chunk` values.
-// `lanes` threads make one result: neighbours, or with `across` threads that are BLOCK / lanes apart.
-template <class C, class T>
+// `lanes` threads make one result: neighbours, or with `across` threads that are BLOCK / lanes apart.  A thread loads runs
+// of M values, which lie next to each other.
+template <int M, class C, class T>
 inline void normal_sums(C* sums, C* products, const T* grad, const T* input, const C* mean, const C* rstd,
                         const Layout<4>& layout, long long outputs, long long count, long long parts, long long chunk,
                         long long kept, int lanes, bool across) {
@@ -52,17 +53,23 @@ inline void normal_sums(C* sums, C* products, const T* grad, const T* input, con
             const T* g_data = grad + walk(layout, 0, 0, kept, output);
             const T* x_data = input + walk(layout, 1, 0, kept, output);
             const C center = mean[walk(layout, 2, 0, kept, output)], scale = rstd[walk(layout, 3, 0, kept, output)];
-            for (long long i = part * chunk + lane; i < stop; i += LOADS * lanes) {
-                C g[LOADS], x[LOADS];
+            for (long long i = part * chunk + lane * M; i < stop; i += LOADS * lanes * M) {
+                Words<T, M> g[LOADS], x[LOADS];
 #pragma unroll
                 for (int each = 0; each < LOADS; ++each) {
-                    const long long place = i + each * lanes;
-                    const bool is_there = place < stop;
-                    g[each] = is_there ? load<C>(g_data[walk(layout, 0, kept, layout.ndim, place)]) : C(0);
-                    x[each] = is_there ? load<C>(x_data[walk(layout, 1, kept, layout.ndim, place)]) : center;
+                    const long long place = i + each * lanes * M < stop ? i + each * lanes * M : i;
+                    g[each] = *reinterpret_cast<const Words<T, M>*>(g_data + walk(layout, 0, kept, layout.ndim, place));
+                    x[each] = *reinterpret_cast<const Words<T, M>*>(x_data + walk(layout, 1, kept, layout.ndim, place));
                 }
 #pragma unroll
-                for (int each = 0; each < LOADS; ++each) sum += g[each], product += g[each] * ((x[each] - center) * scale);
+                for (int each = 0; each < LOADS; ++each) {
+                    if (i + each * lanes * M >= stop) break;
+#pragma unroll
+                    for (int k = 0; k < M; ++k) {
+                        const C slope = load<C>(g[each].at(k));
+                        sum += slope, product += slope * ((load<C>(x[each].at(k)) - center) * scale);
+                    }
+                }
             }
         }
         __syncthreads();
