@@ -6,6 +6,7 @@ Bytes are those that must be read and written at least.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -120,6 +121,39 @@ def _exact_norm(images: Any) -> Any:
     return (images[-1] - mean) / np.sqrt(variance + 1e-5)
 
 
+def _batch_norm(dtype: str, channels_last: bool, backward: bool) -> Any:
+    """Work of batch norm in training with running statistics, or of its gradients.  One channel is checked."""
+
+    def make(library: Any, sizes: Sizes) -> Work:
+        images = _images(library, sizes, dtype, channels_last).requires_grad_(backward)
+        channels = images.shape[1]
+        weight = library.rand(channels, device="cuda").requires_grad_(backward)
+        bias = library.rand(channels, device="cuda").requires_grad_(backward)
+        running = library.zeros(channels, device="cuda"), library.ones(channels, device="cuda")
+        apply = functools.partial(library.nn.functional.batch_norm, images, *running, weight, bias, training=True)
+        out = apply()
+        grad = library.randn_like(out)
+
+        def gradients() -> Any:
+            return library.autograd.grad(out, (images, weight, bias), grad, retain_graph=True)
+
+        def error() -> float:
+            x, scale, shift = check.host(images[:, 0]), check.host(weight[:1]), check.host(bias[:1])
+            rstd = 1 / np.sqrt(x.var() + 1e-5)
+            normal = (x - x.mean()) * rstd
+            if not backward:
+                return check.error(check.host(apply()[:, 0]), normal * scale + shift)
+            slope = check.host(grad[:, 0])
+            exact = rstd * scale * (slope - slope.mean() - normal * (slope * normal).mean())
+            return check.error(check.host(gradients()[0][:, 0]), exact)
+
+        moved = 5 if backward else 3
+        nbytes = moved * images.element_size() * images.numel()
+        return Work(gradients if backward else apply, error, nbytes / 1e12)
+
+    return make
+
+
 def _quarters(image: Any) -> Any:
     """An image as [channels, height / 2, 2, width / 2, 2]."""
     channels, height, width = image.shape
@@ -226,6 +260,15 @@ ROWS = (
     product("conv 3x3, float32", make=_convolution("float32", False, False, False), tolerance=1e-5),
     product("conv 3x3, float32, backward", make=_convolution("float32", False, False, True), tolerance=1e-4),
     rate("batch norm", make=_of_images(_normalized, _exact_norm, 3)),
+    *(
+        rate(
+            f"batch norm{', bfloat16' * is_half}{', channels last' * channels_last}{', backward' * backward}",
+            make=_batch_norm("bfloat16" if is_half else "float32", channels_last, backward),
+            tolerance=GRADIENT_TOLERANCE if is_half else 1e-4,
+        )
+        for is_half, channels_last, backward in itertools.product((False, True), repeat=3)
+        if is_half or channels_last or backward  # the first is above
+    ),
     rate("max pool 2x2", make=_of_images(_largest, _exact_largest, 1.25)),
     rate("max pool 2x2, backward", make=_gradient(_largest, _exact_to_largest, 1.75)),
     rate("max pool 3x3", make=_of_images(_largest_of_nine, _exact_largest_of_nine, 1.25)),

@@ -371,7 +371,9 @@ def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any
         if isinstance(value, TensorBase):
             arguments.append(call.operand(value, index))
         elif _lists_tensors(value):
-            arguments.append([call.operand(tensor, member + at) for at, tensor in enumerate(value)])
+            arguments.append(
+                [item if item is None else call.operand(item, at) for at, item in enumerate(value, member)]
+            )
             member += len(value)
         elif operator.travels[index] and type(value) in (int, float, bool):
             arguments.append(Number(index, type(value)))

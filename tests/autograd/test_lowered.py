@@ -36,3 +36,16 @@ def test_a_second_derivative_takes_the_ordinary_path():
     (first,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
     assert first.tolist() == [12] and second.tolist() == [12]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_derivative_is_lowered_where_some_results_have_no_gradient(gpus, device):
+    before = derivatives("native_layer_norm")
+    for _ in range(2):
+        x = torch.tensor([[1.0, 2.0, 6.0, 3.0, 3.0]], device=device, requires_grad=True)
+        mean = torch.native_layer_norm(x, (5,), None, None, 0.0)[1]
+        mean.sum().backward()  # the first result has none: the derivative's body runs
+        assert x.grad.tolist() == [[0.2] * 5] or torch.allclose(x.grad, torch.tensor(0.2, device=device))
+        torch.nn.functional.layer_norm(x, (5,)).sum().backward()
+    entries = [plan for plan in derivatives("native_layer_norm") if plan not in before]
+    assert [type(plan) for plan in entries] == [Plan]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from flambeau.core import thread
 from flambeau.nn import functional as F
 from flambeau.ops.normalization import _spread, native_norm, normal_sums
 from flambeau.testing import gradgradcheck
@@ -41,6 +42,25 @@ def test_running_statistics_move_by_the_momentum():
     expected = (x - mean.numpy()[:, None]) / np.sqrt(variance.numpy()[:, None] + 0.5)
     np.testing.assert_allclose(found.numpy(), expected)
     assert (mean.tolist(), variance.tolist()) == before
+
+
+def test_running_statistics_move_in_a_recorded_call():
+    """They need not be contiguous, may be of another type than the input, and each call counts as one write."""
+    x = torch.tensor(RANDOM.standard_normal((6, 2, 3)), requires_grad=True)
+    means, variance = torch.zeros(2, 2), torch.ones(2)
+    for _ in range(2):
+        out = F.batch_norm(x, means[:, 0], variance, training=True, momentum=0.5)
+    assert out.grad_fn.name() == "NativeBatchNormBackward0" and not means.requires_grad
+    assert (means._version, variance._version) == (2, 2)
+    values = x.detach().numpy()
+    np.testing.assert_allclose(means.numpy(), np.stack([0.75 * values.mean((0, 2)), [0, 0]], 1), rtol=1e-5)
+    np.testing.assert_allclose(variance.numpy(), 0.25 + 0.75 * values.var((0, 2), ddof=1), rtol=1e-5)
+    (of_x,) = torch.autograd.grad((out * out).sum(), x)
+    assert of_x.abs().max() < 1e-3  # the sum of squares does not depend on x, but for eps
+    leaf = torch.zeros(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf"):
+        F.batch_norm(x, leaf, variance, training=True)
+    assert variance._version == 2
 
 
 def test_the_statistics_of_an_empty_batch_are_not_used():
@@ -157,3 +177,22 @@ def test_sums_of_channels_that_lie_next_to_each_other(channels, gpus):
 def test_a_thread_makes_as_many_results_as_it_loads():
     assert _spread(64, 1_000_000, True, 8) == (32, 528, 1894)
     assert _spread(24, 1000, True, 8)[0] == 64 and _spread(4096, 1000, True, 8)[0] == 8
+
+
+@pytest.mark.devices(1)
+def test_a_thread_loads_as_many_values_of_a_sum_as_lie_in_runs(gpus):
+    for shape, run in [((3, 4, 30, 30), 4), ((3, 4, 16, 16), 8), ((5, 4, 7, 7), 1), ((40, 3, 2, 3), 2)]:
+        x, slope = (torch.tensor(RANDOM.standard_normal(shape), dtype=torch.bfloat16, device="cuda") for _ in range(2))
+        _, mean, rstd, _ = native_norm(x, (0, 2, 3))
+        sums, products = normal_sums(slope, x, mean, rstd, (0, 2, 3))
+        kernels = [kernel.entry for kernel in thread.machine().devices[0].kernels]
+        assert f"normal_sums_bfloat16_{run}" in kernels, (shape, kernels)
+        values, slopes = x.cpu().double().numpy(), slope.cpu().double().numpy()
+        np.testing.assert_allclose(sums.view(-1).cpu().numpy(), slopes.sum((0, 2, 3)), rtol=1e-4, atol=1e-3)
+        expected = (slopes * batch(values)).sum((0, 2, 3))
+        np.testing.assert_allclose(products.view(-1).cpu().numpy(), expected, rtol=1e-4, atol=1e-2)
+
+
+def test_a_part_of_a_sum_has_whole_runs():
+    assert _spread(3, 18_000, False, run=8) == (256, 4, 4504)
+    assert _spread(3, 18_000, False) == (256, 4, 4500)

@@ -375,6 +375,8 @@ def _key(operator: Operator, bound: list[Any]) -> list[Any]:
             key.append(value_type if operator.travels[index] else _canonical(value))
         elif value is None or value_type is str:
             key.append(value)
+        elif value_type is tuple or value_type is list or value_type in _keyed:
+            key.append(_canonical(value))
         else:
             plain = plain_number(value)
             if plain is not value:
@@ -458,19 +460,22 @@ def view_of(source: TensorBase, dtype: dtype, shape: st.Size, strides: tuple[int
 
 
 def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
-    """Run a call that writes operands and is not recorded.  Raises AutogradError where gradients would be lost."""
+    """Run a call that writes operands, and record it.  Raises AutogradError where gradients would be lost."""
     written = [target for name in operator.mutates for target in bound[operator.index_of[name]]]
     for target in written:
         before_write(operator.called, target)
+    joins = now.grad_enabled and record.joins(operator, bound)
     if now.grad_enabled:
         for target in written:
             check_inplace(operator.called, target, False)
-        if record.joins(operator, bound):
+        if joins and operator.backward is None:
             raise call_errors.never_differentiable(operator)
     key = _key(operator, bound)
     result = _entry(operator, bound, key, None).run(bound, None)
     for target in written:
         target._storage.version += 1
+    if joins:
+        record.record(operator, bound, result)
     return result
 
 

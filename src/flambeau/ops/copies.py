@@ -166,11 +166,13 @@ class Convert(Pointwise):
             call.given = call.output(input.shape, input.dtype if wanted is None else wanted, strides)
         return super().lower(call, input)
 
-    def spread(self, kernel: Kernel, layout: KernelLayout, width: int) -> tuple[Kernel, Grid, KernelLayout]:
+    def spread(
+        self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
+    ) -> tuple[Kernel, Grid, KernelLayout]:
         """(kernel, grid, layout): the transpose kernel where the fastest dimensions of source and target differ."""
         tiled = tiled_layout(layout)
         if tiled is None:
-            return super().spread(kernel, layout, width)
+            return super().spread(kernel, layout, width, tensors)
         out, input = kernel.params[:2]
         assert isinstance(out, Pointer) and isinstance(input, Pointer)
         return transpose_kernel(out.dtype, input.dtype, kernel.reference), tiled_grid(tiled), tiled

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 from .. import strides as st
@@ -16,8 +16,9 @@ from ..dtypes import FLOATING_TYPES, bfloat16, dtype, float16, float32, promote
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Grid, Kernel, Pointer, Scalar, Strided
+from .channel_pointwise import channel_pointwise
 from .operator import REGISTRY, Array, Call, ErrorSample, Number, Operand, Operands, Sample, Value, composite, operator
-from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, pointwise, source_text
+from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, source_text
 from .reduction_kernels import (
     PIECE_BLOCKS,
     REDUCE_SOURCE,
@@ -644,46 +645,69 @@ def _pieces_kernel(dtype: dtype, across: bool) -> Kernel:
 
 
 @cache
-def _moments_kernel(wide: dtype) -> Kernel:
-    """The kernel that joins pieces of statistics."""
-    entry, c = f"join_moments_{wide.name}", wide.cuda
-    names = ("parts", "outputs", "chunk", "count")
+def _moments_kernel(wide: dtype, running: dtype | None = None) -> Kernel:
+    """The kernel that joins pieces of statistics, and moves running statistics to them.
+
+    running: the type of the running statistics; None if there are none.
+    """
+    entry, c, t = f"join_moments_{wide.name}", wide.cuda, (running or wide).cuda
+    if running:
+        entry += f"_{running.name}"
+    names, factors = ("parts", "outputs", "chunk", "count"), ("eps", "factor", "unbiased")
     code = f"""{SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* mean, {c}* variance, {c}* rstd, const {c}* means,
-    const {c}* squares, {", ".join(f"long long {name}" for name in names)}, double eps) {{
-  join_moments(mean, variance, rstd, means, squares, parts, outputs, chunk, count, ({c})eps);
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* mean, {c}* rstd, {c}* variance, {t}* running_mean,
+    {t}* running_var, const {c}* means, const {c}* squares, {", ".join(f"long long {name}" for name in names)},
+    {", ".join(f"double {name}" for name in factors)}) {{
+  join_moments(mean, rstd, variance, running_mean, running_var, means, squares, {", ".join(names)}, ({c})eps, factor,
+               unbiased);
 }}
 """
 
     def reference(
-        mean: Any, variance: Any, rstd: Any, means: Any, squares: Any, parts: int, outputs: int, chunk: int, count: int,
-        eps: float,
+        mean: Any, rstd: Any, variance: Any, running_mean: Any, running_var: Any, means: Any, squares: Any, parts: int,
+        outputs: int, chunk: int, count: int, eps: float, factor: float, unbiased: float,
     ) -> None:  # fmt: skip
         number = wide.numpy.type
         held = np.array([min(chunk, count - part * chunk) for part in range(parts)], wide.numpy)[:, None]
         mean[...] = (means * held).sum(axis=0) / number(count)
         apart = (np.square(means - mean) * held).sum(axis=0)
-        variance[...] = (squares.sum(axis=0) + apart) / number(count)
-        rstd[...] = 1 / np.sqrt(variance + number(eps))
+        square = (squares.sum(axis=0) + apart) / number(count)
+        rstd[...] = 1 / np.sqrt(square + number(eps))
+        if variance is not None:
+            variance[...] = square
+        if running_mean is not None:
+            _move_statistics(running_mean, running_var, mean, square, factor, unbiased)
 
     params = [
-        *[Pointer(name, wide, "w", ("outputs",)) for name in ("mean", "variance", "rstd")],
+        *[Pointer(name, wide, "w", ("outputs",)) for name in ("mean", "rstd", "variance")],
+        *[Pointer(name, running or wide, "rw", ("outputs",)) for name in ("running_mean", "running_var")],
         *[Pointer(name, wide, "r", ("parts", "outputs")) for name in ("means", "squares")],
         *[Scalar(name, "int64") for name in names],
-        Scalar("eps", "float64"),
+        *[Scalar(name, "float64") for name in factors],
     ]
     return Kernel(entry, code, params, reference, 8.0)
 
 
+def _move_statistics(
+    running_mean: Any, running_var: Any, mean: Any, variance: Any, factor: float, unbiased: float
+) -> None:
+    """Move running statistics to a batch's, in NumPy."""
+    number = variance.dtype.type
+    for running, batch in ((running_mean, mean), (running_var, variance * number(unbiased))):
+        running[...] = number(1 - factor) * running.astype(variance.dtype) + number(factor) * batch
+
+
 @cache
-def _sums_kernel(dtype: dtype, is_wide: bool) -> Kernel:
+def _sums_kernel(dtype: dtype, is_wide: bool, run: int = 1) -> Kernel:
     """The kernel of the sums of gradients, and of their products with the normalised input.
 
-    is_wide: whether a thread makes several neighbouring results.
+    is_wide: whether a thread makes several neighbouring results.  run: values of one result that it loads at once.
     """
     name = "wide_normal_sums" if is_wide else "normal_sums"
     entry, t, c = f"{name}_{dtype.name}", dtype.cuda, dtype.wide.cuda
     last = "(int)lanes" if is_wide else "kept, (int)lanes, across != 0"
+    if not is_wide:
+        entry, name = f"{entry}_{run}", f"{name}<{run}>"
     bounds = f"{THREADS}, 4" if is_wide else f"{THREADS}"
     names = ("outputs", "count", "parts", "chunk", "kept", "lanes", "across")
     code = f"""{SOURCE}
@@ -763,9 +787,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* running_mea
     def reference(
         running_mean: Any, running_var: Any, mean: Any, variance: Any, count: int, factor: float, unbiased: float
     ) -> None:
-        number = wide.numpy.type
-        for running, batch in ((running_mean, mean), (running_var, variance * number(unbiased))):
-            running[...] = number(1 - factor) * running.astype(wide.numpy) + number(factor) * batch
+        _move_statistics(running_mean, running_var, mean, variance, factor, unbiased)
 
     params = [
         *[Pointer(name, dtype, "rw", ("count",)) for name in ("running_mean", "running_var")],
@@ -792,9 +814,9 @@ def _affine_samples() -> Iterator[Sample]:
     yield Sample((Array((0, 3, 4)), *statistics, *affine))
 
 
-@pointwise(
-    dtype=_in_wide, cuda="(input - mean) * (rstd * weight) + bias", samples=_affine_samples, dtypes=FLOATING_TYPES,
-    cost=4.0, inplace=False, method=False, function=False,
+@channel_pointwise(
+    dtype=_in_wide, cuda="(input - mean) * (rstd * weight) + bias", whole=("input",), samples=_affine_samples,
+    dtypes=FLOATING_TYPES, cost=4.0, method=False, function=False,
 )  # fmt: skip
 def normalize_by(input: Value, mean: Value, rstd: Value, weight: Value, bias: Value) -> Any:
     """(input - mean) * rstd * weight + bias, all broadcast to the input."""
@@ -819,10 +841,11 @@ def _slope_samples() -> Iterator[Sample]:
     yield Sample((Array((0, 3, 4)), Array((0, 3, 4)), *statistics, *rest))
 
 
-@pointwise(
+@channel_pointwise(
     dtype=_in_wide,
-    cuda="rstd * (slope * weight - (of_sum + (input - mean) * rstd * of_product) * (factor * share))",
-    samples=_slope_samples, dtypes=FLOATING_TYPES, cost=10.0, inplace=False, method=False, function=False,
+    cuda="slope * (rstd * weight) - (input - mean) * (of_product * (factor * share) * rstd * rstd)"
+    " - of_sum * (factor * share) * rstd",
+    whole=("input", "slope"), samples=_slope_samples, dtypes=FLOATING_TYPES, cost=10.0, method=False, function=False,
 )  # fmt: skip
 def normal_slope(
     input: Value, slope: Value, mean: Value, rstd: Value, weight: Value, of_sum: Value, of_product: Value,
@@ -864,8 +887,11 @@ def _(
     )
 
 
-def _spread(outputs: int, count: int, is_across: bool, held: int = 1) -> tuple[int, int, int]:
-    """(lanes, parts, values of each part) for sums of `count` values each.  held: results that one thread makes."""
+def _spread(outputs: int, count: int, is_across: bool, held: int = 1, run: int = 1) -> tuple[int, int, int]:
+    """(lanes, parts, values of each part) for sums of `count` values each.
+
+    held: results that one thread makes.  run: values of one result that it loads at once; parts have whole runs.
+    """
     if held > 1:
         lanes = THREADS // min(1 << (outputs // held - 1).bit_length(), WARP)
     elif is_across:
@@ -875,7 +901,7 @@ def _spread(outputs: int, count: int, is_across: bool, held: int = 1) -> tuple[i
     blocks = -(-outputs * lanes // (THREADS * held))
     most = WIDE_BLOCKS if held > 1 else PIECE_BLOCKS
     parts = max(1, min(count // (lanes * VALUES_PER_LANE), most // max(blocks, 1)))
-    chunk = -(-count // parts)
+    chunk = -(-count // (parts * run)) * run
     return lanes, -(-count // chunk), chunk
 
 
@@ -921,13 +947,14 @@ def normal_sums(call: Call, slope: Operand, input: Operand, mean: Operand, rstd:
     held = WIDEST_ACCESS // input.dtype.itemsize
     if not is_across or outputs % held or not _is_in_runs(operands[:2], outer_steps, inner_steps, held):
         held = 1
-    lanes, parts, chunk = _spread(outputs, count, is_across, held)
+    run = 1 if is_across else _run(operands[:2], outer_steps, inner, inner_steps)
+    lanes, parts, chunk = _spread(outputs, count, is_across, held, run)
     pieces = call.scratch((parts, outputs), wide), call.scratch((parts, outputs), wide)
     layout = (*outer, *inner), [(*one, *other) for one, other in zip(outer_steps, inner_steps)]
     grid = Grid((min(-(-outputs * lanes // (THREADS * held)) * parts, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
     numbers = outputs, count, parts, chunk, len(outer), lanes, int(is_across)
     targets = results if parts == 1 else pieces
-    call.launch(_sums_kernel(input.dtype, held > 1), grid, *targets, *operands, layout, *numbers)
+    call.launch(_sums_kernel(input.dtype, held > 1, run), grid, *targets, *operands, layout, *numbers)
     if parts > 1:
         _join_sums(call, results, pieces, parts, outputs)
     return results
@@ -939,6 +966,16 @@ def _is_in_runs(operands: Sequence[Any], outer_steps: Any, inner_steps: Any, hel
         operand.is_aligned() and tuple(outer) == (1,) and len(inner) == 1 and inner[0] % held == 0
         for operand, outer, inner in zip(operands, outer_steps, inner_steps)
     )
+
+
+def _run(operands: Sequence[Any], outer_steps: Any, inner: Sequence[int], inner_steps: Any) -> int:
+    """The number of neighbouring values of a result, at most 16 bytes, that lie in aligned runs in every operand."""
+    if not inner or not all(operand.is_aligned() and row[-1] == 1 for operand, row in zip(operands, inner_steps)):
+        return 1
+    numbers = [inner[-1]]
+    for outer, row in zip(outer_steps, inner_steps[: len(operands)]):
+        numbers += (*outer, *row[:-1])
+    return gcd(WIDEST_ACCESS // operands[0].dtype.itemsize, *numbers)
 
 
 @normal_sums.derivative
@@ -967,14 +1004,30 @@ def _native_samples() -> Iterator[Sample]:
 def native_norm(
     call: Call, input: Operand, dims: Any, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5
 ) -> Any:
-    """The operator of batch, group and instance norm: (result, means, 1 / deviations, variances) over `dims`.
+    """The operator of group and instance norm: (result, means, 1 / deviations, variances) over `dims`.
 
     Shapes: weight and bias broadcast to the input; the statistics, of the wide type, have size 1 in `dims`.
     """
-    shape, wide = input.shape, input.dtype.wide
-    small = [1 if dim in dims else size for dim, size in enumerate(shape)]
+    variance = call.output(_small(input.shape, dims), input.dtype.wide)
+    return *_normalized(call, input, dims, weight, bias, eps, variance), variance
+
+
+def _small(shape: Sequence[int], dims: Sequence[int]) -> list[int]:
+    """The shape of statistics over `dims`."""
+    return [1 if dim in dims else size for dim, size in enumerate(shape)]
+
+
+def _normalized(
+    call: Call, input: Any, dims: Any, weight: Any, bias: Any, eps: float, variance: Any = None,
+    running: Sequence[Any] = (), momentum: Any = 0.0, unbiased: float = 1.0,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Record the launches of a normalization; return (result, means, 1 / deviations).
+
+    variance: where the variances go, or None.  running: as in `batch_norm_of_batch`, contiguous and of one type.
+    """
+    wide, small = input.dtype.wide, _small(input.shape, dims)
     before, call.given = call.given, None
-    mean, rstd, variance = (call.output(small, wide) for _ in range(3))
+    mean, rstd = call.output(small, wide), call.output(small, wide)
     if input.numel():
         plan = checked_plan(call, input, dims)
         pair = plan.work.parts, plan.outputs
@@ -983,18 +1036,26 @@ def native_norm(
         grid = plan.work.grid(plan.outputs)
         call.launch(kernel, grid, None, *pieces, input, 1.0, 0, plan.layout, *plan.numbers())
         grid = Grid((min(-(-plan.outputs // WARPS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
-        numbers = *pair, plan.work.chunk, plan.length, float(eps)
-        call.launch(_moments_kernel(wide), grid, mean, variance, rstd, *pieces, *numbers)
+        numbers = *pair, plan.work.chunk, plan.length, float(eps), momentum, unbiased
+        kernel = _moments_kernel(wide, running[0].dtype if running else None)
+        call.launch(kernel, grid, mean, rstd, variance, *(running or (None, None)), *pieces, *numbers)
     operands = input, mean, rstd, 1.0 if weight is None else weight, 0.0 if bias is None else bias
     out = normalize_by.lower(call, *operands)
     call.given = before
-    return out, mean, rstd, variance
+    return out, mean, rstd
 
 
 @native_norm.derivative
 def _(grads: Any, out1: Any, out2: Any, input: Any, dims: Any, weight: Any, bias_shape: Any, needs: Any) -> Any:
+    return _norm_gradients(grads, out1, out2, input, dims, weight, bias_shape, needs)
+
+
+def _norm_gradients(
+    grads: Any, mean: Any, rstd: Any, input: Any, dims: Any, weight: Any, bias_shape: Any, needs: Any
+) -> tuple[Any, Any, Any]:
+    """The gradients of input, weight and bias of a normalization.  grads: of its result and of its statistics."""
     grad, of_mean, of_rstd, of_variance = grads
-    mean, rstd, count = out1, out2, reduced_count(input.shape, dims)
+    count = reduced_count(input.shape, dims)
     of_input = None
     if needs[0]:
         of_input = _channel_gradient(of_mean, of_rstd, of_variance, input, mean, rstd, count)
@@ -1049,10 +1110,15 @@ def update_statistics(
         operands = call.contiguous(mean), call.contiguous(variance)
         numbers = count, momentum, unbiased
         call.launch(_update_kernel(own, wide), grid_over(count), *targets, *operands, *numbers)
-        for target, each in zip(targets, running):
-            if target is not each:
-                call.assign(each, target)
+        _copy_back(call, running, targets)
     return tuple(running)
+
+
+def _copy_back(call: Any, running: Sequence[Any], targets: Sequence[Any]) -> None:
+    """Copy what was written in place of running statistics to them."""
+    for target, each in zip(targets, running):
+        if target is not each:
+            call.assign(each, target)
 
 
 # the public names
@@ -1095,14 +1161,47 @@ def _batch_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 3, 2, 2)), affine[0], None, 1e-2))
 
 
-@composite(samples=_batch_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def _tracked_samples() -> Iterator[Sample]:
+    running = [Array((3,)), Array((3,), low=0.5, high=1.5, seed=5)]
+    for sample in _batch_samples():
+        input, weight, bias, *eps = sample.args
+        yield Sample((input, weight, bias, [], *(eps or [1e-5]), 0.0))
+    yield Sample((Array((2, 3, 4), grad=False), None, None, running, 1e-5, 0.25))
+
+
+@operator(samples=_tracked_samples, dtypes=FLOATING_TYPES, method=False, function=False, mutates=("running",))
 def batch_norm_of_batch(
-    input: Operand, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5
-) -> Any:
-    """Batch norm with the statistics of the batch: (result, means, 1 / deviations, variances)."""
-    ndim = len(input.shape)
+    call: Call, input: Operand, weight: Operand | None, bias: Operand | None, running: Operands, eps: float,
+    momentum: Number,
+) -> Any:  # fmt: skip
+    """Batch norm with the statistics of the batch: (result, means, 1 / deviations).
+
+    running: the running mean and variance, which move to the batch's by the share `momentum`; or nothing.
+    """
+    ndim, channels = len(input.shape), input.shape[1]
     dims = (0, *range(2, ndim))
-    return native_norm(input, dims, along_channels(weight, ndim), along_channels(bias, ndim), eps)
+    scale, shift = (None if each is None else _along(call, each, ndim) for each in (weight, bias))
+    count = reduced_count(input.shape, dims)
+    targets = [call.contiguous(each, running[0].dtype) for each in running] if count * channels else []
+    unbiased = count / (count - 1) if count > 1 else float("nan")
+    results = _normalized(call, input, dims, scale, shift, eps, None, targets, momentum, unbiased)
+    _copy_back(call, running, targets)
+    return results
+
+
+def _along(call: Call, operand: Any, ndim: int) -> Any:
+    """One number per channel, as an operand of a lowering that broadcasts to [n, c, *]."""
+    (channels,), (step,) = operand.shape, operand.strides
+    return call.part(operand, (1, channels, *[1] * (ndim - 2)), (channels * step, step, *[1] * (ndim - 2)), 0)
+
+
+@batch_norm_of_batch.derivative
+def _(grads: Any, out1: Any, out2: Any, input: Any, weight: Any, bias_shape: Any, needs: Any) -> Any:
+    ndim = len(input.shape)
+    shape = None if bias_shape is None else (1, *bias_shape, *[1] * (ndim - 2))
+    dims, row = (0, *range(2, ndim)), along_channels(weight, ndim)
+    of_input, *rest = _norm_gradients((*grads, None), out1, out2, input, dims, row, shape, needs)
+    return of_input, *(None if each is None else each.reshape(-1) for each in rest), *[None] * (len(needs) - 3)
 
 
 def _running_samples() -> Iterator[Sample]:

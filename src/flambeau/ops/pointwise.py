@@ -32,8 +32,8 @@ from .operator import POINTWISE, Number, Operator, Value, passed_as
 ACCESS_BYTES = 16
 # How many tensors are read -> elements that a thread loads at once where they are not packed, and blocks that a
 # multiprocessor must hold, which bounds registers.  Measured on an H200: more of either spills.
-LOADS_AND_BLOCKS = {0: (4, 8), 1: (4, 8), 2: (3, 7), 3: (3, 6)}
-LOADS_AND_BLOCKS_OF_MANY = (3, 5)
+LOADS_AND_BLOCKS = {0: (4, 8), 1: (4, 8), 2: (3, 7), 3: (3, 6), 4: (3, 5), 5: (3, 4)}
+LOADS_AND_BLOCKS_OF_MANY = (2, 3)
 WAVE_BLOCKS = 132 * 8  # with fewer blocks, part of a large device is idle
 MAX_GRID_BLOCKS = 2**31 - 1
 MAX_OFFSETS = 2**32 - 2**16  # 32 bits, and a thread may count somewhat past the end
@@ -41,6 +41,7 @@ RECIPROCALS = "reciprocals"  # the name of the last row of a layout
 _BODY = (Path(__file__).parent / "kernels" / "pointwise_body.cu").read_text()
 
 Input = tuple[str, dtype | None, dtype]  # name, type in memory (None: a number), compute type
+SourceOf = Callable[[str, dtype, Sequence[Input], str], str]  # (entry, result's type, inputs, expression) -> source
 KernelLayout = tuple[st.Shape, list[st.Shape]]
 
 
@@ -96,9 +97,26 @@ def pointwise_grid(layout: KernelLayout, width: int) -> Grid:
 
 def kernel_source(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) -> str:
     """The source of a kernel.  It calls prelude.cu, math.cu and pointwise.cu."""
-    tensors = [(name, dtype) for name, dtype, _ in inputs if dtype is not None]
-    operands = 1 + len(tensors)
+    tensors = tensors_of(inputs)
     singles, blocks = LOADS_AND_BLOCKS.get(len(tensors), LOADS_AND_BLOCKS_OF_MANY)
+    body = Template(_BODY).substitute(_substitutions(out, inputs, tensors))
+    return entry_source(entry, out, inputs, cuda, blocks, f"singles = {singles}", body)
+
+
+def tensors_of(inputs: Sequence[Input]) -> list[tuple[str, dtype]]:
+    """The names and types of the inputs that are tensors."""
+    return [(name, dtype) for name, dtype, _ in inputs if dtype is not None]
+
+
+def entry_source(
+    entry: str, out: dtype, inputs: Sequence[Input], cuda: str, blocks: int, constants: str, body: str
+) -> str:
+    """The function `value`, which computes one element, and a kernel with a body.
+
+    blocks: those that a multiprocessor must hold.  constants: of the body, besides the usual ones.
+    """
+    tensors = tensors_of(inputs)
+    operands = 1 + len(tensors)
     arguments = [f"{out.cuda}* out", *map(_argument, inputs), f"const __grid_constant__ Layout<{operands + 1}> layout"]
     values = ", ".join(f"{compute.wide.cuda} {name}" for name, _, compute in inputs)
     return f"""
@@ -106,10 +124,19 @@ inline {out.cuda} value({values}) {{ return store<{out.cuda}>({cuda}); }}
 
 extern "C" __global__ void __launch_bounds__({THREADS}, {blocks})
 {entry}({", ".join(arguments)}) {{
-  constexpr int threads = {THREADS}, singles = {singles}, operands = {operands};
+  constexpr int threads = {THREADS}, operands = {operands}, {constants};
   constexpr int pack = {vector_width(out, [dtype for _, dtype in tensors])};
-{Template(_BODY).substitute(_substitutions(out, inputs, tensors))}}}
+{body}}}
 """
+
+
+def values_of(inputs: Sequence[Input], place: Callable[[str, int], str]) -> str:
+    """The arguments of `value`: numbers, and the elements of tensors that `place(name, index)` reads."""
+    at = iter(range(1, len(inputs) + 1))
+    return ", ".join(
+        f"({c.wide.cuda}){name}_number" if dtype is None else f"load<{c.wide.cuda}>({place(name, next(at))})"
+        for name, dtype, c in inputs
+    )
 
 
 def _substitutions(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[str, dtype]]) -> dict[str, str]:
@@ -119,13 +146,7 @@ def _substitutions(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[
         return " ".join(statement.format(n=name, t=dtype.cuda, at=at) for at, (name, dtype) in enumerate(tensors, 1))
 
     def values(place: str) -> str:
-        at = iter(range(1, len(inputs) + 1))
-        return ", ".join(
-            f"({c.wide.cuda}){name}_number"
-            if dtype is None
-            else f"load<{c.wide.cuda}>({place.format(n=name, at=next(at))})"
-            for name, dtype, c in inputs
-        )
+        return values_of(inputs, lambda name, at: place.format(n=name, at=at))
 
     aligned = every("&& (layout.stride[{at}][0] == 0 || is_aligned<pack>({n}_data))")
     return {
@@ -281,7 +302,8 @@ class Pointwise(Operator):
             ]
             width = vector_width(result.dtype, [tensor.dtype for tensor in tensors])
             strides = [result.strides, *[st.expand(tensor.shape, tensor.strides, shape) for tensor in tensors]]
-            kernel, grid, layout = self.spread(kernel, kernel_layout(shape, strides, width), width)
+            layout = kernel_layout(shape, strides, width)
+            kernel, grid, layout = self.spread(kernel, layout, width, [result, *tensors])
             call.launch(kernel, grid, result, *values, layout)
         return result
 
@@ -304,8 +326,10 @@ class Pointwise(Operator):
             return passed_as(value, partial(converted, call.called, held), PYTHON[compute.category])
         return passed_as(value, PYTHON[compute.category])
 
-    def spread(self, kernel: Kernel, layout: KernelLayout, width: int) -> tuple[Kernel, Grid, KernelLayout]:
-        """(kernel to launch, its grid, the layout that it gets)."""
+    def spread(
+        self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
+    ) -> tuple[Kernel, Grid, KernelLayout]:
+        """(kernel to launch, its grid, the layout that it gets).  tensors: the result and the operands."""
         return kernel, pointwise_grid(layout, width), layout
 
     def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...]) -> Kernel:
@@ -315,7 +339,11 @@ class Pointwise(Operator):
             self.kernels[key] = self._make_kernel(out, inputs, computes)
         return self.kernels[key]
 
-    def _make_kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype]) -> Kernel:
+    def _make_kernel(
+        self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype], end: str = "",
+        source_of: SourceOf | None = None,
+    ) -> Kernel:  # fmt: skip
+        """A kernel whose name has an ending, and whose source `source_of` makes; None: kernel_source."""
         names = [parameter.name for parameter in self.parameters]
         tensors = [name for name, stored in zip(names, inputs) if stored is not None]
         params: list[Param] = [Pointer("out", out, "w", "layout")]
@@ -326,9 +354,9 @@ class Pointwise(Operator):
                 params.append(Pointer(name, stored, "r", "layout"))
         params.append(Strided("layout", ("out", *tensors, RECIPROCALS)))
         tags = [stored.name if stored else f"n{compute.name}" for stored, compute in zip(inputs, computes)]
-        entry = "_".join([self.name, out.name, *tags])
+        entry = "_".join([self.name, out.name, *tags]) + end
         functions = POINTWISE_SOURCE + (source_text(self.source) if self.source else "")
-        source = functions + kernel_source(entry, out, list(zip(names, inputs, computes)), self.cuda)
+        source = functions + (source_of or kernel_source)(entry, out, list(zip(names, inputs, computes)), self.cuda)
         kernel = Kernel(entry, source, params, _reference(self.body, computes, self.ufunc), self.cost)
         if all(stored in (None, compute) and compute.wide is compute for stored, compute in zip(inputs, computes)):
             kernel.body, kernel.computes = self.body, tuple(computes)

@@ -376,11 +376,8 @@ def batch_norm(
                 operator="batch_norm",
             )
         return REGISTRY["batch_norm_of_running"](input, running_mean, running_var, weight, bias, eps)
-    out, mean, _, variance = REGISTRY["batch_norm_of_batch"](input, weight, bias, eps)
-    if running_mean is not None and running_var is not None and input.numel():
-        count = input.numel() // (input.shape[1] or 1)
-        _update(running_mean, running_var, mean, variance, momentum, count)
-    return out
+    running = [] if running_mean is None or running_var is None else [running_mean, running_var]
+    return REGISTRY["batch_norm_of_batch"](input, weight, bias, running, eps, float(momentum))[0]
 
 
 def _update(running_mean: Any, running_var: Any, mean: Any, variance: Any, momentum: float, count: int) -> None:

@@ -1,9 +1,19 @@
 // Statistics of batch, group and instance norm.  Follows reduce.cu.
 
-// (mean, variance, 1 / deviation) of each result, from its pieces [parts, outputs]: each of `chunk` values but the last.
-template <class A>
-inline void join_moments(A* mean, A* variance, A* rstd, const A* means, const A* squares, long long parts,
-                         long long outputs, long long chunk, long long count, A eps) {
+// running = (1 - factor) * running + factor * batch; the batch's variance is first multiplied by `unbiased`.
+template <class C, class T>
+inline void move_statistics(T& running_mean, T& running_var, C mean, C variance, double factor, double unbiased) {
+    const C keep = C(1 - factor), share = C(factor);
+    running_mean = store<T>(keep * load<C>(running_mean) + share * mean);
+    running_var = store<T>(keep * load<C>(running_var) + share * (variance * C(unbiased)));
+}
+
+// (mean, 1 / deviation, variance) of each result, from its pieces [parts, outputs]: each of `chunk` values but the last.
+// Without `variance` and running statistics these are not written.
+template <class A, class T>
+inline void join_moments(A* mean, A* rstd, A* variance, T* running_mean, T* running_var, const A* means,
+                         const A* squares, long long parts, long long outputs, long long chunk, long long count, A eps,
+                         double factor, double unbiased) {
     const int lane = threadIdx.x % WARP;
     for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
         Moments<A> mine = {0, 0, 0};
@@ -13,15 +23,19 @@ inline void join_moments(A* mean, A* variance, A* rstd, const A* means, const A*
         }
         mine = join_lanes(JoinMoments<A>(), mine, WARP);
         const A square = mine.squares / (A)count;
-        if (lane == 0) mean[i] = mine.mean, variance[i] = square, rstd[i] = 1 / sqrt(square + eps);
+        if (lane) continue;
+        mean[i] = mine.mean, rstd[i] = 1 / sqrt(square + eps);
+        if (variance) variance[i] = square;
+        if (running_mean) move_statistics(running_mean[i], running_var[i], mine.mean, square, factor, unbiased);
     }
 }
 
 #define LOADS 4  // of each operand that are under way in a thread
 
 // Sums of grad and of grad * (input - mean) * rstd over dimensions [kept, ndim), in `parts` pieces of `chunk` values.
-// `lanes` threads make one result: neighbours, or with `across` threads that are BLOCK / lanes apart.
-template <class C, class T>
+// `lanes` threads make one result: neighbours, or with `across` threads that are BLOCK / lanes apart.  A thread loads runs
+// of M values, which lie next to each other.
+template <int M, class C, class T>
 inline void normal_sums(C* sums, C* products, const T* grad, const T* input, const C* mean, const C* rstd,
                         const Layout<4>& layout, long long outputs, long long count, long long parts, long long chunk,
                         long long kept, int lanes, bool across) {
@@ -39,17 +53,23 @@ inline void normal_sums(C* sums, C* products, const T* grad, const T* input, con
             const T* g_data = grad + walk(layout, 0, 0, kept, output);
             const T* x_data = input + walk(layout, 1, 0, kept, output);
             const C center = mean[walk(layout, 2, 0, kept, output)], scale = rstd[walk(layout, 3, 0, kept, output)];
-            for (long long i = part * chunk + lane; i < stop; i += LOADS * lanes) {
-                C g[LOADS], x[LOADS];
+            for (long long i = part * chunk + lane * M; i < stop; i += LOADS * lanes * M) {
+                Words<T, M> g[LOADS], x[LOADS];
 #pragma unroll
                 for (int each = 0; each < LOADS; ++each) {
-                    const long long place = i + each * lanes;
-                    const bool is_there = place < stop;
-                    g[each] = is_there ? load<C>(g_data[walk(layout, 0, kept, layout.ndim, place)]) : C(0);
-                    x[each] = is_there ? load<C>(x_data[walk(layout, 1, kept, layout.ndim, place)]) : center;
+                    const long long place = i + each * lanes * M < stop ? i + each * lanes * M : i;
+                    g[each] = *reinterpret_cast<const Words<T, M>*>(g_data + walk(layout, 0, kept, layout.ndim, place));
+                    x[each] = *reinterpret_cast<const Words<T, M>*>(x_data + walk(layout, 1, kept, layout.ndim, place));
                 }
 #pragma unroll
-                for (int each = 0; each < LOADS; ++each) sum += g[each], product += g[each] * ((x[each] - center) * scale);
+                for (int each = 0; each < LOADS; ++each) {
+                    if (i + each * lanes * M >= stop) break;
+#pragma unroll
+                    for (int k = 0; k < M; ++k) {
+                        const C slope = load<C>(g[each].at(k));
+                        sum += slope, product += slope * ((load<C>(x[each].at(k)) - center) * scale);
+                    }
+                }
             }
         }
         __syncthreads();
@@ -140,13 +160,9 @@ inline void join_sums(T* one, T* other, const A* one_pieces, const A* other_piec
     }
 }
 
-// running = (1 - factor) * running + factor * batch; the batch's variance is first multiplied by `unbiased`.
 template <class C, class T>
 inline void update_statistics(T* running_mean, T* running_var, const C* mean, const C* variance, long long count,
                               double factor, double unbiased) {
-    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += (long long)gridDim.x * blockDim.x) {
-        const C keep = C(1 - factor), share = C(factor);
-        running_mean[i] = store<T>(keep * load<C>(running_mean[i]) + share * mean[i]);
-        running_var[i] = store<T>(keep * load<C>(running_var[i]) + share * (variance[i] * C(unbiased)));
-    }
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += (long long)gridDim.x * blockDim.x)
+        move_statistics(running_mean[i], running_var[i], mean[i], variance[i], factor, unbiased);
 }
