@@ -16,7 +16,7 @@ cdef set _keyed
 cdef object _lowering
 
 cpdef call(OperatorBase operator, tuple args, dict kwargs)
-cdef _quick(OperatorBase operator, list bound)
+cdef _quick(OperatorBase operator, quick, list bound)
 cpdef call_two(OperatorBase operator, first, second)
 cpdef call_inplace(OperatorBase operator, tuple args, dict kwargs)
 

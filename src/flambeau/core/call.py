@@ -62,20 +62,21 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     """
     out = kwargs.pop("out", None) if kwargs else None
     bound = bind(operator, args, kwargs)
-    if operator.quick is not None and out is None:
-        view = _quick(operator, bound)
+    quick = operator.quick
+    if quick is not None and out is None:
+        view = _quick(operator, quick, bound)
         if view is not None:
             return view
     return _served(operator, bound, out, False)
 
 
-def _quick(operator: Operator, bound: list[Any]) -> Any:
+def _quick(operator: Operator, quick: Callable[[TensorBase, list[Any]], Any], bound: list[Any]) -> Any:
     """Compute a view, or several, directly; return None if the call has to take the ordinary path."""
     source = bound[0]
     if not is_served(source):
         return None
     try:
-        found = operator.quick(source, bound)
+        found = quick(source, bound)
     except (OverflowError, TypeError, FlambeauError):  # the ordinary path raises the right error
         return None
     if found is not None and is_recorded(source):

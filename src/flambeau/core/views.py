@@ -298,7 +298,7 @@ def flatten(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
 def _is_row_major(layout: Layout) -> bool:
     """Return whether strides are those of a new tensor, also of dimensions of size 1."""
     known = layout.device.dense.get((layout.dtype, layout.shape))
-    return known is layout or layout.dense and layout.strides == _dense_strides(layout.shape)
+    return known is layout or layout.dense and layout.strides == _dense_strides(tuple(layout.shape))
 
 
 def _row_major(source: TensorBase, shape: tuple[int, ...]) -> TensorBase:
