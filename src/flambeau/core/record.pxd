@@ -64,7 +64,6 @@ cdef class OperatorNode(Node):
 
 @cython.locals(first=int, device=int, tensor=TensorBase, stream=Queue)
 cpdef dict streams_of(tensors)
-cdef bint _has_none(values) except -1
 cdef bint _holds_saved(values) except -1
 cpdef list _flatten(values)
 @cython.locals(node=OperatorNode)

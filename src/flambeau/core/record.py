@@ -192,7 +192,7 @@ class OperatorNode(Node):
         for index, saved in enumerate(self.saved):
             need = operator.saves[index]
             values.append(self._value(need.kind, saved, grads, own))
-        if thread.here().grad_enabled or _has_none(grads):
+        if thread.here().grad_enabled:
             return self._fitted(operator.backward(*values))
         return self._fitted(operator.derive(values))
 
@@ -250,13 +250,6 @@ def operator_node(
     node.saved = []
     node.released = False
     return node
-
-
-def _has_none(values: Sequence[Any]) -> bool:
-    for value in values:  # noqa: SIM110 (compiled, there are no closures)
-        if value is None:
-            return True
-    return False
 
 
 def _holds_saved(values: Any) -> bool:
