@@ -356,11 +356,15 @@ def is_same(one: TensorBase, other: TensorBase) -> bool:
 
 def _members(bound: Sequence[Any]) -> list[tuple[int, int]]:
     """Return (index of the argument, index in it) of every tensor in arguments that are lists of tensors."""
-    return [(index, at) for index, value in enumerate(bound) if _lists_tensors(value) for at in range(len(value))]
+    listed = [(index, value) for index, value in enumerate(bound) if _lists_tensors(value)]
+    return [(index, at) for index, value in listed for at, item in enumerate(value) if item is not None]
 
 
 def _lists_tensors(value: Any) -> bool:
-    return type(value) in (list, tuple) and bool(value) and isinstance(value[0], TensorBase)
+    """Return whether an argument is a list of tensors; some may be None, as gradients of outputs that have none."""
+    if type(value) not in (list, tuple) or not any([isinstance(item, TensorBase) for item in value]):
+        return False
+    return all([item is None or isinstance(item, TensorBase) for item in value])
 
 
 def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any]:
@@ -371,10 +375,11 @@ def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any
         if isinstance(value, TensorBase):
             arguments.append(call.operand(value, index))
         elif _lists_tensors(value):
-            arguments.append(
-                [item if item is None else call.operand(item, at) for at, item in enumerate(value, member)]
-            )
-            member += len(value)
+            listed: list[Any] = []
+            for item in value:
+                listed.append(None if item is None else call.operand(item, member))
+                member += item is not None
+            arguments.append(listed)
         elif operator.travels[index] and type(value) in (int, float, bool):
             arguments.append(Number(index, type(value)))
         else:

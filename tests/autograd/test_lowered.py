@@ -49,3 +49,13 @@ def test_a_derivative_is_lowered_where_some_results_have_no_gradient(gpus, devic
         torch.nn.functional.layer_norm(x, (5,)).sum().backward()
     entries = [plan for plan in derivatives("native_layer_norm") if plan not in before]
     assert [type(plan) for plan in entries] == [Plan]
+
+
+def test_an_output_without_a_gradient_does_not_keep_a_derivative_from_being_lowered(gpus):
+    before = derivatives("native_layer_norm")
+    for _ in range(2):
+        x = torch.randn(3, 5, device="cuda", requires_grad=True)
+        torch.nn.functional.layer_norm(x, (5,)).sum().backward()  # without gradients of means and deviations
+        assert x.grad.abs().max() < 1e-5
+    entries = [entry for entry in derivatives("native_layer_norm") if entry not in before]
+    assert [type(entry) for entry in entries] == [Plan]

@@ -32,9 +32,12 @@ ARGUMENTS = {
 SHAPES = st.lists(st.integers(0, 5), max_size=3)
 
 
-def source(shape, is_permuted, start, is_odd=False):
-    flat = torch.arange(float(np.prod(shape, dtype=int) + start))[start:]
-    made = flat.view(tuple(shape))
+def source(shape, is_permuted, start, is_odd=False, is_cut=False):
+    whole = (*shape[:-1], 2 * shape[-1]) if is_cut and shape else tuple(shape)
+    flat = torch.arange(float(np.prod(whole, dtype=int) + start))[start:]
+    made = flat.view(whole)
+    if whole != tuple(shape):  # rows with gaps between them
+        made = made[..., : shape[-1]]
     if is_odd:  # the strides of dimensions of size 1 are any numbers
         strides = [3 if size == 1 else step for size, step in zip(shape, made.stride())]
         made = flat.as_strided(tuple(shape), strides)
@@ -50,9 +53,19 @@ def told(call):
     results = found if isinstance(found, tuple) else (found,)
     return [
         (each.shape, each.stride(), each.storage_offset(), each.is_contiguous(), each.is_aligned(), each._origin,
-         each._base is None, type(each.shape))
+         each._base is None, type(each.shape), each.grad_fn and each.grad_fn.name())
         for each in results
     ]  # fmt: skip
+
+
+def slope(call, x):
+    """Return the gradient of a call's results, each weighted by other numbers; None without results in a graph."""
+    found = call()
+    results = found if isinstance(found, tuple) else (found,)
+    if all(each.grad_fn is None for each in results):
+        return None
+    weights = [torch.arange(float(each.numel())).reshape(each.shape) + at for at, each in enumerate(results)]
+    return torch.autograd.grad(results, [x], weights)[0].tolist()
 
 
 @settings(deadline=None, max_examples=300)
@@ -63,15 +76,23 @@ def told(call):
     st.integers(0, 3),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
+    st.booleans(),
     st.data(),
 )
-def test_a_computed_view_is_that_of_the_operator(name, shape, is_permuted, start, is_odd, records, data):
+def test_a_computed_view_is_that_of_the_operator(
+    name, shape, is_permuted, start, is_odd, is_cut, in_graph, records, data
+):
     operator, arguments = REGISTRY[name], data.draw(ARGUMENTS[name])
-    x = source(shape, is_permuted, start, is_odd)
+    x = source(shape, is_permuted, start, is_odd, is_cut)
+    if in_graph:
+        x = x.detach().requires_grad_()
     ordinary = operator.called_as(name + "_ordinary")
     ordinary.quick = None
     with torch.set_grad_enabled(records):
         one, other = told(lambda: operator(x, *arguments)), told(lambda: ordinary(x, *arguments))
+        if isinstance(one, list):
+            assert slope(lambda: operator(x, *arguments), x) == slope(lambda: ordinary(x, *arguments), x)
     assert one == other or str(one).replace(name, "") == str(other).replace(name + "_ordinary", "").replace(name, "")
 
 

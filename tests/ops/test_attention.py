@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from benchmarks import counts
 from flambeau import dtypes
-from flambeau.errors import AutogradError, ShapeError
+from flambeau.errors import ShapeError
 from flambeau.nn.functional import scaled_dot_product_attention as attention
 from flambeau.ops import attention as ops
 from flambeau.tensor.factories import tensor
@@ -121,8 +122,7 @@ def test_heads_inside_of_rows(kind):
     tensors, values = operands(shape, kind)
     inside = [each.transpose(1, 2).contiguous().transpose(1, 2) for each in tensors]
     out = check(inside, expected(*values, seen=causal(shape)), kind, is_causal=True)
-    if kind is dtypes.bfloat16:
-        assert out.transpose(1, 2).is_contiguous()
+    assert out.transpose(1, 2).is_contiguous()
 
 
 def test_one_projection_for_query_key_and_value():
@@ -223,13 +223,26 @@ def test_dropout_sets_weights_to_0_and_scales_the_rest():
 # what is refused, and what it costs
 
 
-def test_the_second_derivative_of_the_fused_one_is_refused():
-    (query, key, value, _), _ = operands((1, 1, 1, 4, 5, 8, 8), dtypes.float16)
-    query.requires_grad_()
-    out = attention(query, key, value)
-    (found,) = torch.autograd.grad(out.sum(), query, create_graph=True)
-    with pytest.raises(AutogradError, match="second derivative of attention"):
-        found.sum().backward()
+@pytest.mark.parametrize("is_causal", [False, True], ids=["all keys", "causal"])
+def test_the_second_derivative_of_the_fused_one(is_causal):
+    def fused(*inputs):
+        return ops.fused_attention(*inputs, is_causal, 0.4)[0]
+
+    inputs, _ = operands((1, 4, 2, 3, 4, 3, 2), dtypes.float64)
+    assert gradgradcheck(fused, [each.requires_grad_() for each in inputs[:3]])
+
+
+def test_the_second_derivative_of_half_types_and_of_short_sequences():
+    def slopes(kind):
+        inputs = [tensor(numbers((1, 2, 9, 8), seed), dtype=kind, device="cuda") for seed in range(3)]
+        inputs = [each.requires_grad_() for each in inputs]
+        first = torch.autograd.grad(attention(*inputs, is_causal=True).square().sum(), inputs, create_graph=True)
+        return torch.autograd.grad(sum(each.square().sum() for each in first), inputs)
+
+    wanted = slopes(dtypes.float64)
+    for kind in (dtypes.bfloat16, dtypes.float32):
+        for found, want in zip(slopes(kind), wanted):
+            close(found, wide(want), kind)
 
 
 def test_the_composed_one_has_a_second_derivative():
@@ -262,3 +275,23 @@ def test_the_fused_one_agrees_with_products_and_a_softmax(kind):
     seen = tensor(causal(shape), device="cuda")
     composed = attention(*tensors[:3], attn_mask=seen)
     close(attention(*tensors[:3], is_causal=True), wide(composed), kind)
+
+
+@pytest.mark.parametrize("dims", [(32, 32), (64, 5), (1, 33)], ids=str)
+def test_short_float32_sequences_are_one_launch_each_way(dims):
+    shape = (2, 4, 2, 37, 70, *dims)
+    tensors, values = operands(shape, dtypes.float32)
+    inputs = [each.requires_grad_() for each in tensors[:3]]
+    out = attention(*inputs, is_causal=True, enable_gqa=True)
+    found = counts.of(lambda: attention(*inputs, is_causal=True, enable_gqa=True))
+    assert found == {"block": 2, "launch": 1}
+    found = counts.of(lambda: torch.autograd.grad(out, inputs, tensors[3], retain_graph=True))
+    assert found == {"block": 3, "launch": 1}
+    check(tensors, expected(*values, seen=causal(shape)), dtypes.float32, is_causal=True, enable_gqa=True)
+
+
+def test_long_float32_sequences_and_wide_heads_use_products():
+    for shape in ((1, 64, 64, 256, 256, 32, 32), (1, 1, 1, 4, 4, 65, 8), (1, 1, 1, 4, 4, 8, 65)):
+        (query, key, value, _), _ = operands(shape, dtypes.float32)
+        with torch.no_grad():
+            assert counts.of(lambda q=query, k=key, v=value: attention(q, k, v))["launch"] > 1

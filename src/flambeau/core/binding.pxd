@@ -41,6 +41,7 @@ cdef class OperatorBase:
     cdef public bint differentiable
     cdef public bint takes_out
     cdef public object quick
+    cdef public OperatorBase quick_node
     cdef public OperatorBase derivative_call
     cdef public bint is_derivative
     cdef public object backward

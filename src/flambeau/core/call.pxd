@@ -7,7 +7,7 @@ from .plan cimport Plan
 from .storage cimport Storage
 from .tensor cimport TensorBase, before_write, in_graph
 from .thread cimport Device, Machine, Plans, Thread
-from .views cimport is_served
+from .views cimport is_recorded, is_served
 
 cdef Py_ssize_t _WIDEST
 cdef Py_ssize_t _NO_PLACE, _STALE
@@ -16,7 +16,7 @@ cdef set _keyed
 cdef object _lowering
 
 cpdef call(OperatorBase operator, tuple args, dict kwargs)
-cdef _quick(quick, list bound)
+cdef _quick(OperatorBase operator, quick, list bound)
 cpdef call_two(OperatorBase operator, first, second)
 cpdef call_inplace(OperatorBase operator, tuple args, dict kwargs)
 

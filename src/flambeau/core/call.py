@@ -32,7 +32,7 @@ from .plan import Plan
 from .storage import NO_PLACE
 from .tensor import TensorBase, before_write, in_graph
 from .thread import Machine, Thread
-from .views import is_served
+from .views import is_recorded, is_served
 
 _WIDEST = WIDEST_ACCESS  # a C number where compiled
 _NO_PLACE, _STALE = NO_PLACE, record.STALE
@@ -64,18 +64,24 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     bound = bind(operator, args, kwargs)
     quick = operator.quick
     if quick is not None and out is None:
-        view = _quick(quick, bound)
+        view = _quick(operator, quick, bound)
         if view is not None:
             return view
     return _served(operator, bound, out, False)
 
 
-def _quick(quick: Callable[[TensorBase, list[Any]], Any], bound: list[Any]) -> Any:
-    """Compute a view directly; return None if the call has to take the ordinary path."""
+def _quick(operator: Operator, quick: Callable[[TensorBase, list[Any]], Any], bound: list[Any]) -> Any:
+    """Compute a view, or several, directly; return None if the call has to take the ordinary path."""
+    source = bound[0]
+    if not is_served(source):
+        return None
     try:
-        return quick(bound[0], bound) if is_served(bound[0]) else None
+        found = quick(source, bound)
     except (OverflowError, TypeError, FlambeauError):  # the ordinary path raises the right error
         return None
+    if found is not None and is_recorded(source):
+        record.record(operator.quick_node, bound, found if isinstance(found, tuple) else (found,))
+    return found
 
 
 def call_two(operator: Operator, first: Any, second: Any) -> Any:

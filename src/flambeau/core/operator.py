@@ -93,6 +93,7 @@ class Operator(OperatorBase):
     gives_views: whether a composite returns several views of its input; none of them may be written in a graph.
     other_names: keywords that calls may use for parameters, beside those of the body and of NumPy.
     quick: of a view, a function that serves plain calls (views.py) without a body and a key, or None.
+    quick_node: the operator as a call of which `quick` is recorded, this one if not set.
     derivative_call: the derivative as a composite, called by backward passes;  is_derivative: whether this is one.
     travels: per parameter, whether its number is passed in each call, so that only its type is in the key.
     Example:
@@ -133,6 +134,7 @@ class Operator(OperatorBase):
         self.gives_views = gives_views
         self.other_names = {} if other_names is None else dict(other_names)
         self.quick: Callable[[Any, list[Any]], Any] | None = None
+        self.quick_node: Operator = self
         self.derivative_call: Operator | None = None
         self.is_derivative = False
         self.backward: Callable[..., Any] | None = None

@@ -8,8 +8,10 @@ from .thread cimport Device, Thread
 cdef Py_ssize_t _WIDEST
 cdef int _NO_GRAD, _INFERENCE, _ORDINARY, _ONE_OF_SEVERAL
 
-@cython.locals(now=Thread, device=Device)
+@cython.locals(device=Device)
 cpdef bint is_served(operand) except -1
+@cython.locals(now=Thread)
+cpdef bint is_recorded(TensorBase operand) except -1
 @cython.locals(memory=Storage, layout=Layout, device=Device, known=Layout, aligned=bint)
 cdef TensorBase _made(TensorBase source, tuple shape, tuple strides, Py_ssize_t offset)
 @cython.locals(now=Thread)
@@ -44,7 +46,7 @@ cpdef tuple chunk(TensorBase operand, list bound)
 @cython.locals(
     layout=Layout, size=Py_ssize_t, stride=Py_ssize_t, start=Py_ssize_t, first=Py_ssize_t, pieces=list, shape=tuple,
 )
-cdef tuple _pieces(TensorBase operand, Py_ssize_t at, Py_ssize_t width)
+cdef tuple _pieces(TensorBase operand, list bound, Py_ssize_t at, Py_ssize_t width)
 @cython.locals(
     layout=Layout, at=Py_ssize_t, shape=tuple, strides=tuple, stride=Py_ssize_t, start=Py_ssize_t,
     index=Py_ssize_t,
@@ -53,6 +55,8 @@ cpdef tuple unbind(TensorBase operand, list bound)
 cdef TensorBase _part(TensorBase view)
 @cython.locals(layout=Layout, known=Py_ssize_t, unknown=Py_ssize_t, target=list)
 cpdef TensorBase reshape(TensorBase operand, list bound)
+@cython.locals(shape=tuple, strides=tuple, kept=Py_ssize_t, step=Py_ssize_t)
+cdef TensorBase _regrouped(TensorBase source, tuple target)
 @cython.locals(layout=Layout, shape=tuple, first=Py_ssize_t, last=Py_ssize_t, merged=Py_ssize_t)
 cpdef TensorBase flatten(TensorBase operand, list bound)
 @cython.locals(strides=list, step=Py_ssize_t, at=Py_ssize_t)

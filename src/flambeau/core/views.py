@@ -1,8 +1,11 @@
 """Fast path of views: computes sizes, strides and offset without a plan, a key or an operator's body.
 
 A function takes the operand and the bound arguments of its operator.  It returns None for a call that it does not
-serve: an argument of another type or out of range, or a call that needs a copy.  `is_served` refuses operands in a
-graph and memory of another machine.  The operator then takes its ordinary path, which records the call or raises.
+serve: an argument of another type or out of range, or a call that needs a copy.  `is_served` refuses memory of another
+machine.  The operator then takes its ordinary path, which raises or copies.
+
+A call in a graph is recorded as one of the operator `quick_node`.  Functions of operators that have another one, or
+whose derivative takes other arguments, replace `bound` by the arguments of that call.
 """
 
 from __future__ import annotations
@@ -20,14 +23,16 @@ _ORDINARY, _ONE_OF_SEVERAL = ORDINARY, ONE_OF_SEVERAL
 
 
 def is_served(operand: Any) -> bool:
-    """Return whether a view of an operand needs nothing but another tensor over its memory."""
+    """Return whether a value is a tensor whose memory views of this machine may have."""
     if not isinstance(operand, TensorBase):
-        return False
-    now = thread.here()
-    if now.grad_enabled and in_graph(operand):
         return False
     device = operand._layout.device
     return device.index < 0 or device.machine is thread.machine()
+
+
+def is_recorded(operand: TensorBase) -> bool:
+    """Return whether a view of an operand is recorded for backward."""
+    return thread.here().grad_enabled and in_graph(operand)
 
 
 def _made(source: TensorBase, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> TensorBase:
@@ -82,6 +87,8 @@ def get_item(source: Any, index: Any) -> TensorBase | None:
     if not (index_type is int or index_type is slice or index_type is tuple) or not is_served(source):
         return None
     operand: TensorBase = source
+    if is_recorded(operand):
+        return None
     layout = operand._layout
     sizes, steps = tuple(layout.shape), layout.strides
     items = index if index_type is tuple else (index,)
@@ -181,7 +188,7 @@ def split(operand: TensorBase, bound: list[Any]) -> tuple[TensorBase, ...] | Non
     if type(bound[1]) is not int:
         return None
     at = _wrapped(bound[2], len(operand._layout.shape))
-    return None if at < 0 or bound[1] <= 0 else _pieces(operand, at, bound[1])
+    return None if at < 0 or bound[1] <= 0 else _pieces(operand, bound, at, bound[1])
 
 
 def chunk(operand: TensorBase, bound: list[Any]) -> tuple[TensorBase, ...] | None:
@@ -193,10 +200,10 @@ def chunk(operand: TensorBase, bound: list[Any]) -> tuple[TensorBase, ...] | Non
         return None
     count: int = bound[1]
     size: int = operand._layout.shape[at]
-    return _pieces(operand, at, (size + count - 1) // count) if size else None
+    return _pieces(operand, bound, at, (size + count - 1) // count) if size else None
 
 
-def _pieces(operand: TensorBase, at: int, width: int) -> tuple[TensorBase, ...] | None:
+def _pieces(operand: TensorBase, bound: list[Any], at: int, width: int) -> tuple[TensorBase, ...] | None:
     """Return views of `width` indexes of a dimension each; the last may have fewer."""
     layout = operand._layout
     size, stride, start = layout.shape[at], layout.strides[at], operand._offset
@@ -208,6 +215,7 @@ def _pieces(operand: TensorBase, at: int, width: int) -> tuple[TensorBase, ...] 
         if size - first < width:
             shape = _with(shape, at, size - first)
         pieces.append(_part(_made(operand, shape, layout.strides, start + first * stride)))
+    bound[1], bound[2] = [piece._layout.shape[at] for piece in pieces], at
     return tuple(pieces)
 
 
@@ -219,6 +227,7 @@ def unbind(operand: TensorBase, bound: list[Any]) -> tuple[TensorBase, ...] | No
         return None
     shape, strides = _without(tuple(layout.shape), at), _without(layout.strides, at)
     stride, start = layout.strides[at], operand._offset
+    bound[1] = at
     return tuple([_part(_made(operand, shape, strides, start + index * stride)) for index in range(layout.shape[at])])
 
 
@@ -233,9 +242,9 @@ def _part(view: TensorBase) -> TensorBase:
 
 
 def reshape(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
-    """`reshape(input, shape)` and `view(input, size)` of a contiguous tensor."""
+    """`reshape(input, shape)` and `view(input, size)` of a contiguous tensor, or of its last dimensions."""
     layout = operand._layout
-    if layout.numel == 0 or not _is_row_major(layout):
+    if layout.numel == 0:
         return None
     known, unknown = 1, -1
     target: list[int] = []
@@ -255,7 +264,22 @@ def reshape(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
         target[unknown] = layout.numel // known
     elif known != layout.numel:
         return None
-    return _row_major(operand, tuple(target))
+    return _row_major(operand, tuple(target)) if _is_row_major(layout) else _regrouped(operand, tuple(target))
+
+
+def _regrouped(source: TensorBase, target: tuple[int, ...]) -> TensorBase | None:
+    """Make a view that keeps the first dimensions and replaces the others, which have one step, as `x[..., 2:4]`."""
+    shape, strides = tuple(source._layout.shape), source._layout.strides
+    if 1 in shape or 1 in target:  # strides of these dimensions are those of `strides.view`
+        return None
+    kept = 0
+    while kept < len(shape) and target[kept] == shape[kept]:
+        kept += 1
+    step = strides[-1]
+    if strides[kept:] != tuple([size * step for size in _dense_strides(shape[kept:])]):
+        return None
+    steps = [size * step for size in _dense_strides(target[kept:])]
+    return _made(source, target, strides[:kept] + tuple(steps), source._offset)
 
 
 def flatten(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
@@ -274,7 +298,7 @@ def flatten(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
 def _is_row_major(layout: Layout) -> bool:
     """Return whether strides are those of a new tensor, also of dimensions of size 1."""
     known = layout.device.dense.get((layout.dtype, layout.shape))
-    return known is layout or layout.dense and layout.strides == _dense_strides(layout.shape)
+    return known is layout or layout.dense and layout.strides == _dense_strides(tuple(layout.shape))
 
 
 def _row_major(source: TensorBase, shape: tuple[int, ...]) -> TensorBase:
@@ -301,6 +325,7 @@ def t(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     if len(layout.shape) != 2:
         return None
     shape, strides = layout.shape, layout.strides
+    bound += (0, 1)
     return _made(operand, (shape[1], shape[0]), (strides[1], strides[0]), operand._offset)
 
 

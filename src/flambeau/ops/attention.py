@@ -1,9 +1,9 @@
 """Scaled dot product attention.
 
 - Half types without a mask and dropout use one `library_operation.Attention`, which never stores the scores.
+- Short float32 sequences without them use one kernel (short_attention.py).
 - Other calls use matrix products and a softmax, in float32 for half types.
 - The result is 0 for a query all of whose keys are masked, and so are its gradients.
-- The second derivative is not implemented where the first one is `attention_backward`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from .linalg import matmul
 from .operator import Array, Call, ErrorSample, Number, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over
 from .random import dropout
+from .short_attention import attend_short, attend_short_backward, is_short, serves
 from .softmax import softmax
 
 HALVES = (dtypes.float16, dtypes.bfloat16)
@@ -37,7 +38,9 @@ Sizes = Sequence[int]
 
 
 def _loadable(call: Any, operand: Any) -> Any:
-    """The operand, or a copy of it, with every row aligned to 16 bytes."""
+    """The operand; of half types, a copy of it if not every row is aligned to 16 bytes."""
+    if operand.dtype not in HALVES:
+        return operand
     units = (step % UNIT == 0 and step > 0 for size, step in zip(operand.shape, operand.strides[:-1]) if size > 1)
     if operand.is_aligned() and operand.strides[-1] == 1 and all(units):
         return operand
@@ -92,7 +95,11 @@ def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_
     logsumexp = call.output(query.shape[:3], query.dtype.wide)
     query, key, value = (_loadable(call, operand) for operand in (query, key, value))
     if out.numel():
-        call.library(_attention(query, key, value, out, is_causal, scale), out, logsumexp, query, key, value)
+        attention = _attention(query, key, value, out, is_causal, scale)
+        if serves(query, key, value):
+            attend_short(call, attention, out, logsumexp, query, key, value)
+        else:
+            call.library(attention, out, logsumexp, query, key, value)
     return out, logsumexp
 
 
@@ -104,7 +111,8 @@ def _(grads: Any, out: Any, out1: Any, query: Any, key: Any, value: Any, is_caus
             hint="detach() them",
             operator="scaled_dot_product_attention",
         )
-    return attention_backward(grads[0], out, out1, query, key, value, is_causal, scale)
+    # the derivative of `attention_backward` takes the result for a function of the query, key and value
+    return attention_backward(grads[0], out.detach(), out1.detach(), query, key, value, is_causal, scale)
 
 
 def _backward_samples() -> Iterator[Sample]:
@@ -122,11 +130,10 @@ def attention_backward(
     call: Any, grad_output: Operand, output: Operand, logsumexp: Operand, query: Operand, key: Operand, value: Operand,
     is_causal: bool, scale: float,
 ) -> Any:  # fmt: skip
-    """The gradients of the query, key and value of `fused_attention`.  It has no derivative.
+    """The gradients of the query, key and value of `fused_attention`.
 
     Shapes: those of query, key and value, with their orders of heads and rows in memory.
     Host:   returns at once.
-    Raises: AutogradError if it is differentiated.
     """
     results = _made(call, query.shape, query), _made(call, key.shape, key), _made(call, value.shape, value)
     operands = _loadable(call, grad_output), _loadable(call, output)
@@ -135,17 +142,41 @@ def attention_backward(
     if output.numel():
         forward = _attention(*inputs, operands[1], is_causal, scale)
         backward = AttentionBackward(forward, _steps(operands[0]), *(_steps(result) for result in results))
-        call.library(backward, *results, *operands, statistics, *inputs)
+        if serves(query, key, value):
+            attend_short_backward(call, backward, *results, *operands, statistics, *inputs)
+        else:
+            call.library(backward, *results, *operands, statistics, *inputs)
     return results
 
 
 @attention_backward.derivative
-def _(grads: Any) -> Any:
-    raise AutogradError(
-        "the second derivative of attention is not implemented",
-        hint="pass create_graph=False, or write the attention out: softmax(q @ k.transpose(-1, -2) * scale, -1) @ v",
-        operator="scaled_dot_product_attention",
+def _(
+    grads: Any, grad_output: Any, query: Any, key: Any, value: Any, is_causal: Any, scale: Any
+) -> Any:  # fmt: skip
+    """The gradients of grad_output, query, key and value, from products of whole matrices of scores."""
+    inputs, wide, per_group = (query, key, value), query.dtype.wide, query.shape[1] // key.shape[1]
+    given = [like.new_zeros(like.shape) if grad is None else grad for grad, like in zip(grads, inputs)]
+    grad, query, along_query = (each.to(wide) for each in (grad_output, query, given[0]))
+    key, value, along_key, along_value = (_repeated(each, per_group).to(wide) for each in (key, value, *given[1:]))
+    weights = softmax(_scores(query, key, None, is_causal, scale)[0], -1)
+
+    def of_scores(of_weights: Any) -> Any:
+        return weights * (of_weights - (weights * of_weights).sum(-1, True))
+
+    of_weights = matmul(grad, value.transpose(-2, -1))
+    change = scale * (matmul(along_query, key.transpose(-2, -1)) + matmul(query, along_key.transpose(-2, -1)))
+    first, changed = of_scores(of_weights), of_scores(change)
+    mean, mean_change = (weights * of_weights).sum(-1, True), (weights * change).sum(-1, True)
+    second = of_scores(
+        of_weights * (change - mean_change) - mean * change + matmul(grad, along_value.transpose(-2, -1))
     )
+    of_grad = matmul(changed, value) + matmul(weights, along_value)
+    of_query = scale * (matmul(first, along_key) + matmul(second, key))
+    of_key = scale * (matmul(first.transpose(-2, -1), along_query) + matmul(second.transpose(-2, -1), query))
+    of_value = matmul(changed.transpose(-2, -1), grad)
+    of_key, of_value = (each.unflatten(1, (-1, per_group)).sum(2) for each in (of_key, of_value))
+    dtype = grad_output.dtype
+    return of_grad.to(dtype), None, None, of_query.to(dtype), of_key.to(dtype), of_value.to(dtype)
 
 
 # any other
@@ -227,13 +258,13 @@ def _composed(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_
 
 
 def _is_fused(query: Any, key: Any, value: Any) -> bool:
-    """Return whether one `library_operation.Attention` can take these operands."""
+    """Return whether `fused_attention` takes these operands."""
     dims = query.shape[-1], value.shape[-1]
+    is_loadable = query.dtype in HALVES and all(0 < dim <= MAX_HEAD_DIM and dim % UNIT == 0 for dim in dims)
     return (
-        query.dtype in HALVES
+        (is_loadable or is_short(query, key, value))
         and 3 <= len(query.shape) <= 4
         and len(key.shape) == len(value.shape) == len(query.shape)
-        and all(0 < dim <= MAX_HEAD_DIM and dim % UNIT == 0 for dim in dims)
         and query.numel() > 0
         and key.numel() > 0
     )
@@ -351,7 +382,6 @@ def scaled_dot_product_attention(
     depend on a training mode.
     is_causal: query i attends to keys 0 to i.  scale: 1 / sqrt(d) if None.
     enable_gqa: whether a head of key and value may serve several heads of the query.
-    The second derivative is not implemented for half types without mask and dropout.
     Shapes: [*, q, d] with [*, k, d] and [*, k, e] gives [*, q, e]; leading sizes broadcast, and a mask to [*, q, k].
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if types differ, ArgumentError for a causal call with a mask.

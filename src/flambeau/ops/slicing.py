@@ -354,7 +354,7 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     return split(input, -(-total // chunks), dim) if total else split(input, (0,) * chunks, dim)
 
 
-chunk.quick = core.chunk
+chunk.quick, chunk.quick_node = core.chunk, split
 
 
 def _unbind_errors() -> Iterator[ErrorSample]:

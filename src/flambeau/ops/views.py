@@ -95,7 +95,7 @@ def reshape(input: Operand, shape: Any) -> Any:
     return view_(source if fits else source.contiguous(), target)
 
 
-reshape.quick = core.reshape
+reshape.quick, reshape.quick_node = core.reshape, view_
 
 
 def _flatten_samples() -> Iterator[Sample]:
@@ -138,7 +138,7 @@ def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshape(input, (*input.shape[:first], merged, *input.shape[last + 1 :]))
 
 
-flatten.quick = core.flatten
+flatten.quick, flatten.quick_node = core.flatten, view_
 
 
 def _ravel_samples() -> Iterator[Sample]:
@@ -370,7 +370,7 @@ def t(input: Operand) -> Any:
     return transpose(input, 0, ndim - 1) if ndim else input
 
 
-t.quick = core.t
+t.quick, t.quick_node = core.t, transpose
 
 
 def _permute_samples() -> Iterator[Sample]:

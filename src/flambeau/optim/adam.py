@@ -130,8 +130,9 @@ class Adam(_AdamLike):
 
     def _lists(self, params: list[Any], amsgrad: bool) -> list[list[Any]]:
         """The five lists of tensors that a step takes."""
-        *lists, largest = self.lists(params, "exp_avg", "exp_avg_sq", "max_exp_avg_sq")
-        return [*lists, largest if amsgrad else []]
+        if amsgrad:
+            return self.lists(params, *self._zeros, "max_exp_avg_sq")
+        return [*self.lists(params, *self._zeros), []]
 
     def _begin_counter(self, param: Any, group: dict[str, Any]) -> None:
         """Make a parameter's state with a step counter on its device, unless it exists."""

@@ -254,10 +254,10 @@ class Optimizer:
         """
         for group in self.param_groups:
             for param in group["params"]:
-                if param.grad is not None and not set_to_none:
+                if set_to_none:
+                    param._grad = None
+                elif param.grad is not None:
                     param.grad = param.grad.detach().zero_()
-                elif set_to_none:
-                    param.grad = None
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update every parameter that has a gradient; return the closure's result, or None.
@@ -364,7 +364,7 @@ class Optimizer:
             state = self.state[param]
             if not state:
                 state.update({"step": factories.tensor(0.0)} | self.begin(param, group))
-            counter = self.cell(param, "step")
+            counter = self._cell(state, "step")
             batches.setdefault((param.device_index, float(counter) + 1), []).append((param, counter))
         for (_, step), entries in batches.items():
             yield [param for param, _ in entries], step
@@ -386,7 +386,7 @@ class Optimizer:
         """
         states = [self.state[param] for param in params]
         found = [[state[name] for state in states if name in state] for name in names]
-        return [params, [param.grad for param in params], *found]
+        return [params, [param._grad for param in params], *found]
 
     def _update_by_formula(self, group: dict[str, Any]) -> None:
         """Update one group by the formula: with gradients, or from counters in device memory."""
@@ -446,13 +446,15 @@ class Optimizer:
             >>> optimizer.state[weight]["eta"]
             tensor(2.)
         """
-        state = self.state[param]
+        return self._cell(self.state[param], name)
+
+    def _cell(self, state: dict[str, Any], name: str) -> Any:
         kept = state[name]
-        known = self._cells.get((param, name))
+        known = self._cells.get(id(kept))
         if known is None or known[0] is not kept or known[1] != kept.address():  # share_memory_ moves it
             if not isinstance(kept, TensorBase) or kept.is_cuda:
                 state[name] = kept = factories.tensor(float(kept), dtype=getattr(kept, "dtype", None))
-            known = self._cells[param, name] = kept, kept.address(), kept.array()
+            known = self._cells[id(kept)] = kept, kept.address(), kept.array()
         return known[2]
 
     def _due_by_device(self, group: dict[str, Any]) -> Iterator[tuple[list[Any], float]]:
@@ -551,6 +553,7 @@ class Optimizer:
             for name, value in self.defaults.items():  # an option newer than the file
                 group.setdefault(name, value)
         self.state, self.param_groups = loaded, groups
+        self._cells.clear()
         for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
 
@@ -567,7 +570,7 @@ class Optimizer:
         self._optimizer_state_dict_post_hooks: Hooks = OrderedDict()
         self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
         self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
-        self._cells: dict[tuple[Any, str], tuple[Any, int, Any]] = {}  # (tensor, address, array over it) of `cell`
+        self._cells: dict[int, tuple[Any, int, Any]] = {}  # by a tensor's id: (tensor, address, array over it)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before each step; it may return a new (args, kwargs).
@@ -831,7 +834,7 @@ def counter_beside(step: Any, param: Any) -> Any:
 
 def with_gradients(group: dict[str, Any]) -> list[Any]:
     """The parameters of a group that have a gradient, each once."""
-    return list({id(each): each for each in group["params"] if each.grad is not None}.values())
+    return list({id(each): each for each in group["params"] if each._grad is not None}.values())
 
 
 def options(arguments: dict[str, Any]) -> dict[str, Any]:
