@@ -37,46 +37,23 @@ cpdef TensorBase slice_(TensorBase operand, list bound)
     count=Py_ssize_t,
 )
 cdef TensorBase _sliced(TensorBase operand, Py_ssize_t at, item)
-@cython.locals(at=Py_ssize_t)
-cpdef tuple split(TensorBase operand, list bound)
-@cython.locals(at=Py_ssize_t, count=Py_ssize_t, size=Py_ssize_t)
-cpdef tuple chunk(TensorBase operand, list bound)
-@cython.locals(
-    layout=Layout, size=Py_ssize_t, stride=Py_ssize_t, start=Py_ssize_t, first=Py_ssize_t, pieces=list, shape=tuple,
-)
-cdef tuple _pieces(TensorBase operand, Py_ssize_t at, Py_ssize_t width)
-@cython.locals(
-    layout=Layout, at=Py_ssize_t, shape=tuple, strides=tuple, stride=Py_ssize_t, start=Py_ssize_t,
-    index=Py_ssize_t,
-)
-cpdef tuple unbind(TensorBase operand, list bound)
 cdef TensorBase _part(TensorBase view)
 @cython.locals(layout=Layout, known=Py_ssize_t, unknown=Py_ssize_t, target=list)
 cpdef TensorBase reshape(TensorBase operand, list bound)
-@cython.locals(layout=Layout, shape=tuple, first=Py_ssize_t, last=Py_ssize_t, merged=Py_ssize_t)
-cpdef TensorBase flatten(TensorBase operand, list bound)
 @cython.locals(strides=list, step=Py_ssize_t, at=Py_ssize_t)
 cdef tuple _dense_strides(tuple shape)
 @cython.locals(known=Layout)
 cdef bint _is_row_major(Layout layout) except -1
 @cython.locals(layout=Layout, known=Layout)
 cdef TensorBase _row_major(TensorBase source, tuple shape)
+
+@cython.final
+cdef class KnownViews:
+    cdef object operator
+    cdef object learn
+    cdef bint are_parts
+
 @cython.locals(layout=Layout)
-cpdef TensorBase t(TensorBase operand, list bound)
-@cython.locals(
-    layout=Layout, ndim=Py_ssize_t, one=Py_ssize_t, other=Py_ssize_t, shape=list, strides=list,
-)
-cpdef TensorBase transpose(TensorBase operand, list bound)
-@cython.locals(
-    layout=Layout, ndim=Py_ssize_t, at=Py_ssize_t, seen=Py_ssize_t, shape=list, strides=list,
-)
-cpdef TensorBase permute(TensorBase operand, list bound)
-@cython.locals(shape=tuple, strides=tuple, at=Py_ssize_t, step=Py_ssize_t)
-cpdef TensorBase unsqueeze(TensorBase operand, list bound)
-@cython.locals(shape=tuple, strides=tuple, at=Py_ssize_t, kept=list)
-cpdef TensorBase squeeze(TensorBase operand, list bound)
-@cython.locals(
-    shape=tuple, steps=tuple, lead=Py_ssize_t, target=list, strides=list, dim=Py_ssize_t,
-    size=Py_ssize_t,
-)
-cpdef TensorBase expand(TensorBase operand, list bound)
+cdef TensorBase _known(TensorBase source, tuple pair)
+@cython.locals(key=list, index=Py_ssize_t)
+cdef tuple _key_of(operator, list bound)

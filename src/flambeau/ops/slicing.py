@@ -18,6 +18,7 @@ from .. import dtypes
 from .. import strides as st
 from ..core import record
 from ..core import views as core
+from ..core.view_geometry import known_views
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -322,9 +323,6 @@ def _recorded(operator: Operator, call: list[Any], pieces: list[Any]) -> tuple[A
     return tuple(pieces)
 
 
-split.quick = core.split
-
-
 def _chunk_samples() -> Iterator[Sample]:
     yield Sample((Array((5, 2)), 2))
     yield Sample((Array((2, 3)), 5, 1))
@@ -334,7 +332,7 @@ def _chunk_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ShapeError, r"greater than 0, got 0")
 
 
-@composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL, takes_out=False)
+@composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True)
 def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last.
 
@@ -352,9 +350,6 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
         )
     _, total = sized(input, dim, "chunk")
     return split(input, -(-total // chunks), dim) if total else split(input, (0,) * chunks, dim)
-
-
-chunk.quick = core.chunk
 
 
 def _unbind_errors() -> Iterator[ErrorSample]:
@@ -383,9 +378,6 @@ def unbind(input: Operand, dim: int = 0) -> Any:
     if not record.wants_grad(unbind, call):
         return tuple(select(source, at, index) for index in range(total))
     return _recorded(unbind, call, [core.select(source, [source, at, index]) for index in range(total)])
-
-
-unbind.quick = core.unbind
 
 
 def _diagonal_samples() -> Iterator[Sample]:
@@ -784,6 +776,11 @@ def unsafe_split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> A
     ends = [sum(sizes[: place + 1]) for place in range(len(sizes))]
     return tuple([slice_(input, at, end - size, end) for size, end in zip(sizes, ends)])
 
+
+known_views(
+    chunk, diagonal, dsplit, hsplit, narrow, split, split_with_sizes, tensor_split, unbind, unfold, unsafe_chunk,
+    unsafe_split, unsafe_split_with_sizes, vsplit,
+)  # fmt: skip
 
 VIEWS = (  # operator, its arguments after the input, and what they give for torch.arange(4).reshape(2, 2)
     (views.alias, "", "tensor([[0, 1],\n        [2, 3]])"),
