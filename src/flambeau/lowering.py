@@ -436,8 +436,11 @@ def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> An
 
 
 def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation | None:
-    """Return the delegation for a composite that is one call of one operator with the same operands, else None."""
-    if len(call.inlined) != 1:
+    """Return the delegation for a composite that is one call of one operator with the same operands, else None.
+
+    If the other operator has no gradient, calls in a graph run the composite's body, so there is none.
+    """
+    if len(call.inlined) != 1 or not call.inlined[0][0].differentiable:
         return None
     operator, bound, inner_result = call.inlined[0]
     part = -1
