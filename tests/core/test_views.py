@@ -140,3 +140,13 @@ def test_the_geometries_kept_per_layout_are_bounded():
     x = torch.arange(600.0)
     assert sum(x.narrow(0, at, 1).item() for at in range(600)) == sum(range(600))
     assert 0 < len(x._layout.views) <= views.MOST_KNOWN
+
+
+def test_a_view_of_a_storage_depends_on_where_the_tensor_starts():
+    x = torch.arange(6.0)
+    for _ in range(2):
+        assert [each.as_strided((2,), (1,), 1).tolist() for each in (x, x[2:], x[:3])] == [[1, 2]] * 3
+        assert [each.as_strided((2,), (1,)).tolist() for each in (x, x[2:], x[:3])] == [[0, 1], [2, 3], [0, 1]]
+        with pytest.raises(FlambeauError, match="storage of 3"):
+            x[:3].clone().as_strided((4,), (1,))
+        assert x[:3].as_strided((4,), (1,)).tolist() == [0, 1, 2, 3]

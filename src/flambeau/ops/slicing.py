@@ -778,9 +778,19 @@ def unsafe_split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> A
 
 
 known_views(
-    chunk, diagonal, dsplit, hsplit, narrow, split, split_with_sizes, tensor_split, unbind, unfold, unsafe_chunk,
-    unsafe_split, unsafe_split_with_sizes, vsplit,
+    as_strided, chunk, diagonal, dsplit, hsplit, narrow, split, split_with_sizes, tensor_split, unbind, unfold,
+    unsafe_chunk, unsafe_split, unsafe_split_with_sizes, vsplit,
 )  # fmt: skip
+_known_strided: Any = as_strided.quick
+
+
+def _of_whole_storage(operand: Any, bound: list[Any]) -> Any:
+    """Serve `as_strided` of a tensor that fills its storage; of others, the view depends on where they start."""
+    fills = operand._offset == 0 and operand._storage.nbytes == operand._layout.nbytes
+    return _known_strided(operand, bound) if fills else None
+
+
+as_strided.quick = _of_whole_storage
 
 VIEWS = (  # operator, its arguments after the input, and what they give for torch.arange(4).reshape(2, 2)
     (views.alias, "", "tensor([[0, 1],\n        [2, 3]])"),
