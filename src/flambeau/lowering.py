@@ -356,11 +356,18 @@ def is_same(one: TensorBase, other: TensorBase) -> bool:
 
 def _members(bound: Sequence[Any]) -> list[tuple[int, int]]:
     """Return (index of the argument, index in it) of every tensor in arguments that are lists of tensors."""
-    return [(index, at) for index, value in enumerate(bound) if _lists_tensors(value) for at in range(len(value))]
+    return [
+        (index, at)
+        for index, value in enumerate(bound)
+        if _lists_tensors(value)
+        for at, member in enumerate(value)
+        if isinstance(member, TensorBase)
+    ]
 
 
 def _lists_tensors(value: Any) -> bool:
-    return type(value) in (list, tuple) and bool(value) and isinstance(value[0], TensorBase)
+    """Return whether a value is a list with a tensor; the others in it may be None, as in a list of indexes."""
+    return type(value) in (list, tuple) and any(isinstance(member, TensorBase) for member in value)
 
 
 def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any]:
@@ -371,8 +378,12 @@ def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any
         if isinstance(value, TensorBase):
             arguments.append(call.operand(value, index))
         elif _lists_tensors(value):
-            arguments.append([call.operand(tensor, member + at) for at, tensor in enumerate(value)])
-            member += len(value)
+            members = []
+            for given in value:
+                is_tensor = isinstance(given, TensorBase)
+                members.append(call.operand(given, member) if is_tensor else given)
+                member += is_tensor
+            arguments.append(members)
         elif operator.travels[index] and type(value) in (int, float, bool):
             arguments.append(Number(index, type(value)))
         else:

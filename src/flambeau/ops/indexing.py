@@ -636,7 +636,7 @@ def _advanced_errors() -> Iterator[ErrorSample]:
 
 
 @composite(
-    samples=_advanced_samples, errors=_advanced_errors, dtypes=dtypes.ALL, method=False, function=False, host="waits"
+    samples=_advanced_samples, errors=_advanced_errors, dtypes=dtypes.ALL, method=False, function=False, host="may wait"
 )
 def index(input: Operand, indices: Any) -> Any:
     """Select elements by index tensors, as `x[i, :, j]` does.
@@ -680,7 +680,7 @@ def _entries_to_write(at: Selection, values: Any) -> Any:
     return reshape(spread, (*shape[: at.dim], at.rows.numel(), *shape[at.dim + 1 :]))
 
 
-@composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, host="waits")
+@composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, host="may wait")
 def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = False) -> Any:
     """Write or add `values` to the elements that index tensors select (see `index`).
 

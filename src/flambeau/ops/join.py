@@ -384,7 +384,7 @@ def _interleave_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), 2), ValueRangeError, "output_size is 5, .* make 12", {"output_size": 5})
 
 
-@composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL, host="waits")
+@composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL, host="may wait")
 def repeat_interleave(
     input: Operand, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:
