@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
-from ..core import record
+from ..core import record, thread
 from ..core import views as core
+from ..core.storage import NO_PLACE, NotLowerable
 from ..core.view_geometry import known_views
 from ..errors import (
     ArgumentError,
@@ -110,6 +111,9 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
                 [3, 4]])
     """
     source: Any = input
+    lowering = thread.here().lowering
+    if storage_offset is not None and lowering is not None and not lowering.is_derivative:
+        raise NotLowerable("a place in the storage, of which an operand is any part")
     start = source._offset if storage_offset is None else storage_offset
     if len(size) != len(stride) or start < 0 or any(number < 0 for number in (*size, *stride)):
         raise ValueRangeError(
@@ -786,7 +790,8 @@ _known_strided: Any = as_strided.quick
 
 def _of_whole_storage(operand: Any, bound: list[Any]) -> Any:
     """Serve `as_strided` of a tensor that fills its storage; of others, the view depends on where they start."""
-    fills = operand._offset == 0 and operand._storage.nbytes == operand._layout.nbytes
+    memory = operand._storage
+    fills = operand._offset == 0 and memory.nbytes == operand._layout.nbytes and memory.place == NO_PLACE
     return _known_strided(operand, bound) if fills else None
 
 
