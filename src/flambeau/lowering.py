@@ -356,15 +356,18 @@ def is_same(one: TensorBase, other: TensorBase) -> bool:
 
 def _members(bound: Sequence[Any]) -> list[tuple[int, int]]:
     """Return (index of the argument, index in it) of every tensor in arguments that are lists of tensors."""
-    listed = [(index, value) for index, value in enumerate(bound) if _lists_tensors(value)]
-    return [(index, at) for index, value in listed for at, item in enumerate(value) if item is not None]
+    return [
+        (index, at)
+        for index, value in enumerate(bound)
+        if _lists_tensors(value)
+        for at, member in enumerate(value)
+        if isinstance(member, TensorBase)
+    ]
 
 
 def _lists_tensors(value: Any) -> bool:
-    """Return whether an argument is a list of tensors; some may be None, as gradients of outputs that have none."""
-    if type(value) not in (list, tuple) or not any([isinstance(item, TensorBase) for item in value]):
-        return False
-    return all([item is None or isinstance(item, TensorBase) for item in value])
+    """Return whether a value is a list with a tensor; the others may be None, as indexes and gradients may."""
+    return type(value) in (list, tuple) and any(isinstance(member, TensorBase) for member in value)
 
 
 def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any]:
@@ -375,11 +378,12 @@ def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any
         if isinstance(value, TensorBase):
             arguments.append(call.operand(value, index))
         elif _lists_tensors(value):
-            listed: list[Any] = []
-            for item in value:
-                listed.append(None if item is None else call.operand(item, member))
-                member += item is not None
-            arguments.append(listed)
+            members = []
+            for given in value:
+                is_tensor = isinstance(given, TensorBase)
+                members.append(call.operand(given, member) if is_tensor else given)
+                member += is_tensor
+            arguments.append(members)
         elif operator.travels[index] and type(value) in (int, float, bool):
             arguments.append(Number(index, type(value)))
         else:
@@ -443,8 +447,11 @@ def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> An
 
 
 def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation | None:
-    """Return the delegation for a composite that is one call of one operator with the same operands, else None."""
-    if len(call.inlined) != 1:
+    """Return the delegation for a composite that is one call of one operator with the same operands, else None.
+
+    If the other operator has no gradient, calls in a graph run the composite's body, so there is none.
+    """
+    if len(call.inlined) != 1 or not call.inlined[0][0].differentiable:
         return None
     operator, bound, inner_result = call.inlined[0]
     part = -1

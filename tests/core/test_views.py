@@ -28,6 +28,18 @@ ARGUMENTS = {
     "unsqueeze": st.tuples(DIM),
     "squeeze": st.tuples(st.none() | DIM),
     "expand": st.tuples(st.lists(SIZE, max_size=4).map(tuple)),
+    "adjoint": st.just(()),
+    "diagonal": st.tuples(DIM, DIM, DIM),
+    "hsplit": st.tuples(SIZE | st.lists(DIM, max_size=3)),
+    "movedim": st.tuples(DIM, DIM) | st.tuples(st.permutations([0, 1]), st.permutations([0, -1])),
+    "narrow": st.tuples(DIM, DIM, SIZE),
+    "split_with_sizes": st.tuples(st.lists(SIZE, max_size=3), DIM),
+    "tensor_split": st.tuples(SIZE | st.lists(DIM, max_size=3).map(tuple), DIM),
+    "unflatten": st.tuples(DIM, st.lists(SIZE, max_size=3).map(tuple)),
+    "unfold": st.tuples(DIM, SIZE, SIZE),
+    "unsafe_chunk": st.tuples(SIZE, DIM),
+    "unsafe_split": st.tuples(SIZE, DIM),
+    "unsafe_split_with_sizes": st.tuples(st.lists(SIZE, max_size=3), DIM),
 }
 SHAPES = st.lists(st.integers(0, 5), max_size=3)
 
@@ -68,7 +80,7 @@ def slope(call, x):
     return torch.autograd.grad(results, [x], weights)[0].tolist()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=600)
 @given(
     st.sampled_from(sorted(ARGUMENTS)),
     SHAPES,
@@ -90,9 +102,11 @@ def test_a_computed_view_is_that_of_the_operator(
     ordinary = operator.called_as(name + "_ordinary")
     ordinary.quick = None
     with torch.set_grad_enabled(records):
-        one, other = told(lambda: operator(x, *arguments)), told(lambda: ordinary(x, *arguments))
+        first, one = told(lambda: operator(x, *arguments)), told(lambda: operator(x, *arguments))
+        other = told(lambda: ordinary(x, *arguments))
         if isinstance(one, list):
             assert slope(lambda: operator(x, *arguments), x) == slope(lambda: ordinary(x, *arguments), x)
+    assert first == one, "a view whose geometry is known is like the first one"
     assert one == other or str(one).replace(name, "") == str(other).replace(name + "_ordinary", "").replace(name, "")
 
 
@@ -128,3 +142,32 @@ def test_views_of_device_memory_are_computed_too(gpus):
     x = torch.ones(2, 2, device="cuda")
     assert x.t().stride() == (1, 2) and x[1].storage_offset() == 2
     assert views.get_item(x, [0]) is None and views.get_item(x, True) is None
+
+
+def test_arguments_of_other_types_are_no_known_ones():
+    x = torch.arange(6.0).view(2, 3)
+    assert x.unsqueeze(1).shape == x.unsqueeze(True).shape == (2, 1, 3)
+    with pytest.raises(FlambeauError, match=r"^unsqueeze: .*float"):
+        x.unsqueeze(1.0)
+
+
+def test_a_known_geometry_counts_from_the_operand():
+    x = torch.arange(12.0).view(4, 3)
+    assert [row.diagonal().tolist() for row in (x[:2], x[1:3], x[2:])] == [[0, 4], [3, 7], [6, 10]]
+    assert [row.is_aligned() for row in (x[:2].T, x[1:3].T)] == [True, False]
+
+
+def test_the_geometries_kept_per_layout_are_bounded():
+    x = torch.arange(600.0)
+    assert sum(x.narrow(0, at, 1).item() for at in range(600)) == sum(range(600))
+    assert 0 < len(x._layout.views) <= views.MOST_KNOWN
+
+
+def test_a_view_of_a_storage_depends_on_where_the_tensor_starts():
+    x = torch.arange(6.0)
+    for _ in range(2):
+        assert [each.as_strided((2,), (1,), 1).tolist() for each in (x, x[2:], x[:3])] == [[1, 2]] * 3
+        assert [each.as_strided((2,), (1,)).tolist() for each in (x, x[2:], x[:3])] == [[0, 1], [2, 3], [0, 1]]
+        with pytest.raises(FlambeauError, match="storage of 3"):
+            x[:3].clone().as_strided((4,), (1,))
+        assert x[:3].as_strided((4,), (1,)).tolist() == [0, 1, 2, 3]

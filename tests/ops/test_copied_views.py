@@ -34,3 +34,11 @@ def test_a_view_as_another_type_is_copied():
         assert copied.tolist() == [0x3F800000, 0x40000000] and copied.untyped_storage() != x.untyped_storage()
     out = torch.empty(2, dtype=torch.int32)
     assert torch.view_copy(x, torch.int32, out=out) is out and out.tolist() == copied.tolist()
+
+
+def test_a_copied_part_of_a_storage_counts_from_its_start(gpus):
+    for device in ("cpu", "cuda"):
+        x = torch.arange(6.0, device=device)
+        for _ in range(2):
+            assert torch.as_strided_copy(x[2:], (2,), (1,), 1).tolist() == [1, 2]
+            assert torch.as_strided_copy(x[2:], (2,), (1,)).tolist() == [2, 3]

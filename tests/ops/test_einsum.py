@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from benchmarks import counts
 from flambeau.errors import ArgumentError, ArgumentTypeError, DtypeError, NotSupportedError, ShapeError
 from flambeau.nn.functional import grouped_mm
 from flambeau.ops.einsum import linalg_cross, linalg_multi_dot, linalg_vecdot, parsed
@@ -97,6 +98,13 @@ def test_tensordot_agrees_with_numpy():
         torch.tensordot(x, y, (1, 0))
     with pytest.raises(ShapeError, match=r"tensordot: .*a appears multiple times in \[0, 0\]"):
         torch.tensordot(x, x, ([0, 0], [0, 1]))
+
+
+def test_a_cross_product_is_one_launch(gpus):
+    x, y = torch.arange(12.0, device="cuda").view(4, 3), torch.ones(3, 4, device="cuda").t()
+    assert counts.of(lambda: torch.cross(x, y, dim=1))["launch"] == 1
+    out = x.clone()
+    assert torch.linalg.cross(out, y, out=out).tolist() == torch.linalg.cross(x, y).tolist() == [[-1, 2, -1]] * 4
 
 
 def test_cross_and_kron_agree_with_numpy():

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from benchmarks import counts
+from flambeau.core import thread
 from flambeau.errors import IndexRangeError, ShapeError
+from flambeau.ops import indexing_kernels
 from flambeau.testing import gradcheck
 
 JOINS = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
@@ -124,3 +127,49 @@ def test_copies_with_a_part_written(device):
     leaf = torch.zeros(3, 4, dtype=torch.float64, requires_grad=True)
     part = torch.ones(2, 4, dtype=torch.float64, requires_grad=True)
     assert gradcheck(lambda one, other: torch.slice_scatter(one, other, 0, 1) ** 2, [leaf, part])
+
+
+def few_or_many(device):
+    """Results of operators that write at indexes, which repeat and lie in strided tensors."""
+    x, index = torch.arange(12.0, device=device).view(3, 4), torch.tensor([[2, 0, 2], [0, 0, 1]], device=device).t()
+    y = (torch.arange(40.0, device=device).view(5, 8) + 1)[::2, ::2]
+    yield x.scatter(0, index, y)
+    yield x.scatter(1, index, 7)
+    yield x.scatter(0, index, y, reduce="multiply")
+    yield x.scatter_add(1, index, y)
+    for reduce in ("sum", "prod", "mean", "amax", "amin"):
+        for include_self in (True, False):
+            yield x.scatter_reduce(0, index, y, reduce, include_self=include_self)
+    at = index[:, 0]
+    yield x.index_add(0, at, y, alpha=2)
+    yield x.t().index_copy(1, at, y.t())
+    yield x.index_fill(1, at - 3, 5)
+    yield x.index_reduce(0, at, y, "prod")
+    yield x.put(index - 2, y[:, :2])
+    yield x.put(index, y[:, :2], accumulate=True)
+    for accumulate in (True, False):
+        yield x.clone().index_put_((at, at - 2), y[0, :3], accumulate)
+    yield x.long().scatter_(0, index, 3)
+
+
+def test_few_entries_are_written_and_joined_as_many_are(gpus, monkeypatch):
+    few = [each.tolist() for each in few_or_many("cuda")]
+    monkeypatch.setattr(indexing_kernels, "FEW", 0)
+    thread.machine().plans.entries.clear()
+    assert few == [each.tolist() for each in few_or_many("cuda")] == [each.tolist() for each in few_or_many("cpu")]
+
+
+def test_an_index_that_is_written_is_read_before(gpus):
+    for device in ("cpu", "cuda"):
+        x = torch.tensor([2, 0, 1, 1], device=device)
+        assert x.clone().scatter_(0, x, x).tolist() == (y := x.clone()).scatter_(0, y, y).tolist() == [0, 1, 2, 1]
+
+
+def test_few_entries_take_one_launch_beside_the_copy(gpus):
+    x, index = torch.ones(4, 4, device="cuda"), torch.tensor([3, 1, 1], device="cuda")
+    y = torch.ones(3, 4, device="cuda")
+    for call in (
+        lambda: x.index_add(0, index, y), lambda: x.index_copy(0, index, y), lambda: x.index_fill(0, index, 2),
+        lambda: x.put(index, y[:, 0]), lambda: x.scatter_add(0, index[:, None].expand(3, 4), y),
+    ):  # fmt: skip
+        assert counts.of(call)["launch"] == 2

@@ -16,7 +16,7 @@ FAMILIES = sorted({operator.body.__module__.rpartition(".")[2] for operator in R
 def family(name):
     """(operator, arguments, keyword arguments) of a family's samples, on the GPU, in each operator's main type."""
     for operator in REGISTRY.values():
-        if operator.body.__module__.rpartition(".")[2] != name or operator.host == "waits" or not operator.dtypes:
+        if operator.body.__module__.rpartition(".")[2] != name or operator.host != "never" or not operator.dtypes:
             continue
         kind = dtypes.float32 if dtypes.float32 in operator.dtypes else operator.dtypes[0]
         for sample in operator.samples():

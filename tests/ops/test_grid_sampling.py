@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from benchmarks import counts
 from flambeau.nn import functional as F
 from flambeau.testing import gradcheck, gradgradcheck
 
@@ -60,3 +61,24 @@ def test_corners_are_chosen_with_a_warning():
         F.affine_grid(torch.ones(1, 2, 3), (1, 1, 2, 2))
     with pytest.warns(UserWarning, match="grid_sample: .*align_corners"):
         F.grid_sample(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 1, 2))
+
+
+def test_one_launch_samples_as_the_recorded_operators_do(device):
+    spaces = [((2, 3, 4, 5), (2, 6, 7, 2), mode) for mode in ("bilinear", "nearest", "bicubic")]
+    spaces += [((2, 2, 3, 4, 1), (2, 3, 2, 4, 3), mode) for mode in ("bilinear", "nearest")]
+    for shape, of_grid, mode in spaces:
+        x = torch.tensor(RANDOM.standard_normal(shape), device=device)
+        places = RANDOM.uniform(-3, 3, of_grid)
+        places[0, 0, 0] = np.nan
+        grid = torch.tensor(places, device=device)
+        for padding in ("zeros", "border", "reflection"):
+            for align in (True, False):
+                found = F.grid_sample(x, grid, mode, padding, align)
+                recorded = F.grid_sample(x.clone().requires_grad_(), grid, mode, padding, align).detach()
+                case = f"{mode} {padding} {align}"
+                np.testing.assert_allclose(found.cpu().numpy(), recorded.cpu().numpy(), 1e-12, 1e-12, err_msg=case)
+
+
+def test_sampling_without_a_gradient_is_one_launch(gpus):
+    x, grid = torch.ones(1, 2, 3, 3, device="cuda"), torch.zeros(1, 2, 2, 2, device="cuda")
+    assert counts.of(lambda: F.grid_sample(x, grid, align_corners=False))["launch"] == 1

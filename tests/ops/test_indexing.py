@@ -6,6 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import flambeau as torch
+from benchmarks import counts
+from flambeau.core import thread
+from flambeau.core.entries import RunBody
+from flambeau.core.operator import REGISTRY
+from flambeau.core.plan import Plan
 from flambeau.errors import AcceleratorError, DtypeError, IndexRangeError
 from flambeau.ops.indexing import NONZERO_CHUNK
 from flambeau.testing import machine
@@ -220,3 +225,27 @@ def test_a_number_has_no_index(device):
 def test_masked_select_broadcasts(device):
     x = torch.arange(6, device=device).reshape(2, 3)
     assert x.masked_select(torch.tensor([True, False, True], device=device)).tolist() == [0, 2, 3, 5]
+
+
+def test_index_tensors_make_a_plan_and_masks_do_not(gpus):
+    x, at = torch.arange(24.0, device="cuda").view(2, 3, 4), torch.tensor([1, 0, 1], device="cuda")
+    selections = [[at], [None, at], [at, None, at], [None, at, at]]
+    for indices in selections:
+        expected = x.cpu().numpy()[tuple(slice(None) if index is None else [1, 0, 1] for index in indices)]
+        for _ in range(2):
+            assert REGISTRY["index"](x, indices).tolist() == expected.tolist()
+            written = torch.index_put(x, indices, torch.zeros((), device="cuda"))
+            assert (written == 0).sum() == np.unique(expected[expected != 0]).size + 1
+    entries = {type(entry) for key, entry in thread.machine().plans.entries.items() if key[0] is REGISTRY["index"]}
+    assert entries == {Plan}
+    assert x[x > 5].tolist() == x[x > 5].tolist() == list(range(6, 24))
+    entries = {type(entry) for key, entry in thread.machine().plans.entries.items() if key[0] is REGISTRY["index"]}
+    assert RunBody in entries
+
+
+def test_writing_by_index_tensors_is_two_launches(gpus):
+    x, at = torch.ones(4, 4, device="cuda"), torch.tensor([3, 1], device="cuda")
+    y = torch.zeros(2, 4, device="cuda")
+    assert counts.of(lambda: torch.index_put(x, (at,), y))["launch"] == 2
+    assert counts.of(lambda: x[at])["launch"] == 1
+    assert counts.of(lambda: torch.fill(x, 3))["launch"] == 1

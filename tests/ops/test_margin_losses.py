@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from benchmarks import counts
 from flambeau import nn
 from flambeau.nn import functional as F
 from flambeau.testing import gradgradcheck
@@ -136,3 +137,10 @@ def test_second_derivatives(body):
 def test_a_bad_reduction_is_refused(name, extra):
     with pytest.raises(ValueError, match=f"^{name}: 'average'"):
         getattr(F, name)(torch.ones(2), *[torch.ones(2)] * extra, reduction="average")
+
+
+def test_a_term_of_several_operators_is_one_launch(gpus):
+    x, y = torch.ones(4, 6, device="cuda"), torch.ones(4, 6, device="cuda")
+    assert counts.of(lambda: F.soft_margin_loss(x, y))["launch"] == 2
+    assert counts.of(lambda: F.glu(x))["launch"] == 1
+    assert counts.of(lambda: F.pairwise_distance(x, y))["launch"] == 2

@@ -239,3 +239,11 @@ def test_unfold_of_bool(device):
 def test_second_derivatives(function):
     x = values((1, 1, 4, 5), 0).requires_grad_()
     assert gradgradcheck(lambda x: function(x) ** 2, [x])
+
+
+def test_the_flag_of_the_form_with_indices_has_no_effect():
+    x = torch.arange(16.0).view(1, 4, 4)
+    for arguments in ((2,), (2, 2, 0, 1, False), (2, 2, 0, 1, False, False)):
+        values, places = torch.nn.functional.max_pool2d_with_indices(x, *arguments)
+        assert values.tolist() == places.tolist() == [[[5, 7], [13, 15]]]
+    assert len(torch.nn.functional.max_pool2d_with_indices(x, kernel_size=2, return_indices=False)) == 2

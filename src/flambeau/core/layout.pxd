@@ -16,6 +16,7 @@ cdef class Layout:
     cdef readonly bint is_floating
     cdef readonly object plain
     cdef readonly object steps
+    cdef public dict views
 
     cpdef prepare(self)
 

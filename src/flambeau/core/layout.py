@@ -24,11 +24,12 @@ class Layout:
     aligned: whether the first element lies at a multiple of WIDEST_ACCESS bytes.
     dense: whether the elements lie in row-major order without gaps;  compact: without gaps, in any order of dimensions.
     plain: the numpy.dtype;  steps: the strides in bytes; both are None until `prepare` sets them for a CPU call.
+    views: the geometry of views of such tensors (see views.KnownViews), None before the first.
     """
 
     __slots__ = (
         "aligned", "compact", "dense", "device", "dtype", "is_floating", "itemsize", "nbytes", "numel", "plain",
-        "shape", "steps", "strides",
+        "shape", "steps", "strides", "views",
     )  # fmt: skip
 
     def __init__(self, device: Device, dtype: dtype, shape: Size, strides: Shape, aligned: bool) -> None:
@@ -47,6 +48,7 @@ class Layout:
         self.compact = self.dense or is_compact(shape, strides)
         self.plain: Any = None
         self.steps: Any = None
+        self.views: dict[Any, Any] | None = None
 
     def prepare(self) -> None:
         """Set `plain` and `steps`."""

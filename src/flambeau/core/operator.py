@@ -86,14 +86,15 @@ class Operator(OperatorBase):
 
     `operator`, `view`, `composite` and `pointwise` make operators; `torch.add` is one.
     name: its key;  called: the name that users call it by, which starts its errors.
-    inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
+    inplace: whether `name_` exists.  method: whether tensors have it as a method.
+    host: "never", "waits" or, for a composite that waits for some arguments only, "may wait".
     dtypes: the types that the sweep tries.  setting: a user setting that its lowering depends on.
     mutates: parameters, sequences of tensors, that a call writes.
     takes_out: whether out= is accepted; no view does.
     gives_views: whether a composite returns several views of its input; none of them may be written in a graph.
     other_names: keywords that calls may use for parameters, beside those of the body and of NumPy.
     quick: of a view, a function that serves plain calls (views.py) without a body and a key, or None.
-    quick_node: the operator as a call of which `quick` is recorded, this one if not set.
+    quick_node: the operator as a call of which `quick` is recorded; without one, `quick` serves no call in a graph.
     derivative_call: the derivative as a composite, called by backward passes;  is_derivative: whether this is one.
     travels: per parameter, whether its number is passed in each call, so that only its type is in the key.
     Example:
@@ -134,7 +135,7 @@ class Operator(OperatorBase):
         self.gives_views = gives_views
         self.other_names = {} if other_names is None else dict(other_names)
         self.quick: Callable[[Any, list[Any]], Any] | None = None
-        self.quick_node: Operator = self
+        self.quick_node: Operator | None = None
         self.derivative_call: Operator | None = None
         self.is_derivative = False
         self.backward: Callable[..., Any] | None = None

@@ -1,11 +1,13 @@
 """Fast path of views: computes sizes, strides and offset without a plan, a key or an operator's body.
 
+Indexes, slices and sizes often differ, so these views are computed in every call.  The others are computed once for
+each layout of the operand and arguments (`KnownViews`).
+
 A function takes the operand and the bound arguments of its operator.  It returns None for a call that it does not
 serve: an argument of another type or out of range, or a call that needs a copy.  `is_served` refuses memory of another
 machine.  The operator then takes its ordinary path, which raises or copies.
 
-A call in a graph is recorded as one of the operator `quick_node`.  Functions of operators that have another one, or
-whose derivative takes other arguments, replace `bound` by the arguments of that call.
+In a graph, a call is recorded as one of the operator `quick_node`; one that has none takes its ordinary path.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from . import tensor, thread
 from .layout import WIDEST_ACCESS, Layout, layout_of
 from .tensor import IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
 
+MOST_KNOWN = 256  # geometries kept per layout
 _WIDEST, _NO_GRAD, _INFERENCE = WIDEST_ACCESS, IN_NO_GRAD, IN_INFERENCE  # C numbers where compiled
 _ORDINARY, _ONE_OF_SEVERAL = ORDINARY, ONE_OF_SEVERAL
+_WHOLE = (slice(None),)
 
 
 def is_served(operand: Any) -> bool:
@@ -69,15 +73,6 @@ def _wrapped(dim: Any, ndim: int) -> int:
     return at if 0 <= at < ndim else -1
 
 
-def _without(values: tuple[int, ...], at: int) -> tuple[int, ...]:
-    return values[1:] if at == 0 else values[:at] + values[at + 1 :]
-
-
-def _with(values: tuple[int, ...], at: int, value: int) -> tuple[int, ...]:
-    """Return a tuple with another value at one index."""
-    return values[:at] + (value,) + values[at + 1 :]
-
-
 # indexing
 
 
@@ -86,12 +81,12 @@ def get_item(source: Any, index: Any) -> TensorBase | None:
     index_type = type(index)
     if not (index_type is int or index_type is slice or index_type is tuple) or not is_served(source):
         return None
-    operand: TensorBase = source
-    if is_recorded(operand):
-        return None
+    return None if is_recorded(source) else _indexed(source, index if index_type is tuple else (index,))
+
+
+def _indexed(operand: TensorBase, items: tuple[Any, ...]) -> TensorBase | None:
     layout = operand._layout
     sizes, steps = tuple(layout.shape), layout.strides
-    items = index if index_type is tuple else (index,)
     if len(items) > len(sizes):
         return None
     offset, dim = operand._offset, 0
@@ -149,93 +144,14 @@ def _bounded(bound: int, size: int) -> int:
 
 def select(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`select(input, dim, index)`."""
-    if type(bound[2]) is not int:
-        return None
-    layout = operand._layout
-    at = _wrapped(bound[1], len(layout.shape))
-    if at < 0:
-        return None
-    index, size = bound[2], layout.shape[at]
-    if not -size <= index < size:
-        return None
-    start = operand._offset + (index + size if index < 0 else index) * layout.strides[at]
-    return _made(operand, _without(tuple(layout.shape), at), _without(layout.strides, at), start)
+    at = _wrapped(bound[1], len(operand._layout.shape))
+    return None if at < 0 else _indexed(operand, _WHOLE * at + (bound[2],))
 
 
 def slice_(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`slice(input, dim, start, end, step)`."""
-    item = slice(bound[2], bound[3], bound[4])
     at = _wrapped(bound[1], len(operand._layout.shape))
-    return None if at < 0 or not _is_plain(item) else _sliced(operand, at, item)
-
-
-def _sliced(operand: TensorBase, at: int, item: slice) -> TensorBase:
-    layout = operand._layout
-    size, stride = layout.shape[at], layout.strides[at]
-    step: int = 1 if item.step is None else item.step
-    first = 0 if item.start is None else _bounded(item.start, size)
-    last = size if item.stop is None else _bounded(item.stop, size)
-    count = (last - first + step - 1) // step if last > first else 0
-    shape, strides = _with(tuple(layout.shape), at, count), _with(layout.strides, at, stride * step)
-    return _made(operand, shape, strides, operand._offset + first * stride)
-
-
-# pieces
-
-
-def split(operand: TensorBase, bound: list[Any]) -> tuple[TensorBase, ...] | None:
-    """`split(input, split_size, dim)` by one size."""
-    if type(bound[1]) is not int:
-        return None
-    at = _wrapped(bound[2], len(operand._layout.shape))
-    return None if at < 0 or bound[1] <= 0 else _pieces(operand, bound, at, bound[1])
-
-
-def chunk(operand: TensorBase, bound: list[Any]) -> tuple[TensorBase, ...] | None:
-    """`chunk(input, chunks, dim)`."""
-    if type(bound[1]) is not int or bound[1] <= 0:
-        return None
-    at = _wrapped(bound[2], len(operand._layout.shape))
-    if at < 0:
-        return None
-    count: int = bound[1]
-    size: int = operand._layout.shape[at]
-    return _pieces(operand, bound, at, (size + count - 1) // count) if size else None
-
-
-def _pieces(operand: TensorBase, bound: list[Any], at: int, width: int) -> tuple[TensorBase, ...] | None:
-    """Return views of `width` indexes of a dimension each; the last may have fewer."""
-    layout = operand._layout
-    size, stride, start = layout.shape[at], layout.strides[at], operand._offset
-    if size == 0:
-        return None
-    pieces: list[TensorBase] = []
-    shape = _with(tuple(layout.shape), at, min(width, size))
-    for first in range(0, size, width):
-        if size - first < width:
-            shape = _with(shape, at, size - first)
-        pieces.append(_part(_made(operand, shape, layout.strides, start + first * stride)))
-    bound[1], bound[2] = [piece._layout.shape[at] for piece in pieces], at
-    return tuple(pieces)
-
-
-def unbind(operand: TensorBase, bound: list[Any]) -> tuple[TensorBase, ...] | None:
-    """`unbind(input, dim)`."""
-    layout = operand._layout
-    at = _wrapped(bound[1], len(layout.shape))
-    if at < 0:
-        return None
-    shape, strides = _without(tuple(layout.shape), at), _without(layout.strides, at)
-    stride, start = layout.strides[at], operand._offset
-    bound[1] = at
-    return tuple([_part(_made(operand, shape, strides, start + index * stride)) for index in range(layout.shape[at])])
-
-
-def _part(view: TensorBase) -> TensorBase:
-    """Mark one of several views that are returned together: none may be written where gradients are recorded."""
-    if view._origin == _ORDINARY:
-        view._origin = _ONE_OF_SEVERAL
-    return view
+    return None if at < 0 else _indexed(operand, _WHOLE * at + (slice(bound[2], bound[3], bound[4]),))
 
 
 # other shapes
@@ -282,19 +198,6 @@ def _regrouped(source: TensorBase, target: tuple[int, ...]) -> TensorBase | None
     return _made(source, target, strides[:kept] + tuple(steps), source._offset)
 
 
-def flatten(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
-    """`flatten(input, start_dim, end_dim)` of a contiguous tensor."""
-    layout = operand._layout
-    shape = tuple(layout.shape)
-    first, last = _wrapped(bound[1], len(shape)), _wrapped(bound[2], len(shape))
-    if layout.numel == 0 or first < 0 or last <= first or not _is_row_major(layout):
-        return None
-    merged = 1
-    for size in shape[first : last + 1]:
-        merged *= size
-    return _row_major(operand, (*shape[:first], merged, *shape[last + 1 :]))
-
-
 def _is_row_major(layout: Layout) -> bool:
     """Return whether strides are those of a new tensor, also of dimensions of size 1."""
     known = layout.device.dense.get((layout.dtype, layout.shape))
@@ -319,94 +222,69 @@ def _dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def t(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
-    """`t(input)` of a matrix."""
-    layout = operand._layout
-    if len(layout.shape) != 2:
-        return None
-    shape, strides = layout.shape, layout.strides
-    bound += (0, 1)
-    return _made(operand, (shape[1], shape[0]), (strides[1], strides[0]), operand._offset)
+# views computed once
 
 
-def transpose(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
-    """`transpose(input, dim0, dim1)`."""
-    layout = operand._layout
-    ndim = len(layout.shape)
-    one, other = _wrapped(bound[1], ndim), _wrapped(bound[2], ndim)
-    if one < 0 or other < 0:
-        return None
-    shape, strides = list(layout.shape), list(layout.strides)
-    shape[one], shape[other] = shape[other], shape[one]
-    strides[one], strides[other] = strides[other], strides[one]
-    return _made(operand, tuple(shape), tuple(strides), operand._offset)
+class KnownViews:
+    """Fast case of an operator whose views follow from the operand's layout and from integers: computed once for each.
 
+    learn: computes the geometry of a call, a pair (layout, elements from the operand's start), a list of such pairs, or
+    False for a call that takes its ordinary path.  are_parts: whether none of several views may be written in a graph.
+    """
 
-def permute(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
-    """`permute(input, dims)`."""
-    layout = operand._layout
-    ndim = len(layout.shape)
-    seen = 0
-    shape: list[int] = []
-    strides: list[int] = []
-    for dim in bound[1]:
-        at = _wrapped(dim, ndim)
-        if at < 0 or seen >> at & 1:
+    __slots__ = ("are_parts", "learn", "operator")
+
+    def __init__(self, operator: Any, learn: Any, are_parts: bool) -> None:
+        self.operator = operator
+        self.learn = learn
+        self.are_parts = are_parts
+
+    def __call__(self, operand: TensorBase, bound: list[Any]) -> Any:
+        layout, key = operand._layout, _key_of(self.operator, bound)
+        if key is None:
             return None
-        seen |= 1 << at
-        shape.append(layout.shape[at])
-        strides.append(layout.strides[at])
-    return _made(operand, tuple(shape), tuple(strides), operand._offset) if len(shape) == ndim else None
-
-
-def unsqueeze(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
-    """`unsqueeze(input, dim)`."""
-    shape, strides = tuple(operand._layout.shape), operand._layout.strides
-    at = _wrapped(bound[1], len(shape) + 1)
-    if at < 0:
-        return None
-    step = shape[at] * strides[at] if at < len(shape) else 1
-    return _made(operand, shape[:at] + (1,) + shape[at:], strides[:at] + (step,) + strides[at:], operand._offset)
-
-
-def squeeze(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
-    """`squeeze(input, dim)` of one dimension, or of all."""
-    shape, strides = tuple(operand._layout.shape), operand._layout.strides
-    if bound[1] is None:
-        kept = [at for at, size in enumerate(shape) if size != 1]
-        return _made(operand, tuple([shape[at] for at in kept]), tuple([strides[at] for at in kept]), operand._offset)
-    at = _wrapped(bound[1], len(shape))
-    if at < 0:
-        return None
-    if shape[at] != 1:
-        return _made(operand, shape, strides, operand._offset)
-    return _made(operand, _without(shape, at), _without(strides, at), operand._offset)
-
-
-def expand(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
-    """`expand(input, size)`."""
-    shape, steps = tuple(operand._layout.shape), operand._layout.strides
-    lead = len(bound[1]) - len(shape)
-    if lead < 0:
-        return None
-    target: list[int] = []
-    strides: list[int] = []
-    dim = -lead
-    for wanted in bound[1]:
-        if type(wanted) is not int or wanted < 0 and (wanted != -1 or dim < 0):
+        found = None if layout.views is None else layout.views.get(key)
+        if found is None:
+            found = self.learn(self.operator, operand, bound)
+            if layout.views is None or len(layout.views) >= MOST_KNOWN:
+                layout.views = {}
+            layout.views[key] = found
+        if found is False:
             return None
-        if dim < 0:
-            target.append(wanted)
-            strides.append(0)
-        else:
-            size = shape[dim]
-            if wanted == -1 or wanted == size:
-                target.append(size)
-                strides.append(0 if size == 1 and wanted != 1 and wanted != -1 else steps[dim])
-            elif size == 1:
-                target.append(wanted)
-                strides.append(0)
-            else:
-                return None
-        dim += 1
-    return _made(operand, tuple(target), tuple(strides), operand._offset)
+        bound[1:] = key[1:]  # a call that is recorded must not hold lists, which the program may change
+        if type(found) is tuple:
+            return _known(operand, found)
+        pieces = [_known(operand, pair) for pair in found]
+        if self.are_parts:
+            for piece in pieces:
+                _part(piece)
+        return tuple(pieces)
+
+
+def _known(source: TensorBase, pair: Any) -> TensorBase:
+    """Make a view of a known geometry."""
+    return linked(source, tensor.new_tensor(source._storage, pair[0], source._offset + pair[1]))
+
+
+def _part(view: TensorBase) -> TensorBase:
+    """Mark one of several views that are returned together: none may be written where gradients are recorded."""
+    if view._origin == _ORDINARY:
+        view._origin = _ONE_OF_SEVERAL
+    return view
+
+
+def _key_of(operator: Any, bound: list[Any]) -> tuple[Any, ...] | None:
+    """Return an operator and its arguments after the operand as a key; None if one is not an int, ints or None."""
+    key = bound[:]
+    key[0] = operator
+    for index in range(1, len(bound)):
+        value = bound[index]
+        value_type = type(value)
+        if value_type is tuple or value_type is list or value_type is st.Size:
+            for item in value:
+                if type(item) is not int:
+                    return None
+            key[index] = tuple(value)
+        elif value_type is not int and value is not None:
+            return None
+    return tuple(key)

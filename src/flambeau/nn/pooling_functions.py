@@ -225,13 +225,13 @@ def _with_indices(function: Callable[..., Any], spatial: int, example: str = "2"
 
     example: arguments of its example, which make two windows of each dimension.
     """
-    described = signature(function)
+    place = list(signature(function).parameters).index("return_indices")
 
     @wraps(function)
     def with_indices(*args: Any, **kwargs: Any) -> Any:
-        bound = described.bind(*args, **kwargs)
-        bound.arguments["return_indices"] = True
-        return function(*bound.args, **bound.kwargs)
+        if len(args) > place:
+            return function(*args[:place], True, *args[place + 1 :], **kwargs)
+        return function(*args, **{**kwargs, "return_indices": True})
 
     name = f"{function.__name__}_with_indices"
     with_indices.__name__ = with_indices.__qualname__ = name

@@ -439,6 +439,25 @@ def _no_halves() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 4)), 2), IndexRangeError, r"range of \[-2, 1\], but got 2")
 
 
+def _gates() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
+
+
+@pointwise(
+    dtype=promoted, cuda="input * sigmoid_of(gate)", samples=_gates, dtypes=dtypes.FLOATING_TYPES, cost=10.0,
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def gated(input: Operand, gate: Operand) -> Any:
+    """The elements of `glu`: input * sigmoid(gate)."""
+    return input * sigmoid_of(gate)
+
+
+@gated.derivative
+def _(grad: Any, input: Any, gate: Any, needs: Any) -> Any:
+    opened = sigmoid(gate)
+    return grad * opened if needs[0] else None, sigmoid_backward(grad * input, opened) if needs[1] else None
+
+
 @composite(samples=_halves, errors=_no_halves, dtypes=dtypes.FLOATING_TYPES, method=False, function=False)
 def glu(input: Operand, dim: int = -1) -> Any:
     """The first half along `dim` times the sigmoid of the second.
@@ -466,7 +485,7 @@ def glu(input: Operand, dim: int = -1) -> Any:
             operator="glu",
         )
     narrow = REGISTRY["narrow"]
-    return narrow(input, at, 0, size // 2) * sigmoid(narrow(input, at, size // 2, size // 2))
+    return gated(narrow(input, at, 0, size // 2), narrow(input, at, size // 2, size // 2))
 
 
 SIGNED_TYPES = tuple(dtype for dtype in NUMERIC_TYPES if dtype.is_signed)

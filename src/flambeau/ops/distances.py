@@ -105,6 +105,25 @@ def _too_far() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), Array((2, 4))), ShapeError, r"\[2, 3\] and \[2, 4\] do not broadcast")
 
 
+def _shifts() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1), 0.5))
+    yield Sample((Array((2, 3), layout="strided"), Array((3,), seed=1), 1e-6))
+
+
+@pointwise(
+    dtype=promoted, cuda="input - other + shift", samples=_shifts, dtypes=FLOATING_TYPES, cost=2.0,
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def shifted_difference(input: Value, other: Value, shift: Value) -> Any:
+    """The differences whose norm `pairwise_distance` is: input - other + shift."""
+    return input - other + shift
+
+
+@shifted_difference.derivative
+def _(grad: Any, needs: Any) -> Any:
+    return grad, -grad if needs[1] else None, None
+
+
 @composite(samples=_apart, errors=_too_far, dtypes=FLOATING_TYPES, method=False)
 def pairwise_distance(x1: Operand, x2: Operand, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """The p-norm of x1 - x2 + eps over the last dimension.
@@ -116,8 +135,8 @@ def pairwise_distance(x1: Operand, x2: Operand, p: float = 2.0, eps: float = 1e-
         >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
         tensor([5.0000])
     """
-    apart: Any = x1 - x2
-    return (apart + eps).norm(p, -1, keepdim)
+    apart: Any = shifted_difference(x1, x2, eps)
+    return apart.norm(p, -1, keepdim)
 
 
 def _sets() -> Iterator[Sample]:

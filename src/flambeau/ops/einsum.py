@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from math import prod
 from typing import Any
 
 from .. import dtypes, host
 from .. import strides as st
-from ..dtypes import promote_types
+from ..dtypes import dtype, promote_types
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -23,9 +24,13 @@ from ..errors import (
     ValueRangeError,
     shown,
 )
-from .join import cat, roll, stack
+from ..host import np
+from ..kernel import Kernel, Param, Pointer, Scalar, Strided
+from .indexing_kernels import copy_if_same
+from .join import cat, stack
 from .linalg import PRODUCT_TYPES, check_types, matmul, mm
-from .operator import Array, ErrorSample, Operand, Operands, Sample, composite
+from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
+from .pointwise import PRELUDE, THREADS, grid_over
 from .slicing import diagonal
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -414,11 +419,39 @@ def _bad_cross_pairs() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), Array((2, 3))), ShapeError, "as many dimensions, got shapes")
 
 
-@composite(
+@cache
+def _cross_kernel(dtype: dtype) -> Kernel:
+    entry, c, wide = f"cross_{dtype.name}", dtype.cuda, dtype.wide.cuda
+    source = f"""{PRELUDE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
+    {c}* out, const {c}* input, const {c}* other, Layout<3> layout, long long count) {{
+  const long long threads = (long long)gridDim.x * blockDim.x;
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < 3 * count; i += threads) {{
+    long long vector;
+    const long long at = divide(i, count, vector), next = (at + 1) % 3 * count, last = (at + 2) % 3 * count;
+    const auto a = [&](long long start) {{ return load<{wide}>(input[offset(layout, 1, start + vector)]); }};
+    const auto b = [&](long long start) {{ return load<{wide}>(other[offset(layout, 2, start + vector)]); }};
+    out[offset(layout, 0, i)] = store<{c}>(({wide})(a(next) * b(last) - a(last) * b(next)));
+  }}
+}}
+"""
+
+    def reference(out: Any, input: Any, other: Any, count: int) -> None:
+        a, b = [each.astype(dtype.wide.numpy, copy=False) for each in (input, other)]
+        out[...] = np.roll(a, -1, 0) * np.roll(b, -2, 0) - np.roll(a, -2, 0) * np.roll(b, -1, 0)
+
+    params: list[Param] = [
+        Pointer("out", dtype, "w", "layout"), Pointer("input", dtype, "r", "layout"),
+        Pointer("other", dtype, "r", "layout"), Strided("layout", ("out", "input", "other")), Scalar("count", "int64"),
+    ]  # fmt: skip
+    return Kernel(entry, source, params, reference, 3.0)
+
+
+@operator(
     samples=_cross_pairs, errors=_bad_cross_pairs, dtypes=PRODUCT_TYPES, method=False, function=False,
     called="linalg.cross",
 )  # fmt: skip
-def linalg_cross(input: Operand, other: Operand, *, dim: int = -1) -> Any:
+def linalg_cross(call: Call, input: Operand, other: Operand, *, dim: int = -1) -> Any:
     """Cross product of vectors of three elements along `dim`.
 
     Shapes: the inputs broadcast together; size 3 at dim.
@@ -441,7 +474,27 @@ def linalg_cross(input: Operand, other: Operand, *, dim: int = -1) -> Any:
             hint="vectors have three elements",
             operator="linalg.cross",
         )
-    return roll(input, -1, at) * roll(other, -2, at) - roll(input, -2, at) * roll(other, -1, at)
+    shape = st.broadcast([input.shape, other.shape], "linalg.cross")
+    common = promote_types(input.dtype, other.dtype)
+    out = call.output(shape, common)
+    count = prod(shape) // 3
+    if count:
+        operands = [out]
+        for vectors in (input, other):
+            given = vectors if vectors.dtype is common else call.contiguous(vectors, common)
+            operands.append(copy_if_same(call, given, out))
+        rows = [st.expand(each.shape, each.strides, shape) for each in operands]
+        sizes, steps = st.collapse((*shape[:at], *shape[at + 1 :]), [(*row[:at], *row[at + 1 :]) for row in rows])
+        layout = (3, *sizes), [(row[at], *rest) for row, rest in zip(rows, steps)]
+        call.launch(_cross_kernel(common), grid_over(3 * count), *operands, layout, count)
+    return out
+
+
+@linalg_cross.derivative
+def _(grad: Any, input: Any, other: Any, dim: int, needs: Any) -> Any:
+    of_input = linalg_cross(other, grad, dim=dim).sum_to_size(input.shape).to(input.dtype) if needs[0] else None
+    of_other = linalg_cross(grad, input, dim=dim).sum_to_size(other.shape).to(other.dtype) if needs[1] else None
+    return of_input, of_other
 
 
 def _cross_of_any() -> Iterator[Sample]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from .. import dtypes, host
 from .. import strides as st
+from ..core.view_geometry import known_views
 from ..dtypes import dtype, int32, int64
 from ..errors import ArgumentError, DtypeError, LinAlgError, NotSupportedError, ShapeError, ValueRangeError, shown
 from ..host import np
@@ -1909,6 +1910,9 @@ def linalg_diagonal(A: Operand, *, offset: int = 0, dim1: int = -2, dim2: int = 
                 [4, 7]])
     """
     return diagonal(A, offset, dim1, dim2)
+
+
+known_views(linalg_diagonal)
 
 
 @public(

@@ -29,11 +29,13 @@ from .indexing import INDEX_TYPES, check_source, copied_input, nonzero, row_shap
 from .indexing_kernels import (
     JOINS,
     accumulate_rows,
+    are_few,
     check_index,
     copy_if_same,
     indexing_kernel,
     scalars,
     target_offsets,
+    write_few,
     write_rows,
 )
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator, passed_as
@@ -161,12 +163,19 @@ def _scatter_samples() -> Iterator[Sample]:
     yield Sample((Array((4, 3), layout="transposed"), 1, index_array(2, 3, high=3, seed=0), Array((3, 3), seed=1)))
     yield Sample((Array((3,)), 0, index_array(2, high=3, seed=0), Array((2,), seed=1)))
     yield Sample((Array((3, 4)), 1, index_array(3, 2), 1))
+    yield Sample(_many())
+
+
+def _many() -> tuple[Any, ...]:
+    """Arguments of a scatter with too many indexes for `write_few`."""
+    return Array((8,), grad=False), 0, index_array(600, high=7), Array((600,), seed=1, grad=False)
 
 
 def _add_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0, index_array(2, 4), Array((2, 4), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), 1, index_array(2, 3), Array((3, 3), seed=1)))
     yield Sample((Array((3,)), 0, index_array(5), Array((5,), seed=1)))
+    yield Sample(_many())
 
 
 def _scatter_errors() -> Iterator[ErrorSample]:
@@ -176,16 +185,32 @@ def _scatter_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3, 4)), 0, index_array(2), Array((2,))), ShapeError, r"same number of dimensions")
 
 
-def _scattered(call: Call, name: str, input: Any, dim: int, index: Any, src: Any) -> tuple[Any, Any]:
-    """(contiguous result with the values of the input, offsets to write in it).  Checks index and source."""
+def _written(
+    call: Call, name: str, input: Any, dim: int, index: Any, src: Any, how: str | None, includes: bool = True
+) -> Any:
+    """A contiguous result: the input with each `src` written, or joined, to the element that its index names.
+
+    how: a key of JOINS of indexing_kernels, None to write.
+    """
     at = _checked(name, input, dim, index)
     _check_source(name, input, index, src)
-    shape = input.shape or (1,)
-    places = None
-    if index.numel():
-        ready = call.contiguous(index, int64)
-        places = target_offsets(call, ready.shape or (1,), st.contiguous(shape), index=ready, dim=at, limit=shape[at])
-    return copied_input(call, input), places
+    if not index.numel():
+        return copied_input(call, input)
+    shape, walk = input.shape or (1,), index.shape or (1,)
+    if are_few(call, walk, at):
+        named = index if index.dtype is int64 else call.contiguous(index, int64)
+        out = copied_input(call, input)
+        write_few(call, out, named, src, at, walk, how=how, includes=includes)
+        return out
+    ready = call.contiguous(index, int64)
+    places = target_offsets(call, walk, st.contiguous(shape), index=ready, dim=at, limit=shape[at])
+    out = copied_input(call, input)
+    rows = (1, out.numel(), 1)
+    if how is not None:
+        accumulate_rows(call, out, places, src, rows, index.shape, how=how, includes=includes)
+    else:
+        write_rows(call, out, places, src, rows, index.shape, unique=not hasattr(src, "strides"))
+    return out
 
 
 def _check_source(name: str, input: Any, index: Any, src: Any) -> None:
@@ -230,14 +255,6 @@ def _filled(call: Call, shape: Sequence[int], dtype: dtype, value: Any) -> Any:
     return made
 
 
-def _joined(call: Call, name: str, input: Any, dim: int, index: Any, src: Any, how: str, includes: bool) -> Any:
-    """The input with each `src` joined to the element that its index names (see JOINS of indexing_kernels)."""
-    out, places = _scattered(call, name, input, dim, index, src)
-    if places is not None:
-        accumulate_rows(call, out, places, src, (1, out.numel(), 1), index.shape, how=how, includes=includes)
-    return out
-
-
 @operator(
     samples=_scatter_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True, other_names={"value": "src"}
 )
@@ -258,12 +275,8 @@ def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *,
     if reduce is not None:
         _check_reduce(reduce)
         source = src if hasattr(src, "strides") else _filled(call, index.shape, input.dtype, src)
-        return _joined(call, "scatter", input, dim, index, source, "sum" if reduce == "add" else "prod", True)
-    out, places = _scattered(call, "scatter", input, dim, index, src)
-    if places is not None:
-        is_number = not hasattr(src, "strides")
-        write_rows(call, out, places, src, (1, out.numel(), 1), index.shape, unique=is_number)
-    return out
+        return _written(call, "scatter", input, dim, index, source, "sum" if reduce == "add" else "prod")
+    return _written(call, "scatter", input, dim, index, src, None)
 
 
 @scatter.derivative
@@ -287,7 +300,7 @@ def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Opera
         >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 2, 2]), torch.tensor([1.0, 5.0, 6.0]))
         tensor([ 1.,  0., 11.])
     """
-    return _joined(call, "scatter_add", input, dim, index, src, "sum", True)
+    return _written(call, "scatter_add", input, dim, index, src, "sum")
 
 
 @scatter_add.derivative
@@ -303,6 +316,9 @@ def _reduce_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0, index, Array((3, 4), low=0.5, high=2.2, seed=2), "amax"), {"include_self": False})
     yield Sample((Array((4, 3), layout="transposed"), 1, index_array(2, 3), Array((2, 3), -1.7, 2.1, seed=1), "amin"))
     yield Sample((Array((3,)), 0, index_array(0), Array((0,)), "mean"))
+    for reduce in ("mean", "amax", "amin"):
+        yield Sample((*_many(), reduce))
+    yield Sample((*_many()[:3], Array((600,), low=0.98, high=1.02, grad=False), "prod"))
 
 
 def _reduce_errors() -> Iterator[ErrorSample]:
@@ -341,7 +357,7 @@ def scatter_reduce(
     check_join("scatter_reduce", reduce, tuple(JOINS))
     if reduce == "mean" and input.dtype is dtypes.bool_:
         raise DtypeError("bool tensors have no mean", hint="convert with .float()", operator="scatter_reduce")
-    return _joined(call, "scatter_reduce", input, dim, index, src, reduce, include_self)
+    return _written(call, "scatter_reduce", input, dim, index, src, reduce, include_self)
 
 
 @scatter_reduce.derivative

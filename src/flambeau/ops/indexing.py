@@ -32,11 +32,13 @@ from .indexing_kernels import (
     INDEX_NUMBERS,
     RowShape,
     accumulate_rows,
+    are_few,
     check_index,
     indexing_kernel,
     scalars,
     strided_layout,
     wrapped_index,
+    write_few,
     write_rows,
 )
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
@@ -288,6 +290,12 @@ def _add_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0, index_array(5), Array((5, 4), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), 1, index_array(2), Array((4, 2), seed=1)), {"alpha": 2})
     yield Sample((Array((3, 4)), 0, index_array(0), Array((0, 4), seed=1)))
+    yield Sample(_many())
+
+
+def _many() -> tuple[Any, ...]:
+    """Arguments of index_add with too many indexes for `write_few`."""
+    return Array((8,), grad=False), 0, index_array(600, high=7), Array((600,), seed=1, grad=False)
 
 
 def _add_errors() -> Iterator[ErrorSample]:
@@ -328,10 +336,23 @@ def index_add(
     """
     rows, at = row_shape("index_add", input, dim, index)
     check_source("index_add", input, _replaced(input.shape, at, index.numel()), source)
-    places = wrapped_index(call, index, rows[1], -rows[1] if wrap else 0, at)
+    lowest = -rows[1] if wrap else 0
     out = copied_input(call, input)
-    accumulate_rows(call, out, places, source, rows, scale=alpha)
+    if are_few(call, _replaced(out.shape or (1,), at, index.numel()), at):
+        _write_few_rows(call, out, index, source, at, lowest, how="sum", scale=alpha)
+    else:
+        places = wrapped_index(call, index, rows[1], lowest, at)
+        accumulate_rows(call, out, places, source, rows, scale=alpha)
     return out
+
+
+def _write_few_rows(call: Call, out: Any, index: Any, source: Any, at: int, lowest: int, **joined: Any) -> None:
+    """As `write_few`, for a vector of indexes of dimension `at`."""
+    shape = _replaced(out.shape or (1,), at, index.numel())
+    places = index if index.dtype is int64 else call.contiguous(index, int64)
+    behind = len(shape) - at - 1
+    column = call.part(places, (index.numel(), *(1,) * behind), (*(places.strides or (0,)), *(0,) * behind), 0)
+    write_few(call, out, column, source, at, shape, lowest=lowest, **joined)
 
 
 @index_add.derivative
@@ -344,6 +365,7 @@ def _copy_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0, index_array(2, seed=0), Array((2, 4), seed=1)))
     yield Sample((Array((2, 16)), 0, index_array(2, seed=0), Array((2, 16), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), 1, index_array(3, high=3, seed=0), Array((4, 3), seed=1)))
+    yield Sample(_many())
 
 
 @operator(samples=_copy_samples, errors=_add_errors, dtypes=dtypes.ALL, inplace=True)
@@ -364,9 +386,13 @@ def index_copy(
     rows, at = row_shape("index_copy", input, dim, index)
     shape = _replaced(input.shape, at, index.numel())
     check_source("index_copy", input, shape, source)
-    places = call.contiguous(index, int64)
+    lowest = -rows[1] if wrap else 0
     out = copied_input(call, input)
-    write_rows(call, out, places, source, rows, shape, lowest=-rows[1] if wrap else 0, dim=at, unique=unique)
+    if are_few(call, shape or (1,), at):
+        _write_few_rows(call, out, index, source, at, lowest)
+    else:
+        places = call.contiguous(index, int64)
+        write_rows(call, out, places, source, rows, shape, lowest=lowest, dim=at, unique=unique)
     return out
 
 
@@ -380,6 +406,7 @@ def _fill_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0, index_array(2), 1))
     yield Sample((Array((3, 4)), 1, index_array(2, low=-4, high=-1), 1))
     yield Sample((Array(()), 0, index_array(2, high=0), 1))
+    yield Sample((Array((8,), grad=False), 0, index_array(600, high=7), 1))
 
 
 def _fill_errors() -> Iterator[ErrorSample]:
@@ -401,10 +428,13 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any)
         tensor([-1.,  2., -1.])
     """
     rows, at = row_shape("index_fill", input, dim, index)
-    places = call.contiguous(index, int64)
     out = copied_input(call, input)
     shape = _replaced(input.shape or (1,), at, index.numel())
-    write_rows(call, out, places, value, rows, shape, lowest=-rows[1], dim=at, unique=True)
+    if are_few(call, shape, at):
+        _write_few_rows(call, out, index, value, at, -rows[1])
+    else:
+        places = call.contiguous(index, int64)
+        write_rows(call, out, places, value, rows, shape, lowest=-rows[1], dim=at, unique=True)
     return out
 
 
@@ -606,7 +636,7 @@ def _advanced_errors() -> Iterator[ErrorSample]:
 
 
 @composite(
-    samples=_advanced_samples, errors=_advanced_errors, dtypes=dtypes.ALL, method=False, function=False, host="waits"
+    samples=_advanced_samples, errors=_advanced_errors, dtypes=dtypes.ALL, method=False, function=False, host="may wait"
 )
 def index(input: Operand, indices: Any) -> Any:
     """Select elements by index tensors, as `x[i, :, j]` does.
@@ -650,7 +680,7 @@ def _entries_to_write(at: Selection, values: Any) -> Any:
     return reshape(spread, (*shape[: at.dim], at.rows.numel(), *shape[at.dim + 1 :]))
 
 
-@composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, host="waits")
+@composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, host="may wait")
 def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = False) -> Any:
     """Write or add `values` to the elements that index tensors select (see `index`).
 

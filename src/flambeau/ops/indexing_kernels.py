@@ -188,7 +188,7 @@ def _join_kernel(dtype: dtype, how: str) -> Kernel:
         + ", ".join(f"long long {name}" for name in names)
         + f", {C_NUMBERS[number]} scale, long long includes"
     )
-    operation, ufunc = JOINS[how]
+    operation, _ = JOINS[how]
     is_mean = how == "mean"
     call = (
         f"join_entries<{operation}>(out, rows, entries, source, layout, {', '.join(names)}, ({dtype.wide.cuda})scale, "
@@ -204,7 +204,14 @@ def _join_kernel(dtype: dtype, how: str) -> Kernel:
         Scalar("scale", number),
         Scalar("includes", "int64"),
     ]
+    return indexing_kernel(f"join_{how}_{dtype.name}", arguments, call, params, _join_reference(dtype, how))
+
+
+def _join_reference(dtype: dtype, how: str) -> Any:
+    """Return the function that joins the entries of a source to the rows of an array, entries of one row in order."""
     wide = dtype.wide
+    _, ufunc = JOINS[how]
+    is_mean = how == "mean"
 
     def reference(
         out: Any, rows: Any, entries: Any, source: Any, outer: int, size: int, inner: int, count: int, scale: Any,
@@ -231,7 +238,7 @@ def _join_kernel(dtype: dtype, how: str) -> Kernel:
         if total is not out:
             out[...] = total
 
-    return indexing_kernel(f"join_{how}_{dtype.name}", arguments, call, params, reference)
+    return reference
 
 
 def accumulate_rows(
@@ -257,6 +264,94 @@ def accumulate_rows(
     call.launch(
         _join_kernel(out.dtype, how), grid_over(outer * inner * count), out, ordered, places, entries, layout,
         outer, size, inner, count, converted(call.called, out.dtype, scale), int(includes),
+    )  # fmt: skip
+
+
+# few entries
+
+FEW = 1 << 18  # entries times the length of their lines, up to which one launch that looks through lines is faster
+
+
+@cache
+def _few_kernel(dtype: dtype, how: str | None) -> Kernel:
+    """The kernel that joins few entries to an array, or writes them if `how` is None."""
+    number = "float64" if dtype.is_floating_point else "int64"
+    names = ("numel", "count", "axis", "size", "lowest", "dim", *(f"step{i}" for i in range(MAX_DIMS)))
+    c = dtype.cuda
+    arguments = (
+        f"{c}* out, const long long* index, const {c}* source, Layout<2> layout, "
+        + ", ".join(f"long long {name}" for name in names)
+        + f", {C_NUMBERS[number]} number, long long includes"
+    )
+    steps = ", ".join(f"step{i}" for i in range(MAX_DIMS))
+    few = "out, index, source, layout, steps, count, (int)axis, size, lowest"
+    call = f"const long long steps[] = {{{steps}}}; "
+    if how is None:
+        call += f"write_few({few}, store<{c}>(({dtype.wide.cuda})number))"
+    else:
+        is_mean = str(how == "mean").lower()
+        call += f"join_few<{JOINS[how][0]}>({few}, ({dtype.wide.cuda})number, includes != 0, {is_mean})"
+    params: list[Param] = [
+        Pointer("out", dtype, "rw", ("numel",)),
+        Pointer("index", int64, "r", "layout"),
+        Pointer("source", dtype, "r", "layout"),
+        Strided("layout", ("index", "source")),
+        *scalars(*names),
+        Scalar("number", number),
+        Scalar("includes", "int64"),
+    ]
+    join = None if how is None else _join_reference(dtype, how)
+
+    def reference(
+        out: Any, index: Any, source: Any, numel: int, count: int, axis: int, size: int, lowest: int, dim: int,
+        *rest: Any,
+    ) -> None:  # fmt: skip
+        steps, (number, includes) = rest[:MAX_DIMS], rest[MAX_DIMS:]
+        places: Any = check_index(index, lowest, size, dim) * steps[axis]
+        for at, length in enumerate(index.shape):
+            if at != axis:
+                places = places + (np.arange(length) * steps[at]).reshape(-1, *(1,) * (index.ndim - at - 1))
+        if join is not None:
+            values = source.reshape(1, count, 1)
+            join(out.reshape(1, -1, 1), places.reshape(-1), None, values, 1, numel, 1, count, number, includes)
+        else:  # of repeated places, NumPy keeps what was assigned last
+            out[places] = dtype.wide.numpy.type(number) if source is None else source
+
+    entry = f"{'write' if how is None else f'join_{how}'}_few_{dtype.name}"
+    return indexing_kernel(entry, arguments, call, params, reference)
+
+
+def are_few(call: Call, shape: Sequence[int], dim: int) -> bool:
+    """Return whether `write_few` serves indexes of `shape` along a dimension: on a GPU, where launches take longest."""
+    return not call.is_on_host and len(shape) <= MAX_DIMS and prod(shape) * shape[dim] <= FEW
+
+
+def write_few(
+    call: Call, out: Any, index: Any, source: Any, dim: int, shape: Sequence[int], *,
+    lowest: int = 0, how: str | None = None, scale: Any = 1, includes: bool = True,
+) -> None:  # fmt: skip
+    """Write few entries to contiguous `out`, or join them, in one launch; of several writes to a place the last counts.
+
+    index: int64, replaces the place along `dim`; it expands to `shape`, as the source does unless it is a number.
+    lowest, how, scale, includes: as of write_rows and accumulate_rows; they are written if `how` is None.
+    """
+    count, sizes = prod(shape), out.shape or (1,)
+    if not count:
+        return
+    named = copy_if_same(call, index, out)
+    is_number = not hasattr(source, "strides")
+    entries = None if is_number else copy_if_same(call, as_operand(call, source, out.dtype), out)
+    of_index = st.expand(named.shape, named.strides, shape)
+    of_source = (0,) * len(shape) if entries is None else st.expand(entries.shape, entries.strides, shape)
+    rows = st.contiguous(sizes), of_index, of_source
+    before, steps = st.collapse(shape[:dim], [row[:dim] for row in rows])
+    behind, rests = st.collapse(shape[dim + 1 :], [row[dim + 1 :] for row in rows])
+    walk = (*before, shape[dim], *behind)
+    along, *strides = [(*steps[at], row[dim], *rests[at]) for at, row in enumerate(rows)]
+    number = converted(call.called, out.dtype, source if is_number else scale)
+    call.launch(
+        _few_kernel(out.dtype, how), grid_over(count), out, named, entries, (walk, strides), out.numel(), count,
+        len(before), sizes[dim], lowest, dim, *along, *(0,) * (MAX_DIMS - len(walk)), number, int(includes),
     )  # fmt: skip
 
 

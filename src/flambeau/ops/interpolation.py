@@ -13,7 +13,8 @@ from math import floor, prod
 from typing import Any
 
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, dtype, float32, int64, uint8
+from ..core import record
+from ..dtypes import FLOATING_TYPES, dtype, float32, float64, int64, uint8
 from ..errors import ArgumentError, DtypeError, NotSupportedError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Kernel, Pointer, Scalar
@@ -27,11 +28,17 @@ OPTIONAL = ("linear", "bilinear", "bicubic", "trilinear")  # modes that take ali
 MODES = ("nearest", "nearest-exact", "area", *OPTIONAL)
 
 
+def _cubic_near(x: Any, a: float) -> Any:
+    return ((a + 2) * x - (a + 3)) * x * x + 1
+
+
+def _cubic_far(x: Any, a: float) -> Any:
+    return (((x - 5) * x + 8) * x - 4) * a
+
+
 def _cubic(x: Any, a: float) -> Any:
     x = np.abs(x)
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = (((x - 5) * x + 8) * x - 4) * a
-    return np.where(x < 1, near, np.where(x < 2, far, 0))
+    return np.where(x < 1, _cubic_near(x, a), np.where(x < 2, _cubic_far(x, a), 0))
 
 
 def taps_of(kind: str, size: int, results: int, scale: float, align: bool, real: Any) -> tuple[Any, Any]:
@@ -391,6 +398,8 @@ def _samples() -> Iterator[Sample]:
         yield Sample((image, grid, mode, padding, bool(number % 2)))
     points = Array((1, 2, 1, 2, 3), low=-1.2, high=1.2, seed=2)
     yield Sample((Array((1, 2, 2, 3, 2)), points, "bilinear", "border", False))
+    fixed = Array((1, 2, 1, 2, 3), low=-1.2, high=1.2, seed=2, grad=False)
+    yield Sample((Array((1, 2, 2, 3, 2)), fixed, "nearest", "zeros", False))
 
 
 def _errors() -> Iterator[ErrorSample]:
@@ -401,6 +410,93 @@ def _errors() -> Iterator[ErrorSample]:
     yield ErrorSample((image, Array((1, 2, 2, 3)), "nearest", "zeros", False), ShapeError, r"\[1, 2, 2, 3\]")
     volume = Array((1, 1, 2, 2, 2)), Array((1, 1, 1, 1, 3))
     yield ErrorSample((*volume, "bicubic", "zeros", False), NotSupportedError, r"\[1, 1, 2, 2, 2\]")
+
+
+@cache
+def _points_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
+    """The kernel that samples images of `ndim` dimensions at points."""
+    entry = f"sample_points_{mode}_{ndim}d_{dtype.name}"
+    sizes = [f"size{dim}" for dim in range(ndim)]
+    names = "images", "channels", "points", "pixels", *sizes, "padding", "align"
+    c = dtype.cuda
+    code = f"""{PRELUDE}{source_text("interpolation.cu")}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* out, const {c}* input, const {c}* grid,
+    {", ".join(f"long long {name}" for name in names)}) {{
+  const long long sizes[] = {{{", ".join(sizes)}}}, numel = images * channels * points;
+  sample_points<{GRID_MODES.index(mode)}, {ndim}>(
+      out, input, grid, channels, points, pixels, sizes, numel, (int)padding, align != 0);
+}}
+"""
+
+    def reference(
+        out: Any, input: Any, grid: Any, images: int, channels: int, points: int, pixels: int, *numbers: int
+    ) -> None:
+        own, padding, align = numbers[:ndim], PADDINGS[numbers[-2]], bool(numbers[-1])
+        taps: list[list[Any]] = []
+        weights: list[list[Any]] = []
+        for dim, size in enumerate(own):
+            x = grid[..., ndim - 1 - dim] + 1
+            at = x * ((size - 1) / 2) if align else (x * size - 1) / 2
+            at = at if mode == "bicubic" else _kept_inside(at, size, padding, align)
+            below = np.rint(at) if mode == "nearest" else np.floor(at)
+            steps = range(-1, 3) if mode == "bicubic" else range(1 if mode == "nearest" else 2)
+            near = [below + step for step in steps]
+            taps.append([_kept_inside(each, size, padding, align) for each in near] if mode == "bicubic" else near)
+            apart = at - below
+            if mode == "bicubic":
+                cubics = _cubic_far, _cubic_near, _cubic_near, _cubic_far
+                weights.append([cubic(abs(apart - step), SHARPNESS) for cubic, step in zip(cubics, steps)])
+            else:
+                weights.append([1 - apart, apart] if mode == "bilinear" else [np.ones_like(at)])
+        image, channel = np.arange(images)[:, None, None], np.arange(channels)[:, None]
+        total: Any = 0
+        for corner in product(range(len(taps[0])), repeat=ndim):
+            index: Any = 0
+            fits: Any = True
+            weight: Any = 1
+            for dim, (size, k) in enumerate(zip(own, corner)):
+                tap = taps[dim][k]
+                is_inside = (tap >= 0) & (tap <= size - 1)
+                index, fits = index * size + np.where(is_inside, tap, 0).astype(np.int64), fits & is_inside
+                weight = weight * weights[dim][k]
+            total = total + np.where(fits[:, None], input[image, channel, index[:, None]], 0) * weight[:, None]
+        out[...] = total
+
+    params: list[Any] = [
+        Pointer("out", dtype, "w", ("images", "channels", "points")),
+        Pointer("input", dtype, "r", ("images", "channels", "pixels")),
+        Pointer("grid", dtype, "r", ("images", "points", ndim)),
+        *[Scalar(name, "int64") for name in names],
+    ]
+    return Kernel(entry, code, params, reference, 40.0)
+
+
+def _kept_inside(at: Any, size: int, padding: str, align: bool) -> Any:
+    """As `_padded`, for NumPy arrays."""
+    if padding == "zeros":
+        return at
+    if padding == "reflection":
+        low, span = (0.0, size - 1) if align else (-0.5, size)
+        apart = np.abs(at - low)
+        flips = np.floor(apart / span) if span else apart
+        folded = apart - flips * span
+        at = np.where(flips % 2 == 0, folded, span - folded) + low if span else at * 0
+    return np.clip(at, 0, size - 1)
+
+
+@operator(samples=_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False, differentiable=False)
+def sample_points(call: Call, input: Operand, grid: Operand, mode: str, padding: str, align: bool) -> Any:
+    """As `grid_sample` of arguments that fit and have one type, in one launch and without a gradient.
+
+    Host: returns at once.
+    """
+    images, channels, *sizes = input.shape
+    out = call.output((images, channels, *grid.shape[1:-1]), input.dtype)
+    if out.numel():
+        numbers = images, channels, prod(grid.shape[1:-1]), prod(sizes), *sizes, PADDINGS.index(padding), int(align)
+        kernel = _points_kernel(input.dtype, mode, len(sizes))
+        call.launch(kernel, grid_over(out.numel(), 1), out, call.contiguous(input), call.contiguous(grid), *numbers)
+    return out
 
 
 @composite(samples=_samples, errors=_errors, dtypes=FLOATING_TYPES[2:], method=False, function=False)
@@ -441,6 +537,9 @@ def grid_sample(
             hint="use 'bilinear'",
             operator="grid_sample",
         )
+    is_wide = input.dtype is grid.dtype and input.dtype in (float32, float64)
+    if is_wide and not record.wants_grad(grid_sample, [input, grid]):
+        return sample_points(input, grid, mode, padding_mode, bool(align_corners))
     points: Any = grid
     points = points.reshape((n, prod(grid.shape[1:-1]), ndim - 2))
     places = []

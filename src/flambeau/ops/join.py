@@ -245,20 +245,24 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
 @split.derivative
 def _(grads: Any, split_size_or_sections: Any, dim: int, input_shape: Any) -> Any:
     known = [place for place, grad in enumerate(grads) if grad is not None]
+    sizes, at = split_size_or_sections, dim % len(input_shape)
+    if isinstance(sizes, int):
+        sizes = [min(sizes, input_shape[at] - start) for start in range(0, input_shape[at], sizes)] or [0]
     if len(known) == 1:
-        start = sum(split_size_or_sections[: known[0]])
-        return embedded(slice_, grads[known[0]], input_shape, dim, start, start + split_size_or_sections[known[0]])
-    shapes = [(*input_shape[:dim], size, *input_shape[dim + 1 :]) for size in split_size_or_sections]
-    return cat(_with_zeros(grads, grads[known[0]], shapes), dim)
+        start = sum(sizes[: known[0]])
+        return embedded(slice_, grads[known[0]], input_shape, at, start, start + sizes[known[0]])
+    shapes = [(*input_shape[:at], size, *input_shape[at + 1 :]) for size in sizes]
+    return cat(_with_zeros(grads, grads[known[0]], shapes), at)
 
 
 @unbind.derivative
 def _(grads: Any, dim: int, input_shape: Any) -> Any:
     known = [place for place, grad in enumerate(grads) if grad is not None]
+    at = dim % len(input_shape)
     if len(known) == 1:
-        return embedded(select, grads[known[0]], input_shape, dim, known[0])
-    shape = *input_shape[:dim], *input_shape[dim + 1 :]
-    return stack(_with_zeros(grads, grads[known[0]], [shape] * len(grads)), dim)
+        return embedded(select, grads[known[0]], input_shape, at, known[0])
+    shape = *input_shape[:at], *input_shape[at + 1 :]
+    return stack(_with_zeros(grads, grads[known[0]], [shape] * len(grads)), at)
 
 
 def _with_zeros(grads: Sequence[Any], like: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
@@ -384,7 +388,7 @@ def _interleave_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), 2), ValueRangeError, "output_size is 5, .* make 12", {"output_size": 5})
 
 
-@composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL, host="waits")
+@composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL, host="may wait")
 def repeat_interleave(
     input: Operand, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:

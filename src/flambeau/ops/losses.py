@@ -14,7 +14,7 @@ from ..host import np
 from .distances import pairwise_distance, raised
 from .loss_kernels import IGNORED, class_errors, class_loss, class_samples, entropy_each, entropy_total, squeeze_target
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import floating_only, is_tensor, numpy_type, pointwise, promoted
+from .pointwise import floating_only, is_tensor, numpy_type, pointwise, promoted, to_float
 from .softmax import log_softmax
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -1030,6 +1030,28 @@ def multilabel_soft_margin_loss(
     return reduced(terms.sum(-1) / input.shape[-1], reduction)
 
 
+def _signed_terms() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), low=-1, high=1, seed=1)))
+    yield Sample((Array((2, 3), layout="strided"), Array((3,), low=-1, high=1, seed=1)))
+
+
+@pointwise(
+    dtype=to_float, cuda="log1p(exp(-target * input))", samples=_signed_terms, dtypes=FLOATING_TYPES, cost=20.0,
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def soft_margin(input: Value, target: Value) -> Any:
+    """The terms of `soft_margin_loss`: log(1 + exp(-target * input))."""
+    negative: Any = -target
+    return np.log1p(np.exp(negative * input))
+
+
+@soft_margin.derivative
+def _(grad: Any, input: Any, target: Any, needs: Any) -> Any:
+    odds = (-target * input).exp()
+    slope = -grad * odds / (1 + odds)
+    return slope * target if needs[0] else None, slope * input if needs[1] else None
+
+
 @composite(samples=_signed, errors=_bad_reductions, dtypes=FLOATING_TYPES, method=False, function=False)
 def soft_margin_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
@@ -1044,5 +1066,4 @@ def soft_margin_loss(
         tensor([0.6931, 1.3133])
     """
     reduction = reduction_of("soft_margin_loss", size_average, reduce, reduction)
-    label: Any = target
-    return reduced((-label * input).exp().log1p(), reduction)
+    return reduced(soft_margin(input, target), reduction)

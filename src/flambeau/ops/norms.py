@@ -146,7 +146,7 @@ def _bad_matrices() -> Iterator[ErrorSample]:
 
 
 @composite(
-    samples=_matrix_samples, errors=_bad_matrices, dtypes=TYPES, host="waits", method=False, function=False,
+    samples=_matrix_samples, errors=_bad_matrices, dtypes=TYPES, host="may wait", method=False, function=False,
     called="linalg.matrix_norm", other_names={"input": "A"},
 )  # fmt: skip
 def linalg_matrix_norm(
@@ -186,7 +186,7 @@ def _bad_norms() -> Iterator[ErrorSample]:
 
 
 @composite(
-    samples=_norm_samples, errors=_bad_norms, dtypes=TYPES, host="waits", method=False, function=False,
+    samples=_norm_samples, errors=_bad_norms, dtypes=TYPES, host="may wait", method=False, function=False,
     called="linalg.norm", other_names={"input": "A"},
 )  # fmt: skip
 def linalg_norm(A: Operand, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
-from ..core import record
+from ..core import record, thread
 from ..core import views as core
+from ..core.storage import NO_PLACE, NotLowerable
+from ..core.view_geometry import known_views
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -109,6 +111,9 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
                 [3, 4]])
     """
     source: Any = input
+    lowering = thread.here().lowering
+    if storage_offset is not None and lowering is not None and not lowering.is_derivative:
+        raise NotLowerable("a place in the storage, of which an operand is any part")
     start = source._offset if storage_offset is None else storage_offset
     if len(size) != len(stride) or start < 0 or any(number < 0 for number in (*size, *stride)):
         raise ValueRangeError(
@@ -178,7 +183,7 @@ def select(input: Operand, dim: int, index: int) -> Any:
     return (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :]), index % total * strides[at]
 
 
-select.quick = core.select
+select.quick, select.quick_node = core.select, select
 
 
 @select.derivative
@@ -217,7 +222,7 @@ def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | No
     return (*shape[:at], count, *shape[at + 1 :]), steps, first * strides[at]
 
 
-slice_.quick = core.slice_
+slice_.quick, slice_.quick_node = core.slice_, slice_
 
 
 @slice_.derivative
@@ -322,9 +327,6 @@ def _recorded(operator: Operator, call: list[Any], pieces: list[Any]) -> tuple[A
     return tuple(pieces)
 
 
-split.quick = core.split
-
-
 def _chunk_samples() -> Iterator[Sample]:
     yield Sample((Array((5, 2)), 2))
     yield Sample((Array((2, 3)), 5, 1))
@@ -334,7 +336,7 @@ def _chunk_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ShapeError, r"greater than 0, got 0")
 
 
-@composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL, takes_out=False)
+@composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True)
 def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last.
 
@@ -352,9 +354,6 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
         )
     _, total = sized(input, dim, "chunk")
     return split(input, -(-total // chunks), dim) if total else split(input, (0,) * chunks, dim)
-
-
-chunk.quick, chunk.quick_node = core.chunk, split
 
 
 def _unbind_errors() -> Iterator[ErrorSample]:
@@ -383,9 +382,6 @@ def unbind(input: Operand, dim: int = 0) -> Any:
     if not record.wants_grad(unbind, call):
         return tuple(select(source, at, index) for index in range(total))
     return _recorded(unbind, call, [core.select(source, [source, at, index]) for index in range(total)])
-
-
-unbind.quick = core.unbind
 
 
 def _diagonal_samples() -> Iterator[Sample]:
@@ -784,6 +780,22 @@ def unsafe_split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> A
     ends = [sum(sizes[: place + 1]) for place in range(len(sizes))]
     return tuple([slice_(input, at, end - size, end) for size, end in zip(sizes, ends)])
 
+
+known_views(
+    as_strided, chunk, diagonal, dsplit, hsplit, narrow, split, split_with_sizes, tensor_split, unbind, unfold,
+    unsafe_chunk, unsafe_split, unsafe_split_with_sizes, vsplit,
+)  # fmt: skip
+_known_strided: Any = as_strided.quick
+
+
+def _of_whole_storage(operand: Any, bound: list[Any]) -> Any:
+    """Serve `as_strided` of a tensor that fills its storage; of others, the view depends on where they start."""
+    memory = operand._storage
+    fills = operand._offset == 0 and memory.nbytes == operand._layout.nbytes and memory.place == NO_PLACE
+    return _known_strided(operand, bound) if fills else None
+
+
+as_strided.quick = _of_whole_storage
 
 VIEWS = (  # operator, its arguments after the input, and what they give for torch.arange(4).reshape(2, 2)
     (views.alias, "", "tensor([[0, 1],\n        [2, 3]])"),

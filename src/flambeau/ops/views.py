@@ -10,6 +10,7 @@ from .. import dtypes
 from .. import strides as st
 from ..core import views as core
 from ..core.layout import layout_of
+from ..core.view_geometry import known_views
 from ..errors import IndexRangeError, ShapeError
 from .operator import Array, ErrorSample, Operand, Sample, composite, view
 from .samples import bad_last, bad_new, bad_second
@@ -67,7 +68,7 @@ def view_(input: Operand, size: Any) -> Any:
     return target, strides, 0
 
 
-view_.quick = core.reshape
+view_.quick, view_.quick_node = core.reshape, view_
 
 
 @view_.derivative
@@ -136,9 +137,6 @@ def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
     for size in input.shape[first : last + 1]:
         merged *= size
     return reshape(input, (*input.shape[:first], merged, *input.shape[last + 1 :]))
-
-
-flatten.quick, flatten.quick_node = core.flatten, view_
 
 
 def _ravel_samples() -> Iterator[Sample]:
@@ -212,9 +210,6 @@ def squeeze(input: Operand, dim: Any = None) -> Any:
     return [input.shape[i] for i in kept], [input.strides[i] for i in kept], 0
 
 
-squeeze.quick = core.squeeze
-
-
 @squeeze.derivative
 def _(grad: Any, input_shape: Any) -> Any:
     return grad.reshape(input_shape)
@@ -242,9 +237,6 @@ def unsqueeze(input: Operand, dim: int) -> Any:
     step = input.shape[at] * input.strides[at] if at < ndim else 1
     shape, strides = input.shape, input.strides
     return (*shape[:at], 1, *shape[at:]), (*strides[:at], step, *strides[at:]), 0
-
-
-unsqueeze.quick = core.unsqueeze
 
 
 @unsqueeze.derivative
@@ -278,9 +270,6 @@ def transpose(input: Operand, dim0: int, dim1: int) -> Any:
     if ndim:
         order[a], order[b] = order[b], order[a]
     return [input.shape[i] for i in order], [input.strides[i] for i in order], 0
-
-
-transpose.quick = core.transpose
 
 
 @transpose.derivative
@@ -370,9 +359,6 @@ def t(input: Operand) -> Any:
     return transpose(input, 0, ndim - 1) if ndim else input
 
 
-t.quick, t.quick_node = core.t, transpose
-
-
 def _permute_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 3, 4)), (2, 0, 1)))
     yield Sample((Array((4, 3), layout="transposed"), (-1, 0)))
@@ -405,9 +391,6 @@ def permute(input: Operand, dims: Any) -> Any:
         )
     order = wrap_dims(dims, ndim, "permute")
     return [input.shape[i] for i in order], [input.strides[i] for i in order], 0
-
-
-permute.quick = core.permute
 
 
 @permute.derivative
@@ -502,9 +485,6 @@ def expand(input: Operand, size: Any) -> Any:
     return target, st.expand(input.shape, input.strides, target), 0
 
 
-expand.quick = core.expand
-
-
 @expand.derivative
 def _(grad: Any, input_shape: Any) -> Any:
     return grad.sum_to_size(input_shape)
@@ -537,6 +517,12 @@ def broadcast_to(input: Operand, size: Any) -> Any:
                 [1, 2]])
     """
     return expand(input, size)
+
+
+known_views(
+    adjoint, broadcast_to, expand, flatten, movedim, permute, squeeze, swapaxes, swapdims, t, transpose, unflatten,
+    unsqueeze,
+)  # fmt: skip
 
 
 # alias, and views as another dtype

@@ -195,6 +195,8 @@ def fill(input: Any, value: Any) -> Any:
         tensor([3., 3.])
     """
     checks.tensor("fill", "input", input)
+    if type(value) in (int, float, bool):
+        return REGISTRY["fill"](input, value)
     return input.clone().fill_(value)
 
 

@@ -128,6 +128,78 @@ inline void join_entries(T* out, const long long* rows, const long long* entries
     }
 }
 
+// ---- few entries ----
+//
+// Entry i of `layout` (index, source) names an element along `axis` of a contiguous array with strides `steps`.  Entries
+// name one element only if they lie on one line along `axis`, so an entry looks through its line for others.
+
+struct Line {
+    const long long* index;
+    long long step, length, size, lowest;
+    long long row_of(long long entry) const { return checked(index[entry * step], lowest, size); }
+    bool has(long long row, long long first, long long last) const {
+        for (long long entry = first; entry < last; ++entry)
+            if (row_of(entry) == row) return true;
+        return false;
+    }
+};
+
+// The place of entry i on its line, and where the line starts in the array, the index and the source.
+inline long long place_on_line(long long i, const Layout<2>& layout, const long long* steps, int axis, long long* starts) {
+    long long found = 0;
+    starts[0] = starts[1] = starts[2] = 0;
+    for (int d = (int)layout.ndim - 1; d >= 0; --d) {
+        long long place;
+        i = divide(i, layout.size[d], place);
+        if (d == axis) {
+            found = place;
+            continue;
+        }
+        starts[0] += place * steps[d];
+        starts[1] += place * layout.stride[0][d];
+        starts[2] += place * layout.stride[1][d];
+    }
+    return found;
+}
+
+// The last entry of a line that names an element writes it.  Without a source, all write `value`.
+template <class T>
+inline void write_few(T* out, const long long* index, const T* source, const Layout<2>& layout, const long long* steps,
+                      long long count, int axis, long long size, long long lowest, T value) {
+    const long long length = layout.size[axis], along = layout.stride[1][axis];
+    for (long long i = first_index(); i < count; i += index_step()) {
+        long long starts[3];
+        const long long entry = place_on_line(i, layout, steps, axis, starts);
+        const Line line{index + starts[1], layout.stride[0][axis], length, size, lowest};
+        const long long row = line.row_of(entry);
+        if (source == nullptr) out[starts[0] + row * steps[axis]] = value;
+        else if (!line.has(row, entry + 1, length)) out[starts[0] + row * steps[axis]] = source[starts[2] + entry * along];
+    }
+}
+
+// The first entry of a line that names an element joins all that name it, in their order; see join_entries.
+template <class Op, class T, class C>
+inline void join_few(T* out, const long long* index, const T* source, const Layout<2>& layout, const long long* steps,
+                     long long count, int axis, long long size, long long lowest, C scale, bool includes, bool mean) {
+    const long long length = layout.size[axis], along = layout.stride[1][axis];
+    for (long long i = first_index(); i < count; i += index_step()) {
+        long long starts[3];
+        const long long first = place_on_line(i, layout, steps, axis, starts);
+        const Line line{index + starts[1], layout.stride[0][axis], length, size, lowest};
+        const long long row = line.row_of(first);
+        if (line.has(row, 0, first)) continue;
+        T* target = out + starts[0] + row * steps[axis];
+        C total = includes ? load<C>(*target) : Op::template begin<C>();
+        long long joined = includes ? 1 : 0;
+        for (long long entry = first; entry < length; ++entry) {
+            if (line.row_of(entry) != row) continue;
+            total = Op::join(total, (C)(scale * load<C>(source[starts[2] + entry * along])));
+            ++joined;
+        }
+        *target = store<T>(mean ? mean_of(total, joined) : total);
+    }
+}
+
 inline void wrap_index(long long* out, const long long* index, long long size, long long count, long long lowest) {
     for (long long i = first_index(); i < count; i += index_step()) out[i] = checked(index[i], lowest, size);
 }

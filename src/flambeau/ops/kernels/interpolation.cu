@@ -114,3 +114,64 @@ inline void resample_back(O* out, const T* grad, long long outer, long long size
         out[i] = store<O>(sum);
     }
 }
+
+// ---- values at the points of a grid ----
+//
+// PADDING: what is outside an image: 0 zeros, 1 its border, 2 its reflection.  A coordinate counts pixels.
+
+template <class C> inline C mirrored(C at, C size, bool align) {
+    const C low = align ? C(0) : C(-0.5), span = align ? size - 1 : size;
+    if (span == 0) return at * 0;
+    const C apart = fabs(at - low), flips = floor(apart / span), rest = apart - flips * span;
+    return (flips - floor(flips / 2) * 2 == 0 ? rest : span - rest) + low;
+}
+
+template <class C> inline C inside_image(C at, C size, int padding, bool align) {
+    if (padding == 0) return at;
+    if (padding == 2) at = mirrored(at, size, align);
+    return at < 0 ? C(0) : at > size - 1 ? size - 1 : at;
+}
+
+// MODE: 0 bilinear, 1 nearest, 2 bicubic.  `sizes` are those of the DIMS spatial dimensions of an image.
+template <int MODE, int DIMS, class C>
+inline void sample_points(C* out, const C* input, const C* grid, long long channels, long long points, long long pixels,
+                          const long long* sizes, long long numel, int padding, bool align) {
+    constexpr int TAPS = MODE == 0 ? 2 : MODE == 1 ? 1 : 4, CORNERS = DIMS == 2 ? TAPS * TAPS : TAPS * TAPS * TAPS;
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += threads) {
+        long long point;
+        const long long plane = divide(i, points, point);
+        const C* place = grid + (plane / channels * points + point) * DIMS;
+        const C* image = input + plane * pixels;
+        C taps[DIMS][TAPS], weights[DIMS][TAPS];
+        for (int d = 0; d < DIMS; ++d) {
+            const C size = (C)sizes[d], x = place[DIMS - 1 - d] + 1;  // the last coordinate is that of the first dimension
+            C at = align ? x * ((size - 1) / 2) : (x * size - 1) / 2;
+            if (MODE != 2) at = inside_image(at, size, padding, align);
+            const C below = MODE == 1 ? rint(at) : floor(at), rest = at - below;
+            for (int k = 0; k < TAPS; ++k) {
+                const C tap = below + (MODE == 2 ? k - 1 : k);
+                taps[d][k] = MODE == 2 ? inside_image(tap, size, padding, align) : tap;
+                const C apart = MODE == 2 ? fabs(rest + 1 - k) : C(0);
+                weights[d][k] = MODE == 1 ? C(1) : MODE == 0 ? (k ? rest : 1 - rest)
+                                : k == 1 || k == 2 ? cubic_near(apart, C(-0.75)) : cubic_far(apart, C(-0.75));
+            }
+        }
+        C total = 0;
+        for (int corner = 0; corner < CORNERS; ++corner) {
+            C weight = 1;
+            bool fits = true;
+            long long index = 0, step = 1;
+            for (int d = DIMS - 1, left = corner; d >= 0; --d, left /= TAPS) {
+                const C tap = taps[d][left % TAPS];
+                const bool is_inside = tap >= 0 && tap <= (C)(sizes[d] - 1);
+                index += is_inside ? (long long)tap * step : 0;
+                step *= sizes[d];
+                fits = fits && is_inside;
+                weight *= weights[d][left % TAPS];
+            }
+            total += (fits ? image[index] : C(0)) * weight;
+        }
+        out[i] = total;
+    }
+}
