@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 from ..core import thread
@@ -77,6 +78,16 @@ class ProcessGroup:
         self.is_destroyed = False
         self._streams: dict[tuple[int, str], Stream] = {}
         self._counts: dict[str, int] = {}
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether there are other members, so that collectives go through `client`."""
+        return len(self.ranks) > 1
+
+    @cached_property
+    def runs_steps(self) -> bool:
+        """Whether NVIDIA GPUs run the group's collectives among themselves, as far as NCCL can."""
+        return "nccl" in self.backend and thread.machine().choice.kind == "nvidia"
 
     def rank(self) -> int:
         """Return this process's number in the group.

@@ -17,7 +17,7 @@ from contextlib import suppress
 from ...config import Gpus
 from ...errors import AcceleratorError, FlambeauError
 from ...kernel import Access
-from ..api import Exchange, StreamHandle
+from ..api import Exchange, Step, StreamHandle
 from .access import MemoryAccess
 from .base import Calls
 from .capture import CAPTURE_UNSUPPORTED
@@ -65,6 +65,17 @@ class ExchangeCalls(Calls):
         engine.submit(queue, exchange.name, work, None, accesses, blocks, duration_ns, host_ns, is_seen=False)
         assert queue.last is not None
         return queue.last
+
+    def runs_steps(self, steps: Sequence[Step]) -> bool:
+        """Return False: values pass through `Exchange.give` and `finish`."""
+        return False
+
+    def exchange_failure(self) -> str:
+        """Return "": `Exchange.finish` raises."""
+        return ""
+
+    def abort_exchanges(self) -> None:
+        """Do nothing: an exchange that has failed ends by itself."""
 
     def serve_exchanges(self) -> None:
         with self._lock:

@@ -1,0 +1,395 @@
+"""Collectives that GPUs run among themselves, with a stand-in for NCCL on virtual GPUs."""
+
+import json
+import os
+import signal
+import sys
+
+import pytest
+
+import flambeau as torch
+from flambeau import distributed as dist
+from flambeau.distributed import flight_recorder
+from flambeau.driver.nvidia import nccl
+from flambeau.nn.parallel import DistributedDataParallel
+from flambeau.parallel import watchdog
+from flambeau.parallel.group import ProcessGroup
+from tests.parallel import fake_nccl
+from tests.parallel.processes import die, run
+
+ReduceOp = dist.ReduceOp
+
+
+@pytest.fixture
+def ranks(tmp_path, monkeypatch):
+    """As `processes.run`, with the stand-in; function(rank, library)."""
+    monkeypatch.setattr(ProcessGroup, "runs_steps", True)
+    monkeypatch.setattr(nccl, "ABORT_WAIT", 0.05)
+    monkeypatch.setattr(watchdog, "TICK", 0.02)
+
+    def start(function, size=2, seconds=30.0):
+        return run(lambda rank: function(rank, fake_nccl.install(tmp_path)), size, "nccl", seconds, gpus=size)
+
+    return start
+
+
+def filled(*values, dtype=torch.float32):
+    return torch.tensor(values, dtype=dtype, device="cuda")
+
+
+def results(rank, size):
+    """What each collective gives; they follow each other without a wait of the host."""
+    x = filled(rank + 1, rank + 2)
+    found = {}
+    for op in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT):
+        found[op.name] = reduced = x.clone()
+        dist.all_reduce(reduced, op)
+    for kind in (torch.bool, torch.int16, torch.float64, torch.bfloat16):
+        found[str(kind)] = reduced = filled(rank, 1, dtype=kind)
+        dist.all_reduce(reduced)
+    found["bits"] = bits = filled(1 << rank, 8, dtype=torch.int32)
+    dist.all_reduce(bits, ReduceOp.BOR)
+    found["reduce"] = reduced = x.clone()
+    dist.reduce(reduced, 1)
+    if rank != 1:
+        del found["reduce"]  # is undefined there
+    found["broadcast"] = got = x.clone()
+    dist.broadcast(got, 1)
+    found["all_gather"] = parts = [torch.zeros(2, device="cuda") for _ in range(size)]
+    dist.all_gather(parts, x)
+    found["all_gather_into_tensor"] = whole = torch.zeros(2 * size, device="cuda")
+    dist.all_gather_into_tensor(whole, x)
+    found["gather"] = gathered = [torch.zeros(2, device="cuda") for _ in range(size)] if rank == 0 else []
+    dist.gather(x, gathered or None, 0)
+    found["scatter"] = got = torch.zeros(2, device="cuda")
+    dist.scatter(got, [x + each for each in range(size)] if rank == 0 else None, 0)
+    found["reduce_scatter"] = got = torch.zeros(2, device="cuda")
+    dist.reduce_scatter(got, [x * each for each in range(size)])
+    found["reduce_scatter_tensor"] = got = torch.zeros(2, device="cuda")
+    dist.reduce_scatter_tensor(got, torch.cat([x * each for each in range(size)]))
+    found["all_to_all"] = parts = [torch.zeros(2, device="cuda") for _ in range(size)]
+    dist.all_to_all(parts, [x + 10 * each for each in range(size)])
+    rows = [(rank + other) % 2 for other in range(size)]  # some are empty
+    found["all_to_all_single"] = got = torch.zeros(sum(rows), device="cuda")
+    dist.all_to_all_single(got, torch.arange(float(sum(rows)), device="cuda") + 10 * rank, rows, rows)
+    objects = [None] * size
+    dist.all_gather_object(objects, {"rank": rank})
+    dist.barrier()
+    group = dist.new_group([0, size - 1])
+    if rank in (0, size - 1):
+        found["subgroup"] = reduced = x.clone()
+        dist.all_reduce(reduced, group=group)
+    return objects, {
+        name: [each.tolist() for each in value] if isinstance(value, list) else value.tolist()
+        for name, value in found.items()
+    }
+
+
+def test_every_collective_gives_what_the_other_path_gives(ranks):
+    found = ranks(lambda rank, library: results(rank, 3), 3)
+    assert found == run(lambda rank: results(rank, 3), 3, "nccl", gpus=3)
+    assert [each[0] for each in found] == [[{"rank": 0}, {"rank": 1}, {"rank": 2}]] * 3
+
+
+CALLS = {
+    "all_reduce": (lambda x, y: dist.all_reduce(x), ["AllReduce"]),
+    "reduce": (lambda x, y: dist.reduce(x, 0), ["Reduce"]),
+    "broadcast": (lambda x, y: dist.broadcast(x, 0), ["Broadcast"]),
+    "all_gather_into_tensor": (lambda x, y: dist.all_gather_into_tensor(y, x), ["AllGather"]),
+    "reduce_scatter_tensor": (lambda x, y: dist.reduce_scatter_tensor(x, y), ["ReduceScatter"]),
+    "all_gather": (
+        lambda x, y: dist.all_gather(list(y.split(2)), x),
+        ["GroupStart", "Send", "Send", "Recv", "Recv", "GroupEnd"],
+    ),
+    "reduce_scatter": (
+        lambda x, y: dist.reduce_scatter(x, list(y.split(2))),
+        ["GroupStart", "Reduce", "Reduce", "GroupEnd"],
+    ),
+    "bits": (lambda x, y: dist.all_reduce(x.int(), ReduceOp.BOR), []),
+    "barrier": (lambda x, y: dist.barrier(), []),
+}
+
+
+def test_each_collective_is_one_operation_of_nccl(ranks):
+    def function(rank, library):
+        x, y, found = torch.ones(2, device="cuda"), torch.ones(4, device="cuda"), {}
+        dist.all_reduce(x)  # makes the communicator
+        for name, (call, _) in CALLS.items():
+            del library.called[:]
+            call(x, y)
+            found[name] = [each for each in library.called if each != "ncclCommGetAsyncError"]
+        return found
+
+    for found in ranks(function):
+        assert found == {name: [f"nccl{call}" for call in calls] for name, (_, calls) in CALLS.items()}
+
+
+def test_the_hub_is_not_waited_for(ranks):
+    """After the first collective, a call sends nothing itself: the watchdog does."""
+
+    def function(rank, library):
+        x = torch.ones(2, device="cuda")
+        dist.all_reduce(x)
+        client = dist.group.WORLD.client
+        sends, send = [], client._send
+
+        def noted(**message):
+            sends.append((sys._getframe(1).f_code.co_name, message["do"]))
+            send(**message)
+
+        client._send = noted
+        for _ in range(5):
+            dist.all_reduce(x)
+        torch.cuda.synchronize()
+        return [each for each in sends if each != ("report", "log")], x.tolist()
+
+    assert ranks(function) == [([], [64.0, 64.0])] * 2
+
+
+def test_messages_of_both_directions_and_batches(ranks):
+    def function(rank, library):
+        sent, got, found = filled(rank, 7), torch.zeros(2, device="cuda"), []
+        for _ in range(2):
+            for work in [dist.isend(sent, 1 - rank), dist.irecv(got, 1 - rank)]:
+                work.wait()
+            found.append(got.tolist())
+            sent += 1
+        works = dist.batch_isend_irecv([dist.P2POp(dist.irecv, got, 1 - rank), dist.P2POp(dist.isend, sent, 1 - rank)])
+        for work in works:
+            work.wait()
+        if rank == 0:
+            dist.send(sent, 1)
+        else:
+            dist.recv(got, 0)
+        return [*found, got.tolist()], len(works), library.called.count("ncclCommInitRank")
+
+    zero, one = ranks(function)
+    assert zero == ([[1.0, 7.0], [2.0, 8.0], [3.0, 9.0]], 1, 3)  # one per direction, and the group's
+    assert one == ([[0.0, 7.0], [1.0, 8.0], [2.0, 9.0]], 1, 3)
+
+
+def test_a_batch_of_two_groups_is_refused(ranks):
+    def function(rank, library):
+        group = dist.new_group([0, 1])
+        x = torch.ones(1, device="cuda")
+        try:
+            dist.batch_isend_irecv([dist.P2POp(dist.isend, x, 1 - rank), dist.P2POp(dist.irecv, x, 1 - rank, group)])
+        except ValueError as error:
+            return str(error)
+
+    for text in ranks(function):
+        assert text.startswith("batch_isend_irecv: messages are of the groups 0 and 0/group0")
+
+
+def test_a_missing_wait_is_a_race(ranks):
+    def function(rank, library):
+        x = torch.ones(2, device="cuda")
+        work = dist.all_reduce(x, async_op=True)
+        y = x + 1
+        work.wait()
+        return y.tolist()
+
+    for name, text in ranks(function):
+        assert name == "RaceError" and "collectives of group 0" in text
+
+
+def test_works_and_the_flight_recorder(ranks):
+    def function(rank, library):
+        x = torch.ones(2, device="cuda")
+        work = dist.all_reduce(x, async_op=True)
+        torch.cuda.synchronize()
+        done = work.is_completed(), work.is_success(), work.wait()
+        dog = dist.group.WORLD.client._watchdog
+        for _ in range(2):  # an event is taken, and found done
+            dog.look()
+        return done, json.loads(flight_recorder.dump())["entries"][-1]
+
+    for done, entry in ranks(function):
+        assert done == (True, True, True)
+        assert (entry["profiling_name"], entry["nbytes"], entry["state"]) == ("all_reduce", 8, "completed")
+        assert entry["time_discovered_started_ns"] and "all_reduce(float32[2], SUM) at " in entry["call"]
+
+
+def test_ddp_has_the_losses_of_one_process(ranks):
+    def steps(net, x, y):
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        losses = []
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = ((net(x) - y) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+    def data():
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.Tanh(), torch.nn.Linear(5, 1)).double()
+        return net, torch.randn(8, 4, dtype=torch.float64), torch.randn(8, 1, dtype=torch.float64)
+
+    def function(rank, library):
+        net, x, y = data()
+        net = DistributedDataParallel(net.cuda())
+        return steps(net, x[4 * rank : 4 * rank + 4].cuda(), y[4 * rank : 4 * rank + 4].cuda())
+
+    alone = steps(*data())
+    zero, one = ranks(function)
+    assert [(a + b) / 2 for a, b in zip(zero, one)] == pytest.approx(alone, rel=1e-12)
+
+
+# failures
+
+
+def reduced(x, *args):
+    dist.all_reduce(x, *args)
+    return x.tolist()
+
+
+def after_a_first(function):
+    """Make the communicator, so that the mistake is not found by the host's wait for it."""
+
+    def call(rank, library):
+        reduced(torch.ones(2, device="cuda"))
+        return function(rank)
+
+    return call
+
+
+def other_order(rank):
+    x, y = torch.ones(2, device="cuda"), torch.ones(3, device="cuda")
+    for each in ((x, y), (y, x))[rank]:
+        dist.all_reduce(each)
+    return x.tolist()
+
+
+def split(rank):
+    out, sent = torch.ones(3, device="cuda"), torch.ones(3, device="cuda")
+    dist.all_to_all_single(out, sent, [2, 1], [1, 2])
+    torch.cuda.synchronize()
+    dist.barrier()
+
+
+def messages(rank):
+    x = torch.ones(2 + rank, device="cuda")
+    if rank == 0:
+        dist.send(x, 1)
+    else:
+        dist.recv(x, 0)
+    torch.cuda.synchronize()
+    dist.barrier()
+
+
+def leaves(rank):
+    return reduced(torch.ones(2, device="cuda")) if rank == 0 else None
+
+
+def dies(rank):
+    return reduced(torch.ones(2, device="cuda")) if rank == 0 else die()
+
+
+def host_and_device(rank):
+    return reduced(torch.ones(2, device="cuda")) if rank == 0 else dist.barrier()
+
+
+PLANTED = {
+    "shape": (lambda rank: reduced(torch.ones(2 + rank, device="cuda")), "ranks make different calls"),
+    "reduction": (
+        lambda rank: reduced(torch.ones(2, device="cuda"), ReduceOp.MAX if rank else ReduceOp.SUM),
+        "ranks make different calls",
+    ),
+    "order": (other_order, "ranks make different calls"),
+    "sizes of splits": (split, "rank 0 sends 4 bytes to rank 0, which takes 8"),
+    "message": (messages, "ranks make different calls"),
+    "a call of the host": (host_and_device, "ranks make different calls"),
+    "one leaves": (leaves, "rank 1 has left the group"),
+    "one dies": (dies, "the process of rank 1 has ended"),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_mistake_is_named_and_collectives_are_aborted(ranks, name):
+    function, text = PLANTED[name]
+    found = ranks(after_a_first(function))
+    failed = [each for each in found if isinstance(each, tuple) and each[0] == "CollectiveError"]
+    ended = [each for each in found if each == -signal.SIGKILL or each is None]
+    assert failed and len(failed) + len(ended) == 2, found
+    for _, said in failed:
+        assert text in said and "timeout" not in said and "test_nccl.py:" in said
+        assert "\n  rank 0: " in said and "\n  rank 1: " in said
+
+
+def test_the_first_collective_names_ranks_that_wait_for_each_other(ranks):
+    def function(rank, library):
+        x = torch.ones(3, device="cuda")
+        dist.recv(x, 0) if rank else dist.all_reduce(x)
+        return x.tolist()
+
+    for name, text in ranks(function):
+        assert name == "CollectiveError" and "all ranks wait for each other" in text
+        assert "rank 0: all_reduce(float32[3], SUM) at" in text and "rank 1: recv(float32[3], src=0) at" in text
+
+
+def test_ranks_of_one_gpu_are_named(ranks):
+    def function(rank, library):
+        return reduced(torch.ones(2, device="cuda:0"))
+
+    for name, text in ranks(function):
+        assert name == "CollectiveError" and "ranks 0 and 1 both use GPU-0" in text
+
+
+@pytest.mark.parametrize("is_blocking", [False, True])
+def test_a_rank_that_does_not_come_is_named_after_the_timeout(ranks, is_blocking, monkeypatch):
+    if is_blocking:
+        monkeypatch.setenv("TORCH_NCCL_BLOCKING_WAIT", "1")
+    read, write = os.pipe()
+
+    def function(rank, library):
+        x = torch.ones(2, device="cuda")
+        dist.all_reduce(x)
+        torch.cuda.synchronize()
+        if rank == 1:
+            os.read(read, 1)  # busy with something else
+        else:
+            try:
+                reduced(x)
+            finally:
+                os.write(write, b"x")
+        return reduced(x)
+
+    found = ranks(function, seconds=0.3)
+    os.close(read)
+    os.close(write)
+    for name, text in found:
+        assert name == "CollectiveError" and "rank 0 has waited for 0.3 s, the group's timeout" in text
+        assert "rank 1: has not called; its last call: all_reduce(float32[2], SUM) at" in text
+
+
+def test_after_a_failure_waits_raise_until_the_group_is_destroyed(ranks):
+    def function(rank, library):
+        x, texts = torch.ones(2 + rank, device="cuda"), []
+        reduced(torch.ones(2, device="cuda"))
+        work = dist.all_reduce(x, async_op=True)
+        waits = (work.wait, x.tolist, x.cpu, lambda: dist.all_reduce(x), work.is_success, work.is_completed)
+        dist.group.WORLD.client.await_failure(20)
+        dist.group.WORLD.client._watchdog._thread.join(20)
+        for wait in waits:
+            try:
+                texts.append(wait())
+            except dist.CollectiveError as error:
+                texts.append(str(error))
+        dist.destroy_process_group()
+        after = (x * 0).tolist()
+        dist.init_process_group("nccl", rank=0, world_size=1)
+        return texts, len(after), library.called.count("ncclCommAbort"), library.called.count("ncclCommDestroy")
+
+    found = ranks(function)
+    for texts, after, aborted, destroyed in found:
+        assert all("all_reduce: ranks make different calls" in text for text in texts[:4])
+        assert texts[4:] == [False, True] and after > 1 and (aborted, destroyed) == (1, 0)
+
+
+def test_error_handling_may_be_turned_off(monkeypatch):
+    for value, expected in ((None, True), ("0", False), ("1", True), ("3", True)):
+        if value is not None:
+            monkeypatch.setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", value)
+        assert watchdog.handles_errors() is expected
