@@ -413,7 +413,7 @@ def test_bytes_that_cross_each_link_are_those_of_nccl_tests():
     assert collectives.bus_bytes("all_reduce", 800, 1) == 800
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_ranks_measure_collectives(monkeypatch):
     monkeypatch.setenv("FLAMBEAU_GPUS", "virtual:2")
     facts = collectives.run(2, 64, 1, 2)
