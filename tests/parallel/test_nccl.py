@@ -129,6 +129,33 @@ def test_a_batch_of_two_groups_is_refused(ranks):
         assert text.startswith("batch_isend_irecv: messages are of the groups 0 and 0/group0")
 
 
+def test_a_group_that_is_destroyed_releases_its_communicator(ranks):
+    def function(rank, library):
+        x = torch.ones(2, device="cuda")
+        found = []
+        for _ in range(2):
+            group = dist.new_group([0, 1])
+            dist.all_reduce(x, group=group)
+            dist.destroy_process_group(group)
+            found.append((library.called.count("ncclCommInitRank"), library.called.count("ncclCommDestroy")))
+        return found, x.tolist()
+
+    assert ranks(function) == [([(1, 1), (2, 2)], [4.0, 4.0])] * 2
+
+
+def test_a_barrier_waits_for_the_current_stream(ranks):
+    def function(rank, library):
+        dist.all_reduce(torch.ones(2, device="cuda"))
+        side, done = torch.cuda.Stream(), torch.cuda.Event()
+        with torch.cuda.stream(side):
+            torch.ones(1000, device="cuda") * 2
+            done.record()
+            dist.barrier()
+        return done.query()
+
+    assert ranks(function) == [True, True]
+
+
 def test_a_missing_wait_is_a_race(ranks):
     def function(rank, library):
         x = torch.ones(2, device="cuda")

@@ -393,8 +393,11 @@ class Driver(Protocol):
     def abort_exchanges(self) -> None:
         """End all exchanges of steps, whose outputs are then undefined.  Streams go on with the work after them."""
 
-    def finish_exchanges(self) -> None:
-        """Wait for all exchanges, and release what they used.  Raises CollectiveError.  # wait"""
+    def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        """Wait for exchanges, and release what they used.  Raises CollectiveError.  # wait
+
+        streams: those of a group that is removed; None for all.
+        """
 
     # time and profilers
     def host_ns(self) -> int:

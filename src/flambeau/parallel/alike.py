@@ -21,6 +21,8 @@ ALIKE_RANKS = "FLAMBEAU_ALIKE_RANKS"
 class AlikeRanks(Client):
     """The client of such a process.  No call waits."""
 
+    is_watched = False
+
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size = rank, size
         self.recorder = FlightRecorder(rank)

@@ -357,6 +357,11 @@ class Client:
         error.add_note(self.recorder.note())
         return error
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether GPUs have run collectives among themselves."""
+        return self._watchdog is not None
+
     def watch(self, driver: Driver) -> None:
         """Watch over the collectives that a driver's GPUs run among themselves."""
         if self._watchdog is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from enum import IntEnum
 from functools import cached_property
@@ -88,6 +89,16 @@ class ProcessGroup:
     def runs_steps(self) -> bool:
         """Whether NVIDIA GPUs run the group's collectives among themselves, as far as NCCL can."""
         return "nccl" in self.backend and thread.machine().choice.kind == "nvidia"
+
+    @cached_property
+    def blocks_in_wait(self) -> bool:
+        """Whether `Work.wait` of such collectives waits on the host."""
+        return os.environ.get("TORCH_NCCL_BLOCKING_WAIT", "0") == "1"
+
+    def release(self) -> None:
+        """Release what the group's collectives used on GPUs.  Host: waits for them."""
+        for stream in self._streams.values():
+            stream.driver.finish_exchanges([stream.handle])
 
     def rank(self) -> int:
         """Return this process's number in the group.

@@ -233,6 +233,7 @@ def destroy_process_group(group: Any = None) -> None:
         _stop_hub()
     elif found in GroupMember.others:
         GroupMember.others.remove(found)
+        found.release()
 
 
 def _member(name: str, group: Any) -> ProcessGroup:

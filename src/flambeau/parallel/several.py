@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -28,6 +27,7 @@ from ..core.tensor import TensorBase, address_of, array_of
 from ..driver.api import CaptureStatus, Step, StreamHandle
 from ..errors import ArgumentError, NotSupportedError, ShapeError, ValueRangeError
 from ..kernel import Access
+from ..runtime.device import cuda_index
 from ..runtime.stream import Event, Stream, StreamGuard
 from ..tensor.interop import frombuffer
 from . import links
@@ -117,6 +117,7 @@ class Form(NamedTuple):
 
     dtype: Any
     shape: tuple[int, ...]
+    itemsize: int
 
     @property
     def numel(self) -> int:
@@ -124,7 +125,7 @@ class Form(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        return self.numel * int(host.np.dtype(self.dtype).itemsize)
+        return self.numel * self.itemsize
 
     def read(self, data: bytes, offset: int = 0) -> Any:
         """An array of another rank's bytes."""
@@ -132,7 +133,7 @@ class Form(NamedTuple):
 
 
 def _form(tensor: Any) -> Form:
-    return Form(tensor.dtype.numpy, tuple(tensor.shape))
+    return Form(tensor.dtype.numpy, tuple(tensor.shape), tensor.dtype.itemsize)
 
 
 def _bytes_of(array: Any) -> Any:
@@ -177,7 +178,8 @@ class Collective:
         self.duration_ns = 0
         self.is_over = False
         self.steps: Sequence[Step] | None = None
-        self._process_group, self._transfers = group, transfers
+        self.channel: Channel | None = None  # in which the call is logged
+        self.process_group, self._transfers = group, transfers
         self._kinds, self._device = kinds or (kind,), -1
         self._ranks, self._world_size = group.ranks, group.world_size
         self._compute = compute
@@ -191,7 +193,7 @@ class Collective:
 
     def begin(self, stream: Stream | None) -> bool:
         """Tell the others of the call; return whether the stream runs it as steps."""
-        group = self._process_group
+        group = self.process_group
         if not group.runs_steps:
             self.client.call(self.key, self.members, self.called, _gpu(group, stream), self.nbytes)
             return False
@@ -199,7 +201,7 @@ class Collective:
             steps = [_step(each) for each in self._transfers() if not each.is_empty]
             if stream.driver.runs_steps(steps):
                 self.steps, self._device = steps, stream.device_index
-        channel = self.channel()
+        channel = self.channel = self.client.channel(f"{self.group}:{self.kind}", self.channel_members, self.timeout)
         if self.steps is None:
             self.client.report()  # the calls before are compared before this one ends
             self.client.call(self.key, self.members, self.called, "", self.nbytes)
@@ -211,14 +213,10 @@ class Collective:
         channel.add(self.called)
         return self.steps is not None
 
-    def channel(self) -> Channel:
-        """The channel in which the call is logged."""
-        return self.client.channel(f"{self.group}:{self.kind}", self.channel_members, self.timeout)
-
     @property
     def streams(self) -> list[StreamHandle]:
         """Those whose communicators are made together."""
-        return [self._process_group.stream(self._device, each).handle for each in self._kinds]
+        return [self.process_group.stream(self._device, each).handle for each in self._kinds]
 
     def join(self, make_id: Callable[[], bytes], gpu: str) -> bytes:
         """Return the ids of communicators, which the first member makes.  Host: waits for all members.
@@ -226,7 +224,7 @@ class Collective:
         gpu: that no other member may use.  Raises: CollectiveError.
         """
         self.client.report()
-        key = self._process_group.next_key(f"{self._kinds[0]}communicator")
+        key = self.process_group.next_key(f"{self._kinds[0]}communicator")
         called = self.called._replace(same="communicator", sends=None, takes=None)  # calls are compared by their logs
         self.client.post(key, self.members, called, gpu)
         self.client.give(key, [host.np.frombuffer(make_id(), host.np.uint8)] if self.rank == 0 else [])
@@ -365,13 +363,11 @@ def _gpu(group: ProcessGroup, stream: Stream | None) -> str:
 
 def _step(transfer: Transfer) -> Step:
     kind, source, target, reduction, peer = transfer
-    return Step(
-        kind,
-        None if source is None else Access(address_of(source), source.dtype, "r", source.shape, None),
-        None if target is None else Access(address_of(target), target.dtype, "w", target.shape, None),
-        reduction,
-        peer,
-    )
+    read = None if source is None else Access(address_of(source), source.dtype, "r", source.shape, None)
+    if target is source:
+        return Step(kind, read, read, reduction, peer)
+    written = None if target is None else Access(address_of(target), target.dtype, "w", target.shape, None)
+    return Step(kind, read, written, reduction, peer)
 
 
 def _begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Sequence[Any]) -> Work:
@@ -397,9 +393,9 @@ def _begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: S
         tensor._storage.version += 1
     done = Event()
     done.record(stream)
-    if not runs_steps:
+    channel = collective.channel
+    if channel is None or not runs_steps:
         return Work(outputs, done)
-    channel = collective.channel()
     channel.latest = channel.count, done
     return DeviceWork(outputs, done, collective, channel)
 
@@ -417,7 +413,7 @@ class DeviceWork(Work):
         Host: waits if TORCH_NCCL_BLOCKING_WAIT=1, or for at most `timeout` if it is given.
         """
         collective = self._collective
-        if timeout is not None or os.environ.get("TORCH_NCCL_BLOCKING_WAIT", "0") == "1":
+        if timeout is not None or collective.process_group.blocks_in_wait:
             self._block(collective.timeout if timeout is None else timeout.total_seconds())
         if collective.client.is_broken:
             raise collective.client.error(collective.name)
@@ -678,6 +674,9 @@ def _received(tensors: Sequence[Any]) -> list[Transfer]:
 
 
 def barrier(group: ProcessGroup, name: str = "barrier") -> Work:
+    """Host: waits for the current stream too, as NCCL's barrier does, once GPUs have run collectives."""
+    if _client(group).is_watched:
+        thread.current_stream(cuda_index()).synchronize()
     return _exchange(group, name, b"", lambda found: [])
 
 

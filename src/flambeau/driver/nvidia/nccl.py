@@ -298,12 +298,13 @@ class ExchangeCalls:
             with self._devices.use(self._streams[stream].device):
                 communicator.abort()
 
-    def finish_exchanges(self) -> None:
-        while self._communicators:
-            stream, communicator = self._communicators.popitem()
-            self.stream_synchronize(stream)
-            with self._devices.use(self._streams[stream].device):
-                communicator.destroy()
+    def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        for stream in list(self._communicators) if streams is None else streams:
+            communicator = self._communicators.pop(stream, None)
+            if communicator is not None:
+                self.stream_synchronize(stream)
+                with self._devices.use(self._streams[stream].device):
+                    communicator.destroy()
 
 
 def _new_id(library: Any) -> bytes:

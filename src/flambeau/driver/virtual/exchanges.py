@@ -90,7 +90,9 @@ class ExchangeCalls(Calls):
         while self._to_finish and self._to_finish[0].done:
             self._to_finish.popleft()
 
-    def finish_exchanges(self) -> None:
+    def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        if streams is not None:
+            return  # they use nothing that is not used by others, and end by themselves
         with self._lock:
             failure: FlambeauError | None = None
             while self._to_finish:

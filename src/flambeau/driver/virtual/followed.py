@@ -563,8 +563,8 @@ class FollowedDriver(VirtualDriver):
     def abort_exchanges(self) -> None:
         self._real.abort_exchanges()
 
-    def finish_exchanges(self) -> None:
-        self._real.finish_exchanges()
+    def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        self._real.finish_exchanges(None if streams is None else [self._real_handles[stream] for stream in streams])
 
     # time and profilers
     def host_ns(self) -> int:
