@@ -120,7 +120,7 @@ class Client:
         self._slots: dict[str, Slot] = {}
         self._free: list[Slot] = []
         self.failure: str | None = None
-        self._is_over = False  # whether the hub has ended in an orderly way
+        self._is_over = False  # whether the hub has ended in an orderly way, before any failure
         self._is_closed = False
         self._sending, self._reporting = threading.Lock(), threading.Lock()
         self._link = _connected(host, port, timeout)
@@ -165,7 +165,7 @@ class Client:
             self.failure = self.failure or message["failure"]
             self._arrivals += 1
         elif "over" in message:
-            self._is_over = True
+            self._is_over = self.failure is None
         elif "given" in message:
             self._ready[message["key"]] = message["given"]
             self._arrivals += 1

@@ -95,11 +95,6 @@ class ProcessGroup:
         """Whether `Work.wait` of such collectives waits on the host."""
         return os.environ.get("TORCH_NCCL_BLOCKING_WAIT", "0") == "1"
 
-    def release(self) -> None:
-        """Release what the group's collectives used on GPUs.  Host: waits for them."""
-        for stream in self._streams.values():
-            stream.driver.finish_exchanges([stream.handle])
-
     def rank(self) -> int:
         """Return this process's number in the group.
 

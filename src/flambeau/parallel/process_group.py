@@ -233,7 +233,8 @@ def destroy_process_group(group: Any = None) -> None:
         _stop_hub()
     elif found in GroupMember.others:
         GroupMember.others.remove(found)
-        found.release()
+        for stream in found._streams.values():
+            stream.driver.finish_exchanges([stream.handle])
 
 
 def _member(name: str, group: Any) -> ProcessGroup:
