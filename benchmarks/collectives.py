@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import statistics
@@ -99,7 +100,8 @@ def of_nccl(rank: int, count: int, device: int) -> Side:
     if count > 1:
         dist.broadcast_object_list(made, 0)
     driver: Any = thread.machine().driver
-    communicator = nccl.Communicator(library, made[0], count, rank, driver._streams[stream.handle])
+    with driver._devices.use(device):
+        communicator = nccl.Communicator(library, made[0], count, rank, driver._streams[stream.handle])
     raw, at = communicator._raw, stream.cuda_stream
     kind = nccl.DATA_TYPES[flambeau.float32]
 
@@ -132,6 +134,7 @@ def of_pytorch(rank: int, count: int, device: int, folder: str) -> Side | None:
             "reduce_scatter": lambda: theirs.reduce_scatter_tensor(part, whole),
         }[operation]
 
+    atexit.register(theirs.destroy_process_group)
     return Side("PyTorch", lambda count: torch.ones(count, device="cuda"), make, torch.cuda.synchronize)
 
 

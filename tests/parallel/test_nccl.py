@@ -216,6 +216,19 @@ def test_the_first_collective_names_ranks_that_wait_for_each_other(ranks):
         assert "rank 0: all_reduce(float32[3], SUM) at" in text and "rank 1: recv(float32[3], src=0) at" in text
 
 
+def test_an_error_of_nccl_is_one_of_all_ranks(ranks):
+    def function(rank, library):
+        x = torch.ones(2, device="cuda")
+        dist.all_reduce(x)
+        if rank == 1:
+            library._AllReduce = lambda *arguments: 6
+        return reduced(x)
+
+    for name, text in ranks(function):
+        assert name == "CollectiveError"
+        assert "rank 1 reports all_reduce: NCCL status 6: fake error: of the stand-in; nbytes is 8" in text
+
+
 def test_ranks_of_one_gpu_are_named(ranks):
     def function(rank, library):
         return reduced(torch.ones(2, device="cuda:0"))

@@ -126,7 +126,13 @@ def ranks(tmp_path, *arguments):
     """What two processes of nccl_rank.py print, or their status."""
     started = []
     for rank in range(2):
-        environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "MEETING": str(tmp_path / "meeting")}
+        environment = {
+            **os.environ,
+            "RANK": str(rank),
+            "WORLD_SIZE": "2",
+            "MEETING": str(tmp_path / "meeting"),
+            "PYTHONPATH": os.pathsep.join(each for each in sys.path if each),
+        }
         command = [sys.executable, "-m", "tests.parallel.nccl_rank", *arguments]
         started.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
     found = []

@@ -25,7 +25,7 @@ from ..core import thread
 from ..core.native import run_handlers
 from ..core.tensor import TensorBase, address_of, array_of
 from ..driver.api import CaptureStatus, Step, StreamHandle
-from ..errors import ArgumentError, NotSupportedError, ShapeError, ValueRangeError
+from ..errors import AcceleratorError, ArgumentError, NotSupportedError, ShapeError, ValueRangeError
 from ..kernel import Access
 from ..runtime.device import cuda_index
 from ..runtime.stream import Event, Stream, StreamGuard
@@ -381,8 +381,7 @@ def _begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: S
         tensor.record_stream(stream)
     written = [outputs[index] for index in collective.written]
     if runs_steps:
-        client.watch(stream.driver)
-        stream.exchange(collective, (), ())
+        _run_steps(collective, stream)
     else:
         collective.model(stream.driver)
         inputs = [Access(address_of(each), each.dtype, "r", each.shape, None) for each in sent if each.numel()]
@@ -398,6 +397,19 @@ def _begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: S
         return Work(outputs, done)
     channel.latest = channel.count, done
     return DeviceWork(outputs, done, collective, channel)
+
+
+def _run_steps(collective: Collective, stream: Stream) -> None:
+    """Put a collective on a stream as steps.  Raises CollectiveError on all ranks if it cannot be."""
+    client = collective.client
+    client.watch(stream.driver)
+    try:
+        stream.exchange(collective, (), ())
+    except AcceleratorError as failure:  # also where a call was ended by an abort
+        client.report_broken(str(failure))
+        client.await_failure(GOODBYE)
+        client.check(collective.name)
+        raise
 
 
 class DeviceWork(Work):
