@@ -60,6 +60,15 @@ def results(rank, size):
     }
 
 
+def noted_ends(client, limit=200):
+    """Wait until the watchdog has seen the end of all collectives."""
+    for _ in range(limit):
+        if all(not channel.running for channel in client.channels.values()):
+            return
+        client.await_failure(0.05)
+    raise AssertionError("the watchdog does not see the end of collectives")
+
+
 # training
 
 

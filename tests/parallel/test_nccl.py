@@ -14,7 +14,17 @@ from flambeau.driver.nvidia import nccl
 from flambeau.parallel import watchdog
 from flambeau.parallel.group import ProcessGroup
 from tests.parallel import fake_nccl
-from tests.parallel.nccl_calls import PLANTED, after_a_first, data, filled, reduced, results, steps, trained
+from tests.parallel.nccl_calls import (
+    PLANTED,
+    after_a_first,
+    data,
+    filled,
+    noted_ends,
+    reduced,
+    results,
+    steps,
+    trained,
+)
 from tests.parallel.processes import run
 
 ReduceOp = dist.ReduceOp
@@ -174,9 +184,7 @@ def test_works_and_the_flight_recorder(ranks):
         work = dist.all_reduce(x, async_op=True)
         torch.cuda.synchronize()
         done = work.is_completed(), work.is_success(), work.wait()
-        dog = dist.group.WORLD.client._watchdog
-        for _ in range(2):  # an event is taken, and found done
-            dog.look()
+        noted_ends(dist.group.WORLD.client)
         return done, json.loads(flight_recorder.dump())["entries"][-1]
 
     for done, entry in ranks(function):

@@ -16,7 +16,7 @@ from flambeau.nn.parallel import DistributedDataParallel
 from flambeau.parallel.exchange import Client
 from flambeau.parallel.group import TIMEOUT, GroupMember, ProcessGroup
 from flambeau.parallel.hub import Hub
-from tests.parallel.nccl_calls import PLANTED, data, filled, steps
+from tests.parallel.nccl_calls import PLANTED, data, filled, noted_ends, steps
 
 SECRET = "a secret of this test"
 SECONDS = 240
@@ -91,8 +91,7 @@ def test_work_follows_the_current_stream_and_is_followed(alone):
             assert work.is_completed() and work.is_success()
     client = alone.client
     torch.cuda.synchronize()
-    for _ in range(2):
-        client._watchdog.look()
+    noted_ends(client)
     assert {each.state for each in client.recorder._entries} == {"completed"}
 
 
