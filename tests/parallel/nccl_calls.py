@@ -129,6 +129,11 @@ def messages(rank):
     dist.barrier()
 
 
+def other_groups(rank):
+    groups = [dist.new_group(pair, sort_ranks=False) for pair in ([[0, 1], [1, 0]] if rank else [[1, 0], [0, 1]])]
+    return reduced(torch.ones(2, device="cuda"), ReduceOp.SUM, groups[0])
+
+
 def leaves(rank):
     return reduced(torch.ones(2, device="cuda")) if rank == 0 else None
 
@@ -147,6 +152,7 @@ PLANTED = {
         lambda rank: reduced(torch.ones(2, device="cuda"), ReduceOp.MAX if rank else ReduceOp.SUM),
         "ranks make different calls",
     ),
+    "order of groups": (other_groups, "ranks make different calls"),
     "order": (other_order, "ranks make different calls"),
     "sizes of splits": (split, "rank 0 sends 4 bytes to rank 0, which takes 8"),
     "message": (messages, "ranks make different calls"),

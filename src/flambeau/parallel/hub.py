@@ -411,7 +411,11 @@ class Hub:
 
     def _log(self, rank: int, message: dict[str, Any]) -> None:
         """Compare calls that a rank has made with those of the others."""
-        logged = self._logged.setdefault(message["channel"], Comparison(list(message["members"])))
+        members = list(message["members"])
+        logged = self._logged.setdefault(message["channel"], Comparison(members))
+        if logged.members != members:
+            self._fail("ranks make different calls", logged.unfinished())
+            return
         difference = logged.add(rank, message)
         self._latest.update({rank: logged.latest[rank]} if rank in logged.latest else {})
         missing = [each for each in logged.members if each in self._gone and logged.is_behind(each)]
