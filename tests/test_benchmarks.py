@@ -20,6 +20,7 @@ from benchmarks import (
     __main__,
     chart,
     check,
+    collectives,
     device_rows,
     graph_rows,
     host_rows,
@@ -402,3 +403,34 @@ def test_a_program_of_the_zoo_is_one_of_pytorch_but_for_its_import(tmp_path):
 def test_a_run_of_a_tool_that_takes_too_long_ends():
     done = race_tools.run([sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(60)"], {}, 0.2)
     assert done.status is None
+
+
+# collectives
+
+
+def test_bytes_that_cross_each_link_are_those_of_nccl_tests():
+    assert collectives.bus_bytes("all_reduce", 800, 4) == 1200 and collectives.bus_bytes("all_gather", 800, 4) == 600
+    assert collectives.bus_bytes("all_reduce", 800, 1) == 800
+
+
+@pytest.mark.full
+def test_ranks_measure_collectives(monkeypatch):
+    monkeypatch.setenv("FLAMBEAU_GPUS", "virtual:2")
+    facts = collectives.run(2, 64, 1, 2)
+    assert facts["ranks"] == 2 and facts["recorder_ns"] > 0
+    assert [row["row"] for row in facts["rows"]] == [row.what for row in collectives.rows_of(2)]
+    assert all(len(row["seconds"]["flambeau"]) == 1 for row in facts["rows"])
+    facts["rows"][0]["seconds"] = {"flambeau": [2.0], "NCCL": [1.0]}
+    lines = collectives.table(facts)
+    assert any("NCCL" in line and "flambeau's is 0.500 of it" in line for line in lines)
+
+
+def test_a_wrong_result_of_a_collective_is_an_error(gpus):
+    side = collectives.Side(
+        "wrong",
+        lambda count: flambeau.ones(count, device="cuda"),
+        lambda operation, whole, part: lambda: whole.fill_(5),
+        flambeau.cuda.synchronize,
+    )
+    with pytest.raises(AssertionError, match=r"all_reduce, large of wrong gives \[5.0, 5.0\] in place of 2.0"):
+        collectives.checked(side, collectives.rows_of(2)[0], 64, 2)

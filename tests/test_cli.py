@@ -268,7 +268,8 @@ def test_doctor_as_json(flambeau, tmp_path):
     assert found["gpus"] == "virtual:2"
     assert found["cache"] == {"directory": f"{tmp_path}/cubin", "kernels": 0, "bytes": 0}
     assert all(arch.startswith("sm_") and count > 0 for arch, count in found["shipped"].items())
-    assert set(found["extras"]) == {"cuda13", "cuda12", "dnn13", "dnn12", "examples", "test", "dev"}
+    extras = {"cuda13", "cuda12", "dnn13", "dnn12", "nccl13", "nccl12", "examples", "test", "dev"}
+    assert set(found["extras"]) == extras and "nccl" in found
 
 
 def test_doctor_survives_a_bad_setting(flambeau):

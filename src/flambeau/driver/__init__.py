@@ -98,3 +98,10 @@ def nvidia_is_there() -> bool:
     from .nvidia import nvml
 
     return nvml.has_device()
+
+
+def nccl_version() -> tuple[int, int, int] | None:
+    """The version of NCCL; None if it is not installed.  Does not start CUDA."""
+    from .nvidia import nccl
+
+    return nccl.version()

@@ -11,7 +11,7 @@ a feature that `capabilities` lacks raises `errors.NotSupportedError`.  Any thre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, NewType, Protocol
@@ -74,7 +74,7 @@ class Capabilities:
     watches_blocks: bool = False  # block_taken and block_given have an effect
     runs_references: bool = False  # a launch runs the kernel's reference, and `Kernel.bind` gets the whole buffer
     finds_races: bool = False  # block_finished, host_taken and `orders=False` have an effect
-    exchanges: bool = False  # streams run collectives of several processes
+    exchanges: bool = False  # streams pass values of collectives on by `Exchange.give` and `finish`
     libraries: frozenset[str] = field(default_factory=frozenset)
     computes: bool = True  # kernels run; else device memory has no values, and copies to the host write nothing
 
@@ -187,15 +187,46 @@ class Activities(Protocol):
         """
 
 
+class Step(NamedTuple):
+    """A part of a collective that a library of collectives runs as one call.
+
+    kind: "all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "send" or "receive".
+    source, target: what it reads and writes in this process; None if nothing.
+    reduction: the name of a ReduceOp, "" for none.  peer: the root, or the other process of a message, by number.
+    """
+
+    kind: str
+    source: Access | None
+    target: Access | None
+    reduction: str = ""
+    peer: int = 0
+
+
 class Exchange(Protocol):
     """A collective of several processes, as a stream runs it.
 
+    A driver either passes the values through `give` and `finish`, or runs `steps` between the GPUs themselves.
     name: the operation;  nbytes: of its inputs;  duration_ns: modelled, without the wait for other processes.
+    rank, size: this process's number among those that take part, and their count.
+    steps: of this process; those of one collective run together.  None if the values must pass through `give`.
+    streams: those of which all that take part make the communicators together, in this order.
     """
 
     name: str
     nbytes: int
     duration_ns: int
+    rank: int
+    size: int
+    steps: Sequence[Step] | None
+
+    @property
+    def streams(self) -> Sequence[StreamHandle]: ...
+
+    def join(self, make_id: Callable[[], bytes], gpu: str) -> bytes:
+        """Return bytes that the first process makes, once all processes have called.  Host: waits for them.
+
+        gpu: a text that no other process may pass.  Raises: CollectiveError.
+        """
 
     def give(self, inputs: Sequence[Any], start_ns: int) -> None:
         """Give the other processes arrays, and the modelled start."""
@@ -391,13 +422,28 @@ class Driver(Protocol):
     def exchange(
         self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle
     ) -> None:
-        """Read the inputs, and write the outputs once all processes have given theirs.  # order"""
+        """Read the inputs, and write the outputs once all processes have given theirs.  # order
+
+        The first exchange of steps on a stream waits on the host for the other processes.
+        """
+
+    def runs_steps(self, steps: Sequence[Step]) -> bool:
+        """Whether streams run these steps between the GPUs themselves."""
 
     def serve_exchanges(self) -> None:
         """Give other processes the inputs of all exchanges that can be read now."""
 
-    def finish_exchanges(self) -> None:
-        """Wait for all exchanges.  Raises CollectiveError.  # wait"""
+    def exchange_failure(self) -> str:
+        """What went wrong with a running exchange of steps; "" if nothing did."""
+
+    def abort_exchanges(self) -> None:
+        """End all exchanges of steps, whose outputs are then undefined.  Streams go on with the work after them."""
+
+    def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        """Wait for exchanges, and release what they used.  Raises CollectiveError.  # wait
+
+        streams: those of a group that is removed; None for all.
+        """
 
     # time and profilers
     def host_ns(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import NotSupportedError
+from .calls import Description, Descriptions
 from .exchange import Client, Given
 from .flight_recorder import FlightRecorder
 
@@ -20,31 +21,25 @@ ALIKE_RANKS = "FLAMBEAU_ALIKE_RANKS"
 class AlikeRanks(Client):
     """The client of such a process.  No call waits."""
 
+    is_watched = False
+
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size = rank, size
         self.recorder = FlightRecorder(rank)
+        self.descriptions = Descriptions()
         self.failure: str | None = None
         self._members: dict[str, Sequence[int]] = {}
         self._given: dict[str, tuple[bytes, tuple[int, int] | None]] = {}
 
-    def call(
-        self,
-        key: str,
-        members: Sequence[int],
-        same: Any,
-        text: str,
-        gpu: str = "",
-        sizes: tuple[list[int], list[int]] | None = None,
-        nbytes: int = 0,
-    ) -> None:
+    def call(self, key: str, members: Sequence[int], called: Description, gpu: str = "", nbytes: int = 0) -> None:
         """Note a call's members.  Raises: NotSupportedError for objects that only another rank has."""
-        if same[0] == "objects":
+        if called.name in ("send_object_list", "recv_object_list"):
             raise NotSupportedError(
-                f"{text}: one process stands for all {self.size} ranks, so there is nobody to pass objects",
+                f"{called.text}: one process stands for all {self.size} ranks, so there is nobody to pass objects",
                 hint="measure it by flambeau trace --nproc",
                 operator="fit --nproc",
             )
-        self.recorder.add(key, str(same[0]), text, nbytes)
+        self.recorder.add(key, called.name, called.text, nbytes)
         self._members[key] = members
 
     def give(self, key: str, parts: Sequence[Any], times: tuple[int, int] | None = None) -> None:

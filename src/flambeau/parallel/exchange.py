@@ -3,8 +3,9 @@
 - A rank puts its bytes into an unnamed file in memory, and gives the file's number.  The hub and the others open it
   through /proc, which their user may do.  Nothing is left behind, however a process ends.
 - A file is used again once every member has read it.
-- Collectives of GPUs give their bytes when the stream has computed them.  A thread of the process runs what other ranks
-  wait for (`serve`), whether or not the program waits for anything.
+- Collectives of virtual GPUs give their bytes when the stream has computed them.  A thread of the process runs what
+  other ranks wait for (`serve_by`), whether or not the program waits for anything.
+- Collectives that GPUs run among themselves are logged; a thread watches over them (watchdog.py).
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ from typing import Any, NamedTuple
 from ..core.native import run_handlers
 from ..driver.api import Driver
 from ..errors import FlambeauError
+from .calls import Channel, Description, Descriptions
 from .flight_recorder import FlightRecorder
 from .hub import GOODBYE, Inbox, packed
+from .watchdog import Watchdog
 
 SAME_CALLS = "all ranks of a group make the same calls, in the same order"
 ROUND = 1 << 16  # sizes of files are multiples of it
 SLICE = 0.25  # seconds between looks at signals
+MAX_LOGGED = 10_000  # calls in one message
 
 
 class DistError(FlambeauError, RuntimeError):
@@ -78,6 +82,12 @@ class _Ending:
         end(1)
 
 
+def _end_with(failure: str) -> None:
+    """Print a failure that no call has raised; the process will end with status 1."""
+    print(failure, file=sys.stderr)
+    vars(sys)["_flambeau_ending"] = _Ending()
+
+
 class Slot:
     """A file in memory for one post."""
 
@@ -112,19 +122,23 @@ class Client:
     ) -> None:
         self.rank, self.size = rank, size
         self.recorder = FlightRecorder(rank)
+        self.descriptions = Descriptions()
+        self.channels: dict[str, Channel] = {}
         self._changed = threading.Condition()
         self._replies: dict[int, dict[str, Any]] = {}
         self._ready: dict[str, dict[str, Any]] = {}
         self._arrivals = 0  # messages about collectives
         self._driver: Driver | None = None  # whose streams run collectives
         self._server: threading.Thread | None = None
+        self._watchdog: Watchdog | None = None
         self.is_told = False  # whether the failure has been raised
         self._number = 0
         self._slots: dict[str, Slot] = {}
         self._free: list[Slot] = []
         self.failure: str | None = None
+        self._is_over = False  # whether the hub has ended in an orderly way, before any failure
         self._is_closed = False
-        self._sending = threading.Lock()
+        self._sending, self._reporting = threading.Lock(), threading.Lock()
         self._link = _connected(host, port, timeout)
         _clients.add(self)
         self._thread = threading.Thread(target=self._listen, name="flambeau hub client", daemon=True)
@@ -166,6 +180,8 @@ class Client:
         if "failure" in message:
             self.failure = self.failure or message["failure"]
             self._arrivals += 1
+        elif "over" in message:
+            self._is_over = self.failure is None
         elif "given" in message:
             self._ready[message["key"]] = message["given"]
             self._arrivals += 1
@@ -205,28 +221,65 @@ class Client:
 
     # collectives
 
-    def call(
-        self,
-        key: str,
-        members: Sequence[int],
-        same: Any,
-        text: str,
-        gpu: str = "",
-        sizes: tuple[list[int], list[int]] | None = None,
-        nbytes: int = 0,
-    ) -> None:
+    def call(self, key: str, members: Sequence[int], called: Description, gpu: str = "", nbytes: int = 0) -> None:
         """Post a call under a key; its bytes are to be given.  Host: does not wait.
 
-        gpu: that no other member may use.  sizes: bytes for and from each member, where they may differ.
+        gpu: that no other member may use.
         Raises: CollectiveError if the group has failed.
         """
-        if self.failure is not None:
-            raise self.error(str(same[0]))
-        self.recorder.add(key, str(same[0]), text, nbytes)
-        sends, takes = sizes or (None, None)
+        self.check(called.name)
+        self.recorder.add(key, called.name, called.text, nbytes)
+        self.post(key, members, called, gpu)
+
+    def post(self, key: str, members: Sequence[int], called: Description, gpu: str) -> None:
+        """As `call`, without an entry of the flight recorder."""
         self._send(
-            do="post", key=key, members=list(members), same=same, text=text, gpu=gpu, sends=sends, takes=takes
+            do="post",
+            key=key,
+            members=list(members),
+            same=called.same,
+            text=called.text,
+            gpu=gpu,
+            sends=called.sends,
+            takes=called.takes,
         )
+
+    def check(self, operator: str) -> None:
+        """Raise CollectiveError if there can be no further collectives."""
+        if self.failure is not None:
+            raise self.error(operator)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether collectives that were called may never end: the group has failed, other than by the hub's end."""
+        return self.failure is not None and not self._is_over
+
+    def channel(self, name: str, members: Sequence[int], timeout: float) -> Channel:
+        """The channel of a name, whose calls are logged."""
+        found = self.channels.get(name)
+        if found is None:
+            found = self.channels[name] = Channel(name, members, timeout)
+        return found
+
+    def report(self) -> None:
+        """Tell the hub what is new in the logs.  Host: does not wait."""
+        with self._reporting:  # two threads would mix the order of calls
+            for channel in list(self.channels.values()):
+                while channel.log:
+                    self._send(do="log", **channel.unreported(MAX_LOGGED))
+
+    def report_late(self, channel: Channel, seconds: float) -> None:
+        """Tell the hub that a collective has not ended in time."""
+        self._send(do="late", key=channel.name, seconds=seconds)
+
+    def report_broken(self, text: str) -> None:
+        """Tell the hub that this rank's GPUs cannot go on."""
+        self._send(do="broken", text=text)
+
+    def await_failure(self, seconds: float) -> bool:
+        """Wait; return whether the group has failed, or the connection is closed."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.failure is not None or self._is_closed, seconds)
 
     def give(self, key: str, parts: Sequence[Any], times: tuple[int, int] | None = None) -> None:
         """Give the others arrays of bytes, and the call's modelled start and duration.  Host: does not wait."""
@@ -320,6 +373,17 @@ class Client:
         error.add_note(self.recorder.note())
         return error
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether GPUs have run collectives among themselves."""
+        return self._watchdog is not None
+
+    def watch(self, driver: Driver) -> None:
+        """Watch over the collectives that a driver's GPUs run among themselves."""
+        if self._watchdog is None:
+            self._driver = driver
+            self._watchdog = Watchdog(self, driver)
+
     def serve_by(self, driver: Driver) -> None:
         """Let a driver's streams run what other ranks wait for, whenever a collective has become ready."""
         self._driver = driver
@@ -346,13 +410,17 @@ class Client:
         """
         if self._is_closed or self._pid != os.getpid():
             return
+        self.report()
+        if self._watchdog is not None:
+            self._watchdog.stop_raising()
         if self._driver is not None:
             try:
                 self._driver.finish_exchanges()
             except FlambeauError as error:
                 if not getattr(error, "is_repeated", False):
-                    print(f"{type(error).__name__}: {error}", file=sys.stderr)
-                    vars(sys)["_flambeau_ending"] = _Ending()
+                    _end_with(f"{type(error).__name__}: {error}")
+        if self._watchdog is not None and self.is_broken and not self.is_told:
+            _end_with(f"CollectiveError: {self.error('destroy_process_group')}")
         with self._changed:
             self._changed.wait_for(lambda: not self._slots or self.failure is not None, GOODBYE)
         self._send(do="leave")

@@ -18,14 +18,15 @@ SHOWN = 5  # in a note
 
 
 class Entry:
-    """One collective.  state: scheduled, started (its values were given) or completed;  times: of the wall clock."""
+    """One collective.  state: scheduled, started (values were given, or work queued) or completed;  times: wall clock.
 
-    __slots__ = ("completed_ns", "created_ns", "group", "key", "name", "nbytes", "number", "started_ns", "text")
+    key: its group, and its name in the group.
+    """
+
+    __slots__ = ("completed_ns", "created_ns", "key", "name", "nbytes", "number", "started_ns", "text")
 
     def __init__(self, number: int, key: str, name: str, text: str, nbytes: int) -> None:
-        self.number = number
-        self.group, _, self.key = key.partition(":")
-        self.name, self.text, self.nbytes = name, text, nbytes
+        self.number, self.key, self.name, self.text, self.nbytes = number, key, name, text, nbytes
         self.created_ns = time.time_ns()
         self.started_ns = self.completed_ns = 0
 
@@ -34,10 +35,11 @@ class Entry:
         return "completed" if self.completed_ns else "started" if self.started_ns else "scheduled"
 
     def to_json(self) -> dict[str, Any]:
+        group, _, key = self.key.partition(":")
         return {
             "record_id": self.number,
-            "pg_id": self.group,
-            "collective_seq_id": self.key,
+            "pg_id": group,
+            "collective_seq_id": key,
             "profiling_name": self.name,
             "call": self.text,
             "nbytes": self.nbytes,
@@ -59,13 +61,17 @@ class FlightRecorder:
         self._count = 0
 
     def add(self, key: str, name: str, text: str, nbytes: int) -> None:
-        """Add a collective that is called now."""
+        """Add a collective that is called now, and whose progress is noted by its key."""
+        self._running[key] = self.queued(key, name, text, nbytes)
+
+    def queued(self, key: str, name: str, text: str, nbytes: int) -> Entry:
+        """Add a collective, of which the caller notes the progress."""
         if len(self._entries) == self._entries.maxlen:
-            oldest = self._entries[0]
-            self._running.pop(f"{oldest.group}:{oldest.key}", None)
-        entry = self._running[key] = Entry(self._count, key, name, text, nbytes)
+            self._running.pop(self._entries[0].key, None)
+        entry = Entry(self._count, key, name, text, nbytes)
         self._count += 1
         self._entries.append(entry)
+        return entry
 
     def started(self, key: str) -> None:
         """Note that a collective's values have been given."""

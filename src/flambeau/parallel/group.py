@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 from ..core import thread
@@ -77,6 +79,21 @@ class ProcessGroup:
         self.is_destroyed = False
         self._streams: dict[tuple[int, str], Stream] = {}
         self._counts: dict[str, int] = {}
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether there are other members, so that collectives go through `client`."""
+        return len(self.ranks) > 1
+
+    @cached_property
+    def runs_steps(self) -> bool:
+        """Whether NVIDIA GPUs run the group's collectives among themselves, as far as NCCL can."""
+        return "nccl" in self.backend and thread.machine().choice.kind == "nvidia"
+
+    @cached_property
+    def blocks_in_wait(self) -> bool:
+        """Whether `Work.wait` of such collectives waits on the host."""
+        return os.environ.get("TORCH_NCCL_BLOCKING_WAIT", "0") == "1"
 
     def rank(self) -> int:
         """Return this process's number in the group.

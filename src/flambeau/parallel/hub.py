@@ -9,6 +9,7 @@ One process, that of rank 0, runs a `Hub` in a thread.  Every process has one co
   theirs, the hub sends each of them the places of the others' bytes.
 - The hub keeps each file of bytes open until all members have read it, so a collective that is complete stays so if a
   member ends.
+- Collectives that GPUs run among themselves are logged (calls.py): the hub learns of them later, and compares them.
 - All ranks get the same failure, with every rank's call and line, as soon as two calls differ, a process has ended, or
   all processes wait and no collective can go on.
 """
@@ -24,8 +25,11 @@ import socket
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
+
+from .calls import Comparison, wrong_size
 
 MAX_MESSAGE = 1 << 24
 SIZE = 4  # bytes of a message's length
@@ -106,6 +110,10 @@ class Meeting:
         self.is_announced = False  # whether the members know the places of all bytes
 
     @property
+    def texts(self) -> dict[int, str]:
+        return {rank: call.text for rank, call in self.calls.items()}
+
+    @property
     def is_complete(self) -> bool:
         return len(self.given) == len(self.members)
 
@@ -153,6 +161,7 @@ class Hub:
         self._waiters: list[tuple[Connection, int, list[str]]] = []
         self._ranks: dict[int, Connection] = {}
         self._meetings: dict[str, Meeting] = {}
+        self._logged: dict[str, Comparison] = {}  # by channel
         self._waiting: dict[int, list[str]] = {}  # by rank, the keys of the collectives of which it waits for any
         self._latest: dict[int, str] = {}
         self._gone: dict[int, str] = {}
@@ -161,7 +170,7 @@ class Hub:
         self._thread.start()
 
     def stop(self) -> None:
-        """Close all connections, once the bytes of complete collectives have been read, or after GOODBYE."""
+        """Close all connections, once no rank needs the hub any more, or after GOODBYE."""
         self._wake.send(b"x")
         self._thread.join()
 
@@ -184,7 +193,7 @@ class Hub:
                     else:
                         self._handle(key.data, events)
             for link in [each for each in selector.get_map().values() if each.data is not None]:
-                self._flush(link.data)
+                self._send(link.data, over=True)
                 link.data.link.close()
         for meeting in self._meetings.values():
             meeting.forget()
@@ -192,8 +201,11 @@ class Hub:
             each.close()
 
     def _is_needed(self) -> bool:
-        """Whether a rank has still to read the bytes of a complete collective."""
-        return any(meeting.is_announced for meeting in self._meetings.values())
+        """Whether a rank has still to read the bytes of a complete collective, or to report its calls."""
+        is_reported_to = bool(self._logged) and self._failure is None
+        return any(meeting.is_announced for meeting in self._meetings.values()) or (
+            is_reported_to and any(not connection.has_left for connection in self._ranks.values())
+        )
 
     def _accept(self) -> None:
         link, _ = self._listener.accept()
@@ -253,7 +265,7 @@ class Hub:
         self._waiting.pop(rank, None)
         if not connection.has_left:
             self._gone[rank] = "its process has ended"
-            self._fail(f"the process of rank {rank} has ended", None)
+            self._fail(f"the process of rank {rank} has ended", {})
         self._reads_no_more(rank)
 
     # messages
@@ -276,9 +288,17 @@ class Hub:
             if all(key in self._meetings and not self._meetings[key].is_complete for key in keys):
                 self._waiting[self._rank_of(connection)] = keys
                 self._look_for_a_hang()  # else an answer is on its way
+        elif kind == "log":
+            self._log(self._rank_of(connection), message)
         elif kind == "late":
             waited = f"rank {connection.rank} has waited for {message['seconds']} s, the group's timeout"
-            self._fail(waited, self._meetings.get(message["key"]))
+            key = message["key"]
+            if key in self._meetings:
+                self._fail(waited, self._meetings[key].texts)
+            else:
+                self._fail(waited, self._logged[key].unfinished() if key in self._logged else {})
+        elif kind == "broken":
+            self._fail(f"rank {self._rank_of(connection)} reports {message['text']}", {})
         elif kind == "leave":
             self._leave(connection)
         else:
@@ -316,7 +336,11 @@ class Hub:
         self._reads_no_more(rank)
         for meeting in self._meetings.values():
             if rank in meeting.members and rank not in meeting.calls:
-                self._fail(f"rank {rank} has left the group", meeting)
+                self._fail(f"rank {rank} has left the group", meeting.texts)
+                return
+        for logged in self._logged.values():
+            if rank in logged.members and logged.is_behind(rank):
+                self._fail(f"rank {rank} has left the group", logged.texts())
                 return
         self._look_for_a_hang()
 
@@ -370,27 +394,35 @@ class Hub:
         meeting.calls[rank] = call
         other = next((each for each in meeting.calls.values() if each.same != call.same), None)
         if other is not None or meeting.members != members:
-            self._fail("ranks make different calls", meeting)
+            self._fail("ranks make different calls", meeting.texts)
             return
         missing = [each for each in members if each in self._gone and each not in meeting.calls]
         if missing:
-            self._fail(f"rank {missing[0]} {self._gone[missing[0]]}", meeting)
+            self._fail(f"rank {missing[0]} {self._gone[missing[0]]}", meeting.texts)
             return
         users = sorted(each for each, made in meeting.calls.items() if made.gpu == call.gpu != "")
         if len(users) > 1:
-            self._fail(f"ranks {users[0]} and {users[1]} both use {call.gpu}: each needs a GPU of its own", meeting)
+            what = f"ranks {users[0]} and {users[1]} both use {call.gpu}: each needs a GPU of its own"
+            self._fail(what, meeting.texts)
         elif call.sends is not None and len(meeting.calls) == len(members):
-            self._compare_sizes(meeting)
+            made = [(each, meeting.calls[each].sends, meeting.calls[each].takes) for each in members]
+            if wrong := wrong_size(made):
+                self._fail(wrong, meeting.texts)
 
-    def _compare_sizes(self, meeting: Meeting) -> None:
-        """Fail unless each member takes as many bytes as each other sends to it."""
-        for i, sender in enumerate(meeting.members):
-            for j, taker in enumerate(meeting.members):
-                sends, takes = meeting.calls[sender].sends, meeting.calls[taker].takes
-                if sends is not None and takes is not None and sends[j] != takes[i]:
-                    what = f"rank {sender} sends {sends[j]} bytes to rank {taker}, which takes {takes[i]}"
-                    self._fail(what, meeting)
-                    return
+    def _log(self, rank: int, message: dict[str, Any]) -> None:
+        """Compare calls that a rank has made with those of the others."""
+        members = list(message["members"])
+        logged = self._logged.setdefault(message["channel"], Comparison(members))
+        if logged.members != members:
+            self._fail("ranks make different calls", logged.unfinished())
+            return
+        difference = logged.add(rank, message)
+        self._latest.update({rank: logged.latest[rank]} if rank in logged.latest else {})
+        missing = [each for each in logged.members if each in self._gone and logged.is_behind(each)]
+        if difference is not None:
+            self._fail(difference.reason, difference.texts)
+        elif missing:
+            self._fail(f"rank {missing[0]} {self._gone[missing[0]]}", logged.texts())
 
     def _give(self, rank: int, message: dict[str, Any]) -> None:
         key = message["key"]
@@ -430,16 +462,19 @@ class Hub:
         if not live or len(self._ranks) + len(self._gone) < self._world_size:
             return  # some have not joined yet
         if all(rank in self._waiting for rank in live):
-            self._fail("all ranks wait for each other", None)
+            self._fail("all ranks wait for each other", {})
 
-    def _fail(self, reason: str, meeting: Meeting | None) -> None:
-        """Tell all ranks, once, why the job cannot go on, with every rank's call."""
+    def _fail(self, reason: str, calls: Mapping[int, str]) -> None:
+        """Tell all ranks, once, why the job cannot go on, with every rank's call.
+
+        calls: the texts of those that the failure is about, by rank.
+        """
         if self._failure is not None:
             return
         lines = [reason]
         for rank in range(self._world_size):
-            if meeting is not None and rank in meeting.calls:
-                state = meeting.calls[rank].text
+            if rank in calls:
+                state = calls[rank]
             elif rank in self._waiting and rank in self._meetings[self._waiting[rank][0]].calls:
                 state = self._meetings[self._waiting[rank][0]].calls[rank].text + " (waits)"
             elif rank in self._gone:

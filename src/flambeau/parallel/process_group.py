@@ -18,6 +18,7 @@ from typing import Any
 from ..autograd.mode import GradMode
 from ..core import thread
 from ..core.tensor import TensorBase
+from ..driver import nccl_version
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
 from . import several
 from .alike import ALIKE_RANKS, AlikeRanks
@@ -69,13 +70,14 @@ def is_torchelastic_launched() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Return whether there is a GPU, real or virtual.  NCCL itself is not used.
+    """Return whether there are virtual GPUs, or NVIDIA GPUs and NCCL.
 
     Example:
         >>> torch.distributed.is_nccl_available()
         True
     """
-    return thread.machine().device_count() > 0
+    machine = thread.machine()
+    return machine.device_count() > 0 and (machine.choice.kind == "virtual" or nccl_version() is not None)
 
 
 def is_gloo_available() -> bool:
@@ -114,10 +116,12 @@ def init_process_group(
     init_method: env:// (the default: MASTER_ADDR and MASTER_PORT), tcp://HOST:PORT or file:///PATH of a new file.
     world_size, rank: -1 takes the environment's WORLD_SIZE and RANK, and without these 1 and 0.
     store: a TCPStore, in place of `init_method`.  timeout: of collectives, 30 minutes by default.
-    backend: "gloo" for tensors anywhere, which pass through the host; "nccl" for virtual GPUs; None for both.
+    backend: "gloo" for tensors anywhere, which pass through the host; "nccl" for GPUs; None for "nccl" if
+    `is_nccl_available`, else "gloo".
     Raises: ValueRangeError for a rank that is not below the size; ArgumentError for an unknown backend or address;
-            NotSupportedError for "nccl" of several processes on NVIDIA GPUs; GroupError (RuntimeError, ValueError) if
-            the group exists; StoreTimeoutError if the others do not come; CollectiveError if two have one rank.
+            NotSupportedError for "nccl" of several processes on NVIDIA GPUs without NCCL; GroupError (RuntimeError,
+            ValueError) if the group exists; StoreTimeoutError if the others do not come; CollectiveError if two have
+            one rank.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> torch.distributed.get_rank(), torch.distributed.get_world_size()
@@ -141,9 +145,11 @@ def init_process_group(
     if size == 1:
         GroupMember.WORLD = ProcessGroup(chosen, timeout=limit)
         return
-    if chosen == "nccl" and thread.machine().choice.kind == "nvidia":
+    if "nccl" in chosen and thread.machine().choice.kind == "nvidia" and nccl_version() is None:
         raise NotSupportedError(
-            "several processes on NVIDIA GPUs do not use NCCL here", hint="pass backend='gloo'", operator=name
+            "NCCL was not found",
+            hint="pip install \"nvidia-nccl-cu13\", or pass backend='gloo', which copies through the host",
+            operator=name,
         )
     client: Client
     if ALIKE_RANKS in os.environ:
@@ -227,6 +233,8 @@ def destroy_process_group(group: Any = None) -> None:
         _stop_hub()
     elif found in GroupMember.others:
         GroupMember.others.remove(found)
+        for stream in found._streams.values():
+            stream.driver.finish_exchanges([stream.handle])
 
 
 def _member(name: str, group: Any) -> ProcessGroup:
@@ -443,8 +451,8 @@ def _tensors(name: str, what: str, values: Any, group: ProcessGroup) -> list[Any
     return [_tensor(name, f"an entry of {what}", each) for each in _each(name, what, values, group)]
 
 
-def _parts(name: str, whole: Any, part: Any, group: ProcessGroup) -> list[Any]:
-    """Check that a tensor has room for one part per process; return views of the parts."""
+def _check_parts(name: str, whole: Any, part: Any, group: ProcessGroup) -> None:
+    """Check that a tensor has room for one part per process."""
     _tensor(name, "the larger tensor", whole)
     _tensor(name, "the smaller tensor", part)
     if whole.numel() != part.numel() * group.size() or whole.dtype is not part.dtype:
@@ -453,13 +461,6 @@ def _parts(name: str, whole: Any, part: Any, group: ProcessGroup) -> list[Any]:
             hint="the larger tensor has get_world_size() times the elements of the smaller one",
             operator=name,
         )
-    if not whole.is_contiguous():
-        raise ArgumentError(
-            f"Tensors must be contiguous, got strides {tuple(whole.strides)}",
-            hint="call contiguous() first",
-            operator=name,
-        )
-    return [each.reshape(part.shape) for each in whole.detach().reshape(-1).chunk(group.size())]
 
 
 def _copy(name: str, target: Any, source: Any) -> Any:
@@ -487,7 +488,7 @@ def _reduction(name: str, op: Any) -> None:
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Reduce a tensor over all processes, in place.
 
-    Host: waits for the other processes; returns at once if there are none.
+    Host: waits for the other processes with tensors on the CPU, and does not with tensors on a GPU.
     Raises: CollectiveError if calls differ or a process has ended, as every collective.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -500,7 +501,7 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
     found = _member("all_reduce", group)
     _tensor("all_reduce", "tensor", tensor)
     _reduction("all_reduce", op)
-    if found.size() > 1:
+    if found.is_shared:
         return several.ended(several.all_reduce(found, tensor, op), async_op)
     return _done([tensor], async_op)
 
@@ -523,7 +524,7 @@ def reduce(
     found, target = _member("reduce", group), _rank("reduce", "dst", dst, group, group_dst)
     _tensor("reduce", "tensor", tensor)
     _reduction("reduce", op)
-    if found.size() > 1:
+    if found.is_shared:
         return several.ended(several.reduce(found, tensor, target, op), async_op)
     return _done([tensor], async_op)
 
@@ -540,7 +541,7 @@ def broadcast(
     """
     found, source = _member("broadcast", group), _rank("broadcast", "src", src, group, group_src)
     _tensor("broadcast", "tensor", tensor)
-    if found.size() > 1:
+    if found.is_shared:
         return several.ended(several.broadcast(found, tensor, source), async_op)
     return _done([tensor], async_op)
 
@@ -558,7 +559,7 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
         >>> torch.distributed.destroy_process_group()
     """
     found = _member("all_gather", group)
-    if found.size() > 1:
+    if found.is_shared:
         outputs = _tensors("all_gather", "tensor_list", tensor_list, found)
         return several.ended(several.all_gather(found, "all_gather", outputs, tensor), async_op)
     _copy("all_gather", _one("all_gather", "tensor_list", tensor_list), tensor)
@@ -579,9 +580,11 @@ def all_gather_into_tensor(
         >>> torch.distributed.destroy_process_group()
     """
     found = _member("all_gather_into_tensor", group)
-    if found.size() > 1:
-        outputs = _parts("all_gather_into_tensor", output_tensor, input_tensor, found)
-        return several.ended(several.all_gather(found, "all_gather_into_tensor", outputs, input_tensor), async_op)
+    if found.is_shared:
+        _check_parts("all_gather_into_tensor", output_tensor, input_tensor, found)
+        return several.ended(
+            several.all_gather_into_tensor(found, "all_gather_into_tensor", output_tensor, input_tensor), async_op
+        )
     return _done([_copy("all_gather_into_tensor", output_tensor, input_tensor)], async_op)
 
 
@@ -604,7 +607,7 @@ def gather(
         >>> torch.distributed.destroy_process_group()
     """
     found, target = _member("gather", group), _rank("gather", "dst", dst, group, group_dst)
-    if found.size() > 1:
+    if found.is_shared:
         is_target = found.rank() == target
         outputs = _tensors("gather", "gather_list", gather_list, found) if is_target else []
         return several.ended(several.gather(found, tensor, outputs, target), async_op)
@@ -631,7 +634,7 @@ def scatter(
         >>> torch.distributed.destroy_process_group()
     """
     found, source = _member("scatter", group), _rank("scatter", "src", src, group, group_src)
-    if found.size() > 1:
+    if found.is_shared:
         is_source = found.rank() == source
         inputs = _tensors("scatter", "scatter_list", scatter_list, found) if is_source else []
         return several.ended(several.scatter(found, tensor, inputs, source), async_op)
@@ -654,7 +657,7 @@ def reduce_scatter(
     """
     found = _member("reduce_scatter", group)
     _reduction("reduce_scatter", op)
-    if found.size() > 1:
+    if found.is_shared:
         inputs = _tensors("reduce_scatter", "input_list", input_list, found)
         return several.ended(several.reduce_scatter(found, "reduce_scatter", output, inputs, op), async_op)
     return _done([_copy("reduce_scatter", output, _one("reduce_scatter", "input_list", input_list))], async_op)
@@ -675,8 +678,8 @@ def reduce_scatter_tensor(
     """
     found = _member("reduce_scatter_tensor", group)
     _reduction("reduce_scatter_tensor", op)
-    if found.size() > 1:
-        _parts("reduce_scatter_tensor", input, output, found)
+    if found.is_shared:
+        _check_parts("reduce_scatter_tensor", input, output, found)
         return several.ended(several.reduce_scatter(found, "reduce_scatter_tensor", output, [input], op), async_op)
     return _done([_copy("reduce_scatter_tensor", output, input)], async_op)
 
@@ -696,7 +699,7 @@ def all_to_all(
     """
     name = "all_to_all"
     found = _member(name, group)
-    if found.size() > 1:
+    if found.is_shared:
         outputs = _tensors(name, "output_tensor_list", output_tensor_list, found)
         inputs = _tensors(name, "input_tensor_list", input_tensor_list, found)
         return several.ended(several.all_to_all(found, name, outputs, inputs), async_op)
@@ -724,7 +727,7 @@ def all_to_all_single(
         >>> torch.distributed.destroy_process_group()
     """
     found = _member("all_to_all_single", group)
-    if found.size() > 1:
+    if found.is_shared:
         outputs = _split("all_to_all_single", "output", output, output_split_sizes, found)
         inputs = _split("all_to_all_single", "input", input, input_split_sizes, found)
         return several.ended(several.all_to_all(found, "all_to_all_single", outputs, inputs), async_op)
@@ -756,7 +759,7 @@ def barrier(
         >>> torch.distributed.destroy_process_group()
     """
     found = _member("barrier", group)
-    if found.size() > 1:
+    if found.is_shared:
         return several.ended(several.barrier(found), async_op)
     return _done(None, async_op)
 
@@ -770,7 +773,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
         >>> torch.distributed.destroy_process_group()
     """
     found = _member("monitored_barrier", group)
-    if found.size() > 1:
+    if found.is_shared:
         several.barrier(found.within(timeout), "monitored_barrier").wait()
 
 
@@ -805,7 +808,7 @@ def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
     """
     found = _member("all_gather_object", group)
     _each("all_gather_object", "object_list", object_list, found)
-    if found.size() > 1:
+    if found.is_shared:
         object_list[:] = _objects(found, "all_gather_object", obj)
     else:
         object_list[0] = copy.deepcopy(obj)
@@ -831,7 +834,7 @@ def gather_object(
     found, target = _member("gather_object", group), _rank("gather_object", "dst", dst, group, group_dst)
     if found.rank() == target:
         _each("gather_object", "object_gather_list", object_gather_list, found)
-    if found.size() > 1:
+    if found.is_shared:
         objects = _objects(found, "gather_object", obj)
         if found.rank() == target:
             object_gather_list[:] = objects
@@ -851,7 +854,7 @@ def broadcast_object_list(
     """
     name = "broadcast_object_list"
     found, source = _member(name, group), _rank(name, "src", src, group, group_src)
-    if found.size() > 1:
+    if found.is_shared:
         sent = _objects(found, name, object_list if found.rank() == source else None)[source]
         if len(sent) != len(object_list):
             raise ArgumentError(
@@ -889,7 +892,7 @@ def scatter_object_list(
         )
     if found.rank() == source:
         _each(name, "scatter_object_input_list", scatter_object_input_list, found)
-    if found.size() > 1:
+    if found.is_shared:
         sent = _objects(found, name, scatter_object_input_list if found.rank() == source else None)[source]
         scatter_object_output_list[0] = sent[found.rank()]
     else:
@@ -906,9 +909,7 @@ def _peer(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tuple
     return found, _rank(name, what, peer, group, group_peer)
 
 
-def _message(
-    name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool
-) -> Work:
+def _message(name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool) -> Work:
     _member(name, group)
     _tensor(name, "tensor", tensor)
     found, other = _peer(name, "dst" if is_sent else "src", peer, group, group_peer)
@@ -919,7 +920,7 @@ def _message(
 def isend(
     tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
-    """Send a tensor to one process.  Host: waits for the values of the tensor, and not for the other process.
+    """Send a tensor to one process.  Host: does not wait for the other process, but for the first message of a pair.
 
     Raises: NotSupportedError in a group of one process.
     Example:
@@ -937,7 +938,7 @@ def isend(
 def irecv(
     tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
-    """Receive a tensor from one process, once the result is waited for.
+    """Receive a tensor from one process; on the CPU, once the result is waited for.
 
     Raises: NotSupportedError in a group of one process.
     Example:
@@ -953,7 +954,7 @@ def irecv(
 
 
 def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Send a tensor to one process.  Host: waits until the other has received it.
+    """Send a tensor to one process.  Host: waits until the other has received it, if it is on the CPU.
 
     Raises: NotSupportedError in a group of one process.
     Example:
@@ -969,7 +970,7 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
 
 
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from one process; return the process's number.  Host: waits.
+    """Receive a tensor from one process; return the process's number.  Host: waits, if it is on the CPU.
 
     src: must be given; messages from any process are not received.
     Raises: NotSupportedError in a group of one process.
@@ -1071,8 +1072,10 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
-    """Begin several messages; return what to wait for, one per message.
+    """Begin several messages; return what to wait for: one per message, or one for all.
 
+    With NCCL they are one operation, of one group, and no message waits for another.  If it is the group's first
+    operation, all ranks of the group must take part in it or in another one.
     Raises: ArgumentError for an empty list or another entry than a P2POp.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -1083,14 +1086,27 @@ def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
         no messages
         >>> torch.distributed.destroy_process_group()
     """
-    is_list = isinstance(p2p_op_list, (list, tuple)) and bool(p2p_op_list)
+    name, is_list = "batch_isend_irecv", isinstance(p2p_op_list, (list, tuple)) and bool(p2p_op_list)
     if not is_list or not all(isinstance(each, P2POp) for each in p2p_op_list):
         raise ArgumentError(
             f"p2p_op_list must be a list of P2POp, got {shown(p2p_op_list)}",
             hint="make each with P2POp(isend, tensor, peer)",
-            operator="batch_isend_irecv",
+            operator=name,
         )
-    return [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
+    found = _member(name, p2p_op_list[0].group)
+    if not found.is_shared or not found.runs_steps or not all(each.tensor.is_cuda for each in p2p_op_list):
+        return [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
+    messages = []
+    for each in p2p_op_list:
+        group, other = _peer(name, "peer", each.peer, each.group, each.group_peer)
+        if group is not found:
+            raise ArgumentError(
+                f"messages are of the groups {found.group_name} and {group.group_name}",
+                hint="call batch_isend_irecv once for each group",
+                operator=name,
+            )
+        messages.append(several.Message(each.op.__name__, each.tensor, other, each.op is isend, int(each.tag)))
+    return several.batch(found, name, messages)
 
 
 class Spread:

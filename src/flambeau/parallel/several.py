@@ -1,36 +1,61 @@
 """Collectives of several processes.
 
-- Each rank sends the bytes of its inputs to all members (see exchange.py), and computes its outputs itself, in the
-  order of the ranks: results do not depend on timing, and are equal on all ranks.
-- A call is posted at once, so that calls that differ are found whether or not the program waits.
-- On virtual GPUs, a collective is work of the group's stream of the device: it reads its inputs, and writes its outputs
+- On NVIDIA GPUs, groups with the backend "nccl" run what NCCL can, as steps between the GPUs themselves (`Transfer`).
+  The host waits for nobody, but for the first collective of a group; calls are compared a little later (watchdog.py).
+- Otherwise, each rank sends the bytes of its inputs to all members (see exchange.py), and computes its outputs itself,
+  in the order of the ranks: results do not depend on timing, and are equal on all ranks.  The call is posted at once,
+  so that calls that differ are found whether or not the program waits.
+- On GPUs, a collective is work of the group's stream of the device: it reads its inputs, and writes its outputs
   when all ranks have given theirs.  It follows the work submitted to the current stream; later work of the current
   stream follows `Work.wait`.  So a missing wait is a race that the race checker sees.  The host does not wait.
-- On the CPU, inputs are read by the call, and outputs are written by `Work.wait`, which waits on the host.  So it is on
-  NVIDIA GPUs, whose tensors pass through the host.
+- On the CPU, inputs are read by the call, and outputs are written by `Work.wait`, which waits on the host.  So it is
+  on NVIDIA GPUs with the backend "gloo", and with what NCCL cannot run.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .. import callers, host
+from .. import host
 from ..autograd.mode import GradMode
 from ..core import thread
+from ..core.native import run_handlers
 from ..core.tensor import TensorBase, address_of, array_of
-from ..driver.api import CaptureStatus
-from ..errors import ArgumentError, NotSupportedError, ShapeError, ValueRangeError
+from ..driver.api import CaptureStatus, Step, StreamHandle
+from ..errors import AcceleratorError, ArgumentError, NotSupportedError, ShapeError, ValueRangeError
 from ..kernel import Access
+from ..runtime.device import cuda_index
 from ..runtime.stream import Event, Stream, StreamGuard
 from ..tensor.interop import frombuffer
 from . import links
+from .calls import Channel, Description, Sizes, like
 from .exchange import Client
 from .group import ProcessGroup, ReduceOp, Work
+from .hub import GOODBYE
 
 Received = dict[int, bytes]  # by rank of the group
 Written = Iterable[tuple[int, Any]]  # indexes of outputs, and arrays of their values
+POLL = 0.001  # seconds between looks at an event, of a wait that blocks the host
+
+
+class Transfer(NamedTuple):
+    """A step of a collective (`driver.api.Step`), with tensors."""
+
+    kind: str
+    source: Any
+    target: Any
+    reduction: str = ""
+    peer: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.target if self.source is None else self.source).numel()
+
+
+Transfers = Callable[[], list[Transfer]]
 
 
 class Place(NamedTuple):
@@ -38,12 +63,6 @@ class Place(NamedTuple):
 
     device: int
     stream: Stream | None
-
-
-    @property
-    def runs_exchanges(self) -> bool:
-        """Whether the stream runs collectives, without the host."""
-        return self.stream is not None and self.stream.driver.capabilities.exchanges
 
 
 def _place(name: str, group: ProcessGroup, tensors: Sequence[TensorBase], kind: str = "") -> Place:
@@ -98,6 +117,7 @@ class Form(NamedTuple):
 
     dtype: Any
     shape: tuple[int, ...]
+    itemsize: int
 
     @property
     def numel(self) -> int:
@@ -105,7 +125,7 @@ class Form(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        return self.numel * int(host.np.dtype(self.dtype).itemsize)
+        return self.numel * self.itemsize
 
     def read(self, data: bytes, offset: int = 0) -> Any:
         """An array of another rank's bytes."""
@@ -113,7 +133,7 @@ class Form(NamedTuple):
 
 
 def _form(tensor: Any) -> Form:
-    return Form(tensor.dtype.numpy, tuple(tensor.shape))
+    return Form(tensor.dtype.numpy, tuple(tensor.shape), tensor.dtype.itemsize)
 
 
 def _bytes_of(array: Any) -> Any:
@@ -121,35 +141,35 @@ def _bytes_of(array: Any) -> Any:
     return host.np.ascontiguousarray(array).reshape(-1).view(host.np.uint8)
 
 
-def _text(name: str, tensors: Sequence[TensorBase], more: str = "") -> str:
-    """A call with its line, for failures."""
-    shown = ", ".join(f"{each.dtype.name}{list(each.shape)}" for each in tensors[:4]) + ", ..." * (len(tensors) > 4)
-    site = callers.shown_site(callers.call_site())
-    return f"{name}({', '.join(filter(None, (shown, more)))}) at {site}"
-
-
-def _like(tensors: Sequence[TensorBase]) -> list[Any]:
-    return [[each.dtype.name, list(each.shape)] for each in tensors]
-
-
 class Collective:
     """A collective that has been called: what a stream, or `Work.wait`, runs of it (`driver.api.Exchange`).
 
     compute: makes the outputs' values of everyone's bytes;  written: the indexes of outputs that are not empty.
     nbytes: of the tensor that is reduced or sent, or of all ranks' parts together;  group: its name.
+    kind: of messages, which have a stream and a channel of their own.  members: ranks of the job.
+    kinds: those of the streams whose communicators are made together with that of this one.
+    transfers: makes the steps, of tensors; None for objects.
     """
 
     def __init__(
         self,
         name: str,
         group: ProcessGroup,
-        key: str,
+        called: Description,
         compute: Callable[[Received], Written],
         outputs: Sequence[Any],
         nbytes: int,
+        transfers: Transfers | None = None,
+        kind: str = "",
+        members: Sequence[int] | None = None,
+        kinds: Sequence[str] | None = None,
     ) -> None:
         assert group.client is not None
-        self.name, self.key = name, key
+        self.name, self.called, self.kind = name, called, kind
+        self.key = group.next_key(kind)
+        self.members = group.ranks if members is None else members
+        self.channel_members = self.members
+        self.rank, self.size = self.members.index(group.ranks[group.rank()]), len(self.members)
         self.timeout = group.timeout.total_seconds()
         self.client: Client = group.client
         self.written = [index for index, each in enumerate(outputs) if each.numel()]
@@ -157,15 +177,58 @@ class Collective:
         self.group = group.group_name
         self.duration_ns = 0
         self.is_over = False
+        self.steps: Sequence[Step] | None = None
+        self.channel: Channel | None = None  # in which the call is logged
+        self.process_group, self._transfers = group, transfers
+        self._kinds, self._device = kinds or (kind,), -1
         self._ranks, self._world_size = group.ranks, group.world_size
         self._compute = compute
 
-    def model(self, driver: Any, members: Sequence[int]) -> None:
+    def model(self, driver: Any) -> None:
         """Set the modelled time.  driver: of virtual GPUs."""
         rate = driver.card.peer_rate
         self.duration_ns = links.from_environment().duration_ns(
-            self.name, self.nbytes, members, self._world_size, rate
+            self.name, self.nbytes, self.members, self._world_size, rate
         )
+
+    def begin(self, stream: Stream | None) -> bool:
+        """Tell the others of the call; return whether the stream runs it as steps."""
+        group = self.process_group
+        if not group.runs_steps:
+            self.client.call(self.key, self.members, self.called, _gpu(group, stream), self.nbytes)
+            return False
+        if stream is not None and self._transfers is not None:
+            steps = [_step(each) for each in self._transfers() if not each.is_empty]
+            if stream.driver.runs_steps(steps):
+                self.steps, self._device = steps, stream.device_index
+        channel = self.channel = self.client.channel(f"{self.group}:{self.kind}", self.channel_members, self.timeout)
+        if self.steps is None:
+            self.client.report()  # the calls before are compared before this one ends
+            self.client.call(self.key, self.members, self.called, "", self.nbytes)
+        else:
+            self.client.check(self.name)
+            entry = self.client.recorder.queued(self.key, self.name, self.called.text, self.nbytes)
+            entry.started_ns = entry.created_ns
+            channel.running.append((channel.count + 1, entry))
+        channel.add(self.called)
+        return self.steps is not None
+
+    @property
+    def streams(self) -> list[StreamHandle]:
+        """Those whose communicators are made together."""
+        return [self.process_group.stream(self._device, each).handle for each in self._kinds]
+
+    def join(self, make_id: Callable[[], bytes], gpu: str) -> bytes:
+        """Return the ids of communicators, which the first member makes.  Host: waits for all members.
+
+        gpu: that no other member may use.  Raises: CollectiveError.
+        """
+        self.client.report()
+        key = self.process_group.next_key(f"{self._kinds[0]}communicator")
+        called = self.called._replace(same="communicator", sends=None, takes=None)  # calls are compared by their logs
+        self.client.post(key, self.members, called, gpu)
+        self.client.give(key, [host.np.frombuffer(make_id(), host.np.uint8)] if self.rank == 0 else [])
+        return self.client.collect(key, self.timeout, self.name).data[self.members[0]]
 
     def give(self, inputs: Sequence[Any], start_ns: int) -> None:
         """Give the others the bytes of arrays."""
@@ -267,53 +330,124 @@ def _run(
     outputs: Sequence[Any],
     compute: Callable[[Received], Written],
     nbytes: int,
+    transfers: Transfers,
     more: str = "",
-    sizes: tuple[list[int], list[int]] | None = None,
+    sizes: Sizes | None = None,
 ) -> Work:
-    """Begin a collective, whose outputs `compute` makes of everyone's bytes.
+    """Begin a collective, whose outputs `compute` makes of everyone's bytes, or `transfers` write.
 
     nbytes: of the tensor that is reduced or sent, or of all ranks' parts together.
     sizes: the bytes for and from each member, where these differ.
     """
     place = _place(name, group, [*sent, *outputs])
-    collective = Collective(name, group, group.next_key(), compute, outputs, nbytes)
-    text = _text(name, sent or outputs, more)
-    collective.client.call(collective.key, group.ranks, [name, same], text, _gpu(group, place), sizes, nbytes)
-    return _begin(collective, place, sent, outputs, group.ranks)
+    called = _client(group).descriptions.of(name, (name, same), sent or outputs, more, sizes)
+    collective = Collective(name, group, called, compute, outputs, nbytes, transfers)
+    return _begin(collective, place, sent, outputs)
 
 
-def _gpu(group: ProcessGroup, place: Place) -> str:
-    """The GPU that no other rank may use in a collective of NCCL; "" for others.
+def _client(group: ProcessGroup) -> Client:
+    assert group.client is not None
+    return group.client
+
+
+def _gpu(group: ProcessGroup, stream: Stream | None) -> str:
+    """The virtual GPU that no other rank may use in a collective of NCCL; "" for others.
 
     A process that sees one GPU may be alone with it.
     """
-    if place.stream is None or "nccl" not in group.backend or place.stream.driver.device_count() < 2:
+    if stream is None or "nccl" not in group.backend or stream.driver.device_count() < 2:
         return ""
     host = links.from_environment().host(group.ranks[group.rank()], group.world_size)
-    return f"cuda:{place.device}" + (f" of host {host}" if host else "")
+    return f"cuda:{stream.device_index}" + (f" of host {host}" if host else "")
 
 
-def _begin(
-    collective: Collective, place: Place, sent: Sequence[Any], outputs: Sequence[Any], members: Sequence[int]
-) -> Work:
-    """Give the inputs, and write the outputs, on the group's stream; or give them now, and write in `Work.wait`."""
-    stream = place.stream
-    if stream is None or not stream.driver.capabilities.exchanges:
+def _step(transfer: Transfer) -> Step:
+    kind, source, target, reduction, peer = transfer
+    read = None if source is None else Access(address_of(source), source.dtype, "r", source.shape, None)
+    if target is source:
+        return Step(kind, read, read, reduction, peer)
+    written = None if target is None else Access(address_of(target), target.dtype, "w", target.shape, None)
+    return Step(kind, read, written, reduction, peer)
+
+
+def _begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Sequence[Any]) -> Work:
+    """Begin on the group's stream; or give the inputs now, and write the outputs in `Work.wait`."""
+    stream, client = place.stream, collective.client
+    runs_steps = collective.begin(stream)
+    if stream is None or not (runs_steps or stream.driver.capabilities.exchanges):
         collective.give([_on_host(tensor, place) for tensor in sent], _now())
         return HostWork(collective, outputs, place)
-    collective.model(stream.driver, members)
-    for tensor in (*sent, *outputs):
+    for tensor in {id(each): each for each in (*sent, *outputs)}.values():
         tensor.record_stream(stream)
-    inputs = [Access(address_of(each), each.dtype, "r", each.shape, None) for each in sent if each.numel()]
     written = [outputs[index] for index in collective.written]
-    results = [Access(address_of(each), each.dtype, "w", each.shape, None) for each in written]
-    stream.exchange(collective, inputs, results)
+    if runs_steps:
+        _run_steps(collective, stream)
+    else:
+        collective.model(stream.driver)
+        inputs = [Access(address_of(each), each.dtype, "r", each.shape, None) for each in sent if each.numel()]
+        results = [Access(address_of(each), each.dtype, "w", each.shape, None) for each in written]
+        stream.exchange(collective, inputs, results)
+        client.serve_by(stream.driver)
     for tensor in written:
         tensor._storage.version += 1
-    collective.client.serve_by(stream.driver)
     done = Event()
     done.record(stream)
-    return Work(outputs, done)
+    channel = collective.channel
+    if channel is None or not runs_steps:
+        return Work(outputs, done)
+    channel.latest = channel.count, done
+    return DeviceWork(outputs, done, collective, channel)
+
+
+def _run_steps(collective: Collective, stream: Stream) -> None:
+    """Put a collective on a stream as steps.  Raises CollectiveError on all ranks if it cannot be."""
+    client = collective.client
+    client.watch(stream.driver)
+    try:
+        stream.exchange(collective, (), ())
+    except AcceleratorError as failure:  # also where a call was ended by an abort
+        client.report_broken(str(failure))
+        client.await_failure(GOODBYE)
+        client.check(collective.name)
+        raise
+
+
+class DeviceWork(Work):
+    """A collective that GPUs run among themselves."""
+
+    def __init__(self, outputs: Any, done: Event, collective: Collective, channel: Channel) -> None:
+        super().__init__(outputs, done)
+        self._event, self._collective, self._channel = done, collective, channel
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Make the current stream wait for the outputs.  Raises CollectiveError if the group has failed.
+
+        Host: waits if TORCH_NCCL_BLOCKING_WAIT=1, or for at most `timeout` if it is given.
+        """
+        collective = self._collective
+        if timeout is not None or collective.process_group.blocks_in_wait:
+            self._block(collective.timeout if timeout is None else timeout.total_seconds())
+        if collective.client.is_broken:
+            raise collective.client.error(collective.name)
+        return super().wait(timeout)
+
+    def _block(self, seconds: float) -> None:
+        """Wait on the host for the end, or for a failure of the group, which the end of the time is too."""
+        client, end = self._collective.client, time.monotonic() + seconds
+        while not self._event.query() and not client.await_failure(POLL):
+            run_handlers()
+            if time.monotonic() > end:
+                client.report_late(self._channel, seconds)
+                client.await_failure(GOODBYE)
+                return
+
+    def is_completed(self) -> bool:
+        """Return whether the outputs are there, or the group has failed."""
+        return self._collective.client.is_broken or super().is_completed()
+
+    def is_success(self) -> bool:
+        """Return whether the outputs are there."""
+        return not self._collective.client.is_broken and super().is_completed()
 
 
 def _on_host(tensor: Any, place: Place) -> Any:
@@ -404,7 +538,11 @@ def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
     def compute(found: Received) -> Written:
         yield 0, _reduced(op, [form.read(found[rank]) for rank in range(size)])
 
-    return _run("all_reduce", group, [op.name, _like([tensor])], [tensor], [tensor], compute, form.nbytes, op.name)
+    def transfers() -> list[Transfer]:
+        return [Transfer("all_reduce", tensor, tensor, op.name)]
+
+    same = op.name, like([tensor])
+    return _run("all_reduce", group, same, [tensor], [tensor], compute, form.nbytes, transfers, op.name)
 
 
 def reduce(group: ProcessGroup, tensor: Any, dst: int, op: ReduceOp) -> Work:
@@ -415,9 +553,12 @@ def reduce(group: ProcessGroup, tensor: Any, dst: int, op: ReduceOp) -> Work:
         if is_target:
             yield 0, _reduced(op, [form.read(found[rank]) for rank in range(size)])
 
-    same = [op.name, dst, _like([tensor])]
+    def transfers() -> list[Transfer]:
+        return [Transfer("reduce", tensor, tensor if is_target else None, op.name, dst)]
+
+    same = op.name, dst, like([tensor])
     outputs = [tensor] if is_target else []
-    return _run("reduce", group, same, [tensor], outputs, compute, form.nbytes, f"{op.name}, dst={dst}")
+    return _run("reduce", group, same, [tensor], outputs, compute, form.nbytes, transfers, f"{op.name}, dst={dst}")
 
 
 def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
@@ -427,8 +568,13 @@ def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
         if not is_source:
             yield 0, form.read(found[src])
 
+    def transfers() -> list[Transfer]:
+        source, target = (tensor, None) if is_source else (None, tensor)
+        return [Transfer("broadcast", source, target, peer=src)]
+
     sent, outputs = ([tensor], []) if is_source else ([], [tensor])
-    return _run("broadcast", group, [src, _like([tensor])], sent, outputs, compute, form.nbytes, f"src={src}")
+    same = src, like([tensor])
+    return _run("broadcast", group, same, sent, outputs, compute, form.nbytes, transfers, f"src={src}")
 
 
 def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
@@ -446,7 +592,24 @@ def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: A
         for rank in range(len(outputs)):
             yield rank, form.read(found[rank])
 
-    return _run(name, group, _like([tensor]), [tensor], outputs, compute, form.nbytes * group.size())
+    def transfers() -> list[Transfer]:
+        return [*_sent([tensor] * len(outputs)), *_received(outputs)]
+
+    nbytes = form.nbytes * group.size()
+    return _run(name, group, like([tensor]), [tensor], outputs, compute, nbytes, transfers)
+
+
+def all_gather_into_tensor(group: ProcessGroup, name: str, output: Any, tensor: Any) -> Work:
+    """output: one tensor with the parts of all ranks."""
+    form, size = _form(tensor), group.size()
+
+    def compute(found: Received) -> Written:
+        yield 0, host.np.concatenate([form.read(found[rank]) for rank in range(size)])
+
+    def transfers() -> list[Transfer]:
+        return [Transfer("all_gather", tensor, output)]
+
+    return _run(name, group, like([tensor]), [tensor], [output], compute, form.nbytes * size, transfers)
 
 
 def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
@@ -456,8 +619,11 @@ def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -
         for rank, form in enumerate(forms):
             yield rank, form.read(found[rank])
 
-    nbytes = _form(tensor).nbytes * group.size()
-    return _run("gather", group, [dst, _like([tensor])], [tensor], outputs, compute, nbytes, f"dst={dst}")
+    def transfers() -> list[Transfer]:
+        return [Transfer("send", tensor, None, peer=dst), *_received(outputs)]
+
+    nbytes, same = _form(tensor).nbytes * group.size(), (dst, like([tensor]))
+    return _run("gather", group, same, [tensor], outputs, compute, nbytes, transfers, f"dst={dst}")
 
 
 def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
@@ -466,8 +632,11 @@ def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -
     def compute(found: Received) -> Written:
         yield 0, form.read(found[src], rank * form.nbytes)
 
-    nbytes = form.nbytes * group.size()
-    return _run("scatter", group, [src, _like([tensor])], inputs, [tensor], compute, nbytes, f"src={src}")
+    def transfers() -> list[Transfer]:
+        return [*_sent(inputs), Transfer("receive", None, tensor, peer=src)]
+
+    nbytes, same = form.nbytes * group.size(), (src, like([tensor]))
+    return _run("scatter", group, same, inputs, [tensor], compute, nbytes, transfers, f"src={src}")
 
 
 def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence[Any], op: ReduceOp) -> Work:
@@ -478,28 +647,52 @@ def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence
     def compute(found: Received) -> Written:
         yield 0, _reduced(op, [form.read(found[each], rank * form.nbytes) for each in range(size)])
 
-    same = [op.name, _like([output])]
-    return _run(name, group, same, inputs, [output], compute, form.nbytes * size, op.name)
+    def transfers() -> list[Transfer]:
+        if len(inputs) < size:
+            return [Transfer("reduce_scatter", inputs[0], output, op.name)]
+        return [
+            Transfer("reduce", each, output if root == rank else None, op.name, root)
+            for root, each in enumerate(inputs)
+        ]
+
+    same = op.name, len(inputs), like([output])
+    return _run(name, group, same, inputs, [output], compute, form.nbytes * size, transfers, op.name)
 
 
 def all_to_all(group: ProcessGroup, name: str, outputs: Sequence[Any], inputs: Sequence[Any]) -> Work:
     """outputs, inputs: one tensor per rank; rank i's input j has as many bytes as rank j's output i."""
     forms = [_form(output) for output in outputs]
-    sends, takes = ([_form(each).nbytes for each in tensors] for tensors in (inputs, outputs))
+    sends, takes = (tuple(_form(each).nbytes for each in tensors) for tensors in (inputs, outputs))
 
     def compute(found: Received) -> Written:
         for rank, form in enumerate(forms):
             yield rank, form.read(found[rank])
 
+    def transfers() -> list[Transfer]:
+        return [*_sent(inputs), *_received(outputs)]
+
     same = (inputs or outputs)[0].dtype.name
-    return _run(name, group, same, inputs, outputs, compute, sum(sends), sizes=(sends, takes))
+    return _run(name, group, same, inputs, outputs, compute, sum(sends), transfers, sizes=(sends, takes))
+
+
+def _sent(tensors: Sequence[Any]) -> list[Transfer]:
+    """Send one tensor to each rank."""
+    return [Transfer("send", each, None, peer=rank) for rank, each in enumerate(tensors)]
+
+
+def _received(tensors: Sequence[Any]) -> list[Transfer]:
+    """Receive one tensor from each rank."""
+    return [Transfer("receive", None, each, peer=rank) for rank, each in enumerate(tensors)]
 
 
 def barrier(group: ProcessGroup, name: str = "barrier") -> Work:
-    return _exchange(group, name, b"", None, lambda found: [])
+    """Host: waits for the current stream too, as NCCL's barrier does, once GPUs have run collectives."""
+    if _client(group).is_watched:
+        thread.current_stream(cuda_index()).synchronize()
+    return _exchange(group, name, b"", lambda found: [])
 
 
-def exchange(group: ProcessGroup, name: str, data: bytes, same: Any = None) -> list[bytes]:
+def exchange(group: ProcessGroup, name: str, data: bytes) -> list[bytes]:
     """Every rank's bytes, by rank.  Host: waits."""
     found: list[bytes] = []
 
@@ -507,15 +700,18 @@ def exchange(group: ProcessGroup, name: str, data: bytes, same: Any = None) -> l
         found.extend(received[rank] for rank in range(group.size()))
         return []
 
-    _exchange(group, name, data, same, compute).wait()
+    _exchange(group, name, data, compute).wait()
     return found
 
 
-def _exchange(
-    group: ProcessGroup, name: str, data: bytes, same: Any, compute: Callable[[Received], Written]
-) -> Work:
-    collective = Collective(name, group, group.next_key(), compute, [], len(data))
-    collective.client.call(collective.key, group.ranks, [name, same], _text(name, []))
+def _exchange(group: ProcessGroup, name: str, data: bytes, compute: Callable[[Received], Written]) -> Work:
+    called = _client(group).descriptions.of(name, (name, None), [])
+    return _given(Collective(name, group, called, compute, [], len(data)), data)
+
+
+def _given(collective: Collective, data: bytes) -> Work:
+    """Begin a collective of bytes of the host."""
+    collective.begin(None)
     collective.give([host.np.frombuffer(data, host.np.uint8)], _now())
     return HostWork(collective, [], Place(-1, None))
 
@@ -524,20 +720,65 @@ def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag
     """Begin a message; this rank is one of both."""
     is_source, members = group.rank() == src, _pair(group, name, src, dst)
     other = dst if is_source else src
-    kind = f"{src}>{dst}/{tag}/"
+    kind, kinds = f"{src}>{dst}/{tag}/", None
+    if group.runs_steps and tensor.is_cuda:  # NCCL has no tags
+        kind, kinds = f"{src}>{dst}/", sorted((f"{src}>{dst}/", f"{dst}>{src}/"))
     place, form = _place(name, group, [tensor], kind), _form(tensor)
 
     def compute(found: Received) -> Written:
         if not is_source:
             yield 0, form.read(found[src])
 
+    def transfers() -> list[Transfer]:
+        peer = members.index(group.ranks[other])
+        return [
+            Transfer("send", tensor, None, peer=peer) if is_source else Transfer("receive", None, tensor, peer=peer)
+        ]
+
     sent, outputs = ([tensor], []) if is_source else ([], [tensor])
-    collective = Collective(name, group, group.next_key(kind), compute, outputs, form.nbytes)
-    text = _text(name, [tensor], f"{'dst' if is_source else 'src'}={other}")
-    same = [tensor.dtype.name, tensor.numel()]
-    gpu = _gpu(group, place)
-    collective.client.call(collective.key, members, same, text, gpu, nbytes=form.nbytes)
-    return _begin(collective, place, sent, outputs, members)
+    more, same = f"{'dst' if is_source else 'src'}={other}", (tensor.dtype.name, tensor.numel(), tag)
+    called = _client(group).descriptions.of(name, same, [tensor], more)
+    collective = Collective(name, group, called, compute, outputs, form.nbytes, transfers, kind, members, kinds)
+    return _begin(collective, place, sent, outputs)
+
+
+class Message(NamedTuple):
+    """A message of a batch.  other: the other rank of the group."""
+
+    name: str
+    tensor: Any
+    other: int
+    is_sent: bool
+    tag: int
+
+
+def batch(group: ProcessGroup, name: str, messages: Sequence[Message]) -> list[Work]:
+    """Begin messages of tensors of one GPU as one operation, in which NCCL lets none wait for another."""
+    own, client = group.rank(), _client(group)
+    place = _place(name, group, [each.tensor for each in messages])
+
+    def transfers() -> list[Transfer]:
+        return [
+            Transfer("send", each.tensor, None, peer=each.other)
+            if each.is_sent
+            else Transfer("receive", None, each.tensor, peer=each.other)
+            for each in messages
+        ]
+
+    called = client.descriptions.of(name, name, [each.tensor for each in messages])
+    sent, outputs = ([each.tensor for each in messages if each.is_sent is side] for side in (True, False))
+    nbytes = sum(_form(each.tensor).nbytes for each in messages)
+    kind = f"{own}/batch/"
+    collective = Collective(name, group, called, lambda found: [], outputs, nbytes, transfers, kind, kinds=[""])
+    collective.channel_members = [group.ranks[own]]
+    for each in messages:  # the other ranks of the group may take no part: each pair compares its own
+        src, dst = (own, each.other) if each.is_sent else (each.other, own)
+        more = f"{'dst' if each.is_sent else 'src'}={each.other}"
+        same = each.tensor.dtype.name, each.tensor.numel(), each.tag
+        pair = _pair(group, each.name, src, dst)
+        channel = client.channel(f"{group.group_name}:{src}>{dst}/batch/", pair, collective.timeout)
+        channel.add(client.descriptions.of(each.name, same, [each.tensor], more))
+    return [_begin(collective, place, sent, outputs)]
 
 
 def pass_bytes(group: ProcessGroup, name: str, data: bytes, src: int, dst: int) -> bytes:
@@ -549,11 +790,9 @@ def pass_bytes(group: ProcessGroup, name: str, data: bytes, src: int, dst: int) 
         found.append(received[src])
         return []
 
-    collective = Collective(name, group, group.next_key(kind), compute, [], len(data))
     other = f"dst={dst}" if group.rank() == src else f"src={src}"
-    collective.client.call(collective.key, members, ["objects"], _text(name, [], other))
-    collective.give([host.np.frombuffer(data, host.np.uint8)], _now())
-    HostWork(collective, [], Place(-1, None)).wait()
+    called = _client(group).descriptions.of(name, "objects", [], other)
+    _given(Collective(name, group, called, compute, [], len(data), None, kind, members), data).wait()
     return found[0]
 
 

@@ -19,7 +19,6 @@ import ctypes
 import os
 import struct
 from collections import defaultdict
-from collections.abc import Sequence
 from functools import partial
 from threading import Lock
 from time import perf_counter_ns
@@ -28,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from ... import host
 from ...core.nvidia import Event, Stream
 from ...core.queue import HotCalls, hooks
-from ...errors import AcceleratorError, ArgumentError, NotSupportedError, ProcessGoneError
+from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...library_operation import LibraryOperation
 from ..api import (
@@ -40,7 +39,6 @@ from ..api import (
     CopyKind,
     DeviceProperties,
     EventHandle,
-    Exchange,
     GraphExecHandle,
     GraphHandle,
     KernelHandle,
@@ -54,6 +52,7 @@ from .handles import Table
 from .launch import Launcher, LoadedKernel
 from .library import CAPTURE_REFUSALS, INVALID_HANDLE, NOT_READY, check, check_ready
 from .memory import MemoryCalls
+from .nccl import ExchangeCalls
 from .own_kernels import Launch
 from .plans import LIBRARIES, Plan, Planner
 
@@ -271,7 +270,7 @@ DEVICE_MEMORY = 2  # CU_MEMORYTYPE_DEVICE
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
 
 
-class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ContextCalls):
+class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCalls):
     """The process's NVIDIA GPUs."""
 
     capabilities = Capabilities("nvidia", graphs=True, ipc=True, libraries=LIBRARIES)
@@ -587,21 +586,6 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ContextCalls):
             return self._blas_handles.of(of)
 
     # time
-
-    def exchange(
-        self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle
-    ) -> None:
-        raise NotSupportedError(
-            f"{exchange.name}: streams of NVIDIA GPUs do not run collectives of several processes here",
-            hint="they pass through the host: backend='gloo'",
-            operator="exchange",
-        )
-
-    def serve_exchanges(self) -> None:
-        """Do nothing: there are none."""
-
-    def finish_exchanges(self) -> None:
-        """Do nothing: there are none."""
 
     def host_ns(self) -> int:
         return perf_counter_ns()

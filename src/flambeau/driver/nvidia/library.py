@@ -1,8 +1,8 @@
 """Finds cuda.bindings, and turns the codes of NVIDIA's libraries into errors.
 
 - Nothing of NVIDIA's is imported, and no driver call is made, before a function here is called.
-- `check`, `check_ready`, `check_blas`, `check_dnn` and `check_nvml` are the only places where a code becomes an
-  exception.
+- `check`, `check_ready`, `check_blas`, `check_dnn`, `check_nccl` and `check_nvml` are the only places where a code
+  becomes an exception.
 """
 
 from __future__ import annotations
@@ -168,6 +168,14 @@ def check_dnn(status: int, what: str, message: str, /, **values: Any) -> None:
     if status // 1000 in (DNN_BAD_PARAMETER, DNN_NOT_SUPPORTED):
         raise NotSupportedError(fact)
     raise OutOfMemoryError(fact) if status in DNN_ALLOC_FAILED else AcceleratorError(fact)
+
+
+def check_nccl(status: int, what: str, message: str, /, **values: Any) -> None:
+    """Raise AcceleratorError unless an NCCL call succeeded.  message: NCCL's text."""
+    if status != SUCCESS:
+        raise AcceleratorError(
+            _fact(what, f"NCCL status {status}: {message}", values), hint="NCCL_DEBUG=WARN makes NCCL say more"
+        )
 
 
 def check_nvml(status: int, what: str, /, **values: Any) -> None:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from ...config import Gpus
 from ...errors import AcceleratorError, FlambeauError
 from ...kernel import Access
-from ..api import Exchange, StreamHandle
+from ..api import Exchange, Step, StreamHandle
 from .access import MemoryAccess
 from .base import Calls
 from .capture import CAPTURE_UNSUPPORTED
@@ -66,6 +66,17 @@ class ExchangeCalls(Calls):
         assert queue.last is not None
         return queue.last
 
+    def runs_steps(self, steps: Sequence[Step]) -> bool:
+        """Return False: values pass through `Exchange.give` and `finish`."""
+        return False
+
+    def exchange_failure(self) -> str:
+        """Return "": `Exchange.finish` raises."""
+        return ""
+
+    def abort_exchanges(self) -> None:
+        """Do nothing: an exchange that has failed ends by itself."""
+
     def serve_exchanges(self) -> None:
         with self._lock:
             self._serve()
@@ -79,7 +90,9 @@ class ExchangeCalls(Calls):
         while self._to_finish and self._to_finish[0].done:
             self._to_finish.popleft()
 
-    def finish_exchanges(self) -> None:
+    def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        if streams is not None:
+            return  # they use nothing that is not used by others, and end by themselves
         with self._lock:
             failure: FlambeauError | None = None
             while self._to_finish:

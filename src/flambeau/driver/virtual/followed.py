@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,7 @@ from ..api import (
     KernelHandle,
     PartitionHandle,
     PlanHandle,
+    Step,
     StreamHandle,
 )
 from .access import TAKING, MemoryAccess, Taken
@@ -207,6 +208,20 @@ class RealHandles(dict[int, Any]):
         raise AcceleratorError(
             f"handle {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
         )
+
+
+class RealStreams:
+    """An exchange, with the real driver's handles of its streams."""
+
+    def __init__(self, exchange: Exchange, handles: Mapping[Any, Any]) -> None:
+        self._exchange, self._handles = exchange, handles
+
+    @property
+    def streams(self) -> list[StreamHandle]:
+        return [self._handles[stream] for stream in self._exchange.streams]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._exchange, name)
 
 
 class FollowedDriver(VirtualDriver):
@@ -534,13 +549,23 @@ class FollowedDriver(VirtualDriver):
     def exchange(
         self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle
     ) -> None:
-        self._real.exchange(exchange, inputs, outputs, self._real_handles[stream])
+        real: Any = RealStreams(exchange, self._real_handles)
+        self._real.exchange(real, inputs, outputs, self._real_handles[stream])
+
+    def runs_steps(self, steps: Sequence[Step]) -> bool:
+        return self._real.runs_steps(steps)
 
     def serve_exchanges(self) -> None:
         self._real.serve_exchanges()
 
-    def finish_exchanges(self) -> None:
-        self._real.finish_exchanges()
+    def exchange_failure(self) -> str:
+        return self._real.exchange_failure()
+
+    def abort_exchanges(self) -> None:
+        self._real.abort_exchanges()
+
+    def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
+        self._real.finish_exchanges(None if streams is None else [self._real_handles[stream] for stream in streams])
 
     # time and profilers
     def host_ns(self) -> int:

@@ -1,0 +1,204 @@
+"""Calls of collectives: their descriptions, and their comparison between ranks without a wait.
+
+- A collective whose values pass through the host is posted to the hub at once, and compared before it is computed.
+- A collective that GPUs run among themselves is begun without a word to the hub.  It is added to the log of its
+  channel; a thread of the process sends what is new in the log now and then, and the hub compares it (`Comparison`).
+- A channel is a group's collectives, or its messages of one direction and tag: calls of all members in one order.
+- A call is sent as two numbers: a hash of what must be equal on all ranks, and a hash of its description, whose text is
+  sent once.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .. import callers
+from .flight_recorder import Entry
+
+MAX_DESCRIPTIONS = 4096  # kept at a time: calls of ever new shapes are described anew
+SHOWN = 4  # tensors of a call in a text
+
+
+class Description(NamedTuple):
+    """A call as other ranks know it.
+
+    name: of the function;  same: what must be equal on all ranks;  text: the call and its line, for failures.
+    sends, takes: bytes for and from each member, where they may differ; None where they are equal.
+    same_hash, text_hash: of `same`, and of all.
+    """
+
+    name: str
+    same: Any
+    text: str
+    sends: tuple[int, ...] | None
+    takes: tuple[int, ...] | None
+    same_hash: int
+    text_hash: int
+
+
+Sizes = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def like(tensors: Iterable[Any]) -> tuple[Any, ...]:
+    """Types and shapes of tensors."""
+    return tuple((each.dtype.name, tuple(each.shape)) for each in tensors)
+
+
+class Descriptions:
+    """The descriptions of a process's calls.  A call like a former one of the same line gets that one's."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Description] = {}
+
+    def of(
+        self, name: str, same: Any, tensors: Sequence[Any], more: str = "", sizes: Sizes | None = None
+    ) -> Description:
+        """The description of a call that the program makes now.
+
+        same: what must be equal on all ranks.  tensors, more: what its text shows.
+        """
+        frame = callers.program_frame()
+        site = ("<unknown>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+        key = name, same, like(tensors[:SHOWN]), len(tensors), more, sizes, site
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MAX_DESCRIPTIONS:
+                self._known.clear()
+            found = self._known[key] = _described(*key)
+        return found
+
+
+def _described(
+    name: str, same: Any, forms: Any, count: int, more: str, sizes: Sizes | None, site: tuple[str, int]
+) -> Description:
+    shown = ", ".join(f"{kind}{list(shape)}" for kind, shape in forms) + ", ..." * (count > SHOWN)
+    text = f"{name}({', '.join(filter(None, (shown, more)))}) at {callers.shown_site('{}:{}'.format(*site))}"
+    sends, takes = sizes or (None, None)
+    same_hash, text_hash = (zlib.crc32(json.dumps(each).encode()) for each in (same, (same, text, sends, takes)))
+    return Description(name, same, text, sends, takes, same_hash, text_hash)
+
+
+class Channel:
+    """The calls of a channel that this process has made.
+
+    log: those of which the hub has not been told.  count: of all calls.
+    running: of calls that have not ended, the number and the entry of the flight recorder.
+    latest: the number of calls up to the latest one of a GPU, and an event after it.
+    """
+
+    def __init__(self, name: str, members: Sequence[int], timeout: float) -> None:
+        self.name, self.members, self.timeout = name, list(members), timeout
+        self.log: deque[Description] = deque()
+        self.running: deque[tuple[int, Entry]] = deque()
+        self.told: set[int] = set()  # hashes of texts that the hub has
+        self.count = 0
+        self.latest: tuple[int, Any] | None = None
+
+    def add(self, called: Description) -> None:
+        """Log a call."""
+        self.log.append(called)
+        self.count += 1
+
+    def unreported(self, limit: int) -> dict[str, Any]:
+        """Take at most `limit` calls out of the log, as a message to the hub."""
+        calls: list[Description] = []
+        while self.log and len(calls) < limit:
+            calls.append(self.log.popleft())
+        is_renewed = len(self.told) > MAX_DESCRIPTIONS
+        if is_renewed:
+            self.told.clear()
+        new = {each.text_hash: each for each in calls if each.text_hash not in self.told}
+        self.told.update(new)
+        return {
+            "channel": self.name,
+            "members": self.members,
+            "same": [each.same_hash for each in calls],
+            "texts": [each.text_hash for each in calls],
+            "renewed": is_renewed,  # the hub may forget the texts that it was sent before
+            "new": {str(number): [each.text, each.sends, each.takes] for number, each in new.items()},
+        }
+
+
+class Told(NamedTuple):
+    """What the hub knows of a description."""
+
+    text: str
+    sends: list[int] | None
+    takes: list[int] | None
+
+
+class Difference(NamedTuple):
+    """Calls of one place in a channel's order that do not fit.  texts: by rank, of the ranks that have made it."""
+
+    reason: str
+    texts: dict[int, str]
+
+
+class Comparison:
+    """The calls of a channel, side by side.  Those that all members have made alike are forgotten."""
+
+    def __init__(self, members: Sequence[int]) -> None:
+        self.members = list(members)
+        self._same: dict[int, list[int]] = {rank: [] for rank in members}
+        self._texts: dict[int, list[int]] = {rank: [] for rank in members}
+        self._told: dict[int, dict[int, Told]] = {rank: {} for rank in members}
+        self.latest: dict[int, str] = {}  # the last call of each rank that has made one
+
+    def add(self, rank: int, message: dict[str, Any]) -> Difference | None:
+        """Add calls of a member; return the first that does not fit those of others."""
+        same, texts, told = self._same[rank], self._texts[rank], self._told[rank]
+        if message["renewed"]:
+            for number in set(told) - set(texts):
+                del told[number]
+        same += [int(each) for each in message["same"]]
+        texts += [int(each) for each in message["texts"]]
+        for number, (text, sends, takes) in message["new"].items():
+            told[int(number)] = Told(str(text), sends, takes)
+        if texts:
+            self.latest[rank] = self._call(rank, -1).text
+        for other in self.members:
+            count = min(len(same), len(self._same[other]))
+            if same[:count] != self._same[other][:count]:
+                place = next(index for index in range(count) if same[index] != self._same[other][index])
+                return Difference("ranks make different calls", self.texts(place))
+        return self._forget(min(map(len, self._same.values())))
+
+    def _forget(self, count: int) -> Difference | None:
+        """Forget calls that all members have made, once their sizes are compared."""
+        if any(each.sends is not None for told in self._told.values() for each in told.values()):
+            for place in range(count):
+                calls = {rank: self._call(rank, place) for rank in self.members}
+                wrong = wrong_size([(rank, each.sends, each.takes) for rank, each in calls.items()])
+                if wrong:
+                    return Difference(wrong, self.texts(place))
+        for rank in self.members:
+            del self._same[rank][:count], self._texts[rank][:count]
+        return None
+
+    def _call(self, rank: int, place: int) -> Told:
+        return self._told[rank].get(self._texts[rank][place], Told("a call", None, None))
+
+    def texts(self, place: int = 0) -> dict[int, str]:
+        """The calls at a place, of the ranks that have made them.  place 0: the first that not all have made."""
+        return {rank: self._call(rank, place).text for rank in self.members if place < len(self._texts[rank])}
+
+    def unfinished(self) -> dict[int, str]:
+        """The first calls that not all have made; if there are none, the last ones of all."""
+        return self.texts() or {rank: f"{text} (has not ended)" for rank, text in self.latest.items()}
+
+    def is_behind(self, rank: int) -> bool:
+        """Whether another member has made calls that this one has not."""
+        return len(self._same[rank]) < max(map(len, self._same.values()))
+
+
+def wrong_size(calls: Sequence[tuple[int, Sequence[int] | None, Sequence[int] | None]]) -> str:
+    """Say who sends another number of bytes than is taken; "" if nobody does.  calls: (rank, sends, takes) by place."""
+    for i, (sender, sends, _) in enumerate(calls):
+        for j, (taker, _, takes) in enumerate(calls):
+            if sends is not None and takes is not None and sends[j] != takes[i]:
+                return f"rank {sender} sends {sends[j]} bytes to rank {taker}, which takes {takes[i]}"
+    return ""

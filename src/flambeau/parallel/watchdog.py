@@ -1,0 +1,138 @@
+"""Watchdog: a thread that watches over the collectives that GPUs run among themselves.
+
+- A GPU waits in a collective until all ranks have come, without an end, and the host does not know.  Every TICK
+  seconds, the thread tells the hub of new calls, which it compares; notes which collectives have ended; and looks for
+  errors.
+- When the group fails, collectives that run are aborted.  Their outputs are undefined, so every later wait for a GPU
+  raises CollectiveError, until the group is destroyed: waits for collectives, synchronization, and copies to the host.
+- TORCH_NCCL_ASYNC_ERROR_HANDLING=0 turns off timeouts and aborts: a program then hangs where NCCL does.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import defaultdict
+from typing import Any, Protocol
+
+from ..core import hooks
+from ..driver.api import CaptureMode, CopyKind, Driver
+from ..errors import AcceleratorError
+from .calls import Channel
+from .flight_recorder import Entry
+
+TICK = 0.1  # seconds
+NAMES = ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING")
+
+
+def handles_errors() -> bool:
+    """Whether collectives are aborted when the group fails."""
+    return next((os.environ[name] for name in NAMES if name in os.environ), "1").strip() != "0"
+
+
+class Watched(Protocol):
+    """The part of a process's client that the watchdog uses (exchange.Client)."""
+
+    channels: dict[str, Channel]
+
+    @property
+    def is_broken(self) -> bool: ...
+    def await_failure(self, seconds: float) -> bool: ...
+    def check(self, operator: str) -> None: ...
+    def report(self) -> None: ...
+    def report_late(self, channel: Channel, seconds: float) -> None: ...
+    def report_broken(self, text: str) -> None: ...
+
+
+class Progress:
+    """What is known of a channel.
+
+    oldest, since: the oldest call that has not ended, and when it was first seen as that, by the monotonic clock.
+    count, event: the number of calls that are over once an event is done; None if none is awaited.
+    """
+
+    def __init__(self) -> None:
+        self.oldest: Entry | None = None
+        self.since = 0.0
+        self.count = 0
+        self.event: Any = None
+
+
+class Watchdog:
+    """The thread of a client and a driver."""
+
+    def __init__(self, client: Watched, driver: Driver) -> None:
+        self._client, self._driver = client, driver
+        self._progress: defaultdict[str, Progress] = defaultdict(Progress)
+        self._hooks: dict[str, Any] = {"on_blocked": self._after_wait, "on_copy": self._after_copy}
+        self._lock = threading.Lock()
+        self._may_raise = True
+        self._raises = False
+        self._handles_errors = handles_errors()
+        self._thread = threading.Thread(target=self._run, name="flambeau watchdog", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._driver.capture_mode_exchange(CaptureMode.RELAXED)  # queries of events do not break captures
+        while not self._client.await_failure(TICK):
+            self.look()
+        if self._client.is_broken and self._handles_errors:
+            self._start_raising()
+            self._driver.abort_exchanges()
+
+    def look(self) -> None:
+        """Report what is new to the hub."""
+        self._client.report()
+        for channel in list(self._client.channels.values()):
+            self._follow(channel)
+        failure = self._driver.exchange_failure()
+        if failure and self._handles_errors:
+            self._client.report_broken(failure)
+
+    def _follow(self, channel: Channel) -> None:
+        """Note the calls of a channel that have ended.  Only the latest event is kept, so that events are reused."""
+        progress = self._progress[channel.name]
+        if progress.event is None and channel.latest is not None and channel.running:
+            progress.count, progress.event = channel.latest
+        if progress.event is not None and self._is_done(progress.event):
+            progress.event = None
+            while channel.running and channel.running[0][0] <= progress.count:
+                channel.running.popleft()[1].completed_ns = time.time_ns()
+        oldest = channel.running[0][1] if channel.running else None
+        if oldest is not progress.oldest:
+            progress.oldest, progress.since = oldest, time.monotonic()
+        elif oldest is not None and time.monotonic() > progress.since + channel.timeout and self._handles_errors:
+            self._client.report_late(channel, channel.timeout)
+
+    def _is_done(self, event: Any) -> bool:
+        try:
+            return self._driver.event_query(event.handle, False)
+        except AcceleratorError as error:  # the device is lost
+            self._client.report_broken(str(error))
+            return False
+
+    def _start_raising(self) -> None:
+        with self._lock:
+            if self._may_raise:
+                hooks.subscribe(**self._hooks)
+                self._raises = True
+
+    def stop_raising(self) -> None:
+        """Let waits for GPUs pass, as the group is left."""
+        with self._lock:
+            self._may_raise = False
+            if self._raises:
+                hooks.unsubscribe(**self._hooks)
+                self._raises = False
+
+    def _after_wait(self, start_ns: int, end_ns: int) -> None:
+        self._raise()
+
+    def _after_copy(self, stream: Any, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
+        if kind is CopyKind.DEVICE_TO_HOST:
+            self._raise()
+
+    def _raise(self) -> None:
+        running = [channel.running[0][1].name for channel in self._client.channels.values() if channel.running]
+        self._client.check(running[0] if running else "collective")
