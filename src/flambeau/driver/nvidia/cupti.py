@@ -4,10 +4,13 @@
   in the log and returns None.
 - CUPTI fills buffers with records and returns them.  They are decoded after the end: until then a record costs nothing.
 - A record of work has the correlation number of the driver's or the runtime's call that queued it.  A record of
-  external correlation has that number and the one that the thread had given by `begin_call`.
-- CUPTI may hold a lock of its own while it calls the functions that take and return buffers, and these need the
-  interpreter.  So no thread may launch work while it holds the interpreter.  Only launching calls are recorded: CUPTI
-  takes no lock in the others.
+  external correlation has that number and the one that the thread had given by `begin_call`.  CUPTI makes it only where
+  it records the call itself.
+- Switching single functions' records on has no effect in a process that has a context already.  So all functions'
+  records are switched on, then those of all that launch no work off.  This takes about 2 ms.
+- CUPTI asks for buffers within launching calls, while the driver or CUPTI may hold locks, and the functions that give
+  buffers need the interpreter.  So no thread may make a call that takes such a lock while it holds the interpreter:
+  the two would wait for each other.
 - Later versions of a record append fields: the layouts here are the beginnings of all versions of CUDA 12.6 to 13.5.
 - CUPTI's clock is compared with the host's at the beginning and at the end.
 """
@@ -18,7 +21,7 @@ import atexit
 import ctypes
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ctypes import (
     CFUNCTYPE,
     POINTER,
@@ -35,6 +38,7 @@ from ctypes import (
     cast,
 )
 from functools import cache
+from itertools import chain, count
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -51,7 +55,7 @@ CLOCK_TRIES = 8
 SUCCESS = 0
 MULTIPLE_SUBSCRIBERS = 39
 # cupti_activity.h: CUpti_ActivityKind, CUpti_ExternalCorrelationKind, CUpti_ActivityFlag, CUpti_ActivityMemcpyKind
-MEMCPY, MEMSET, CONCURRENT_KERNEL, MEMCPY_PEER, EXTERNAL_CORRELATION = 1, 2, 10, 22, 39
+MEMCPY, MEMSET, DRIVER, RUNTIME, CONCURRENT_KERNEL, MEMCPY_PEER, EXTERNAL_CORRELATION = 1, 2, 4, 5, 10, 22, 39
 KINDS = (CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, EXTERNAL_CORRELATION)
 CUSTOM0 = 3
 FLUSH_FORCED = 1
@@ -66,8 +70,10 @@ DRIVER_CALLS = (
 RUNTIME_CALLS = (
     211, 214, 430, 431, 269, 270, 311, 312,  # cudaLaunchKernel, ...ExC, cudaLaunchCooperativeKernel, cudaGraphLaunch
     41, 225, 44, 228, 161, 51, 235,  # cudaMemcpyAsync, cudaMemcpy2DAsync, cudaMemcpyPeerAsync, cudaMemsetAsync
+    505, 506,  # __cudaLaunchKernel, of CUDA 13
 )  # fmt: skip
-RUNTIME_CALLS_13 = (505, 506)  # __cudaLaunchKernel
+
+HELD_CALLS = (304, 303)  # cuCtxGetCurrent, cuCtxSetCurrent: core/nvidia.pyx calls them with the interpreter held
 
 Requested = CFUNCTYPE(None, POINTER(c_void_p), POINTER(c_size_t), POINTER(c_size_t))
 Completed = CFUNCTYPE(None, c_void_p, c_uint32, c_void_p, c_size_t, c_size_t)
@@ -220,16 +226,19 @@ class Cupti:
     def _opening(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
         """The calls that begin a measurement, with their arguments."""
         yield "cuptiSubscribe", (byref(self._subscriber), IGNORE, None)
+        yield "cuptiActivityEnable", (DRIVER,)
+        self._leave_out(self._library.cuptiActivityEnableDriverApi, chain(HELD_CALLS, count(1)), DRIVER_CALLS)
+        yield "cuptiActivityEnable", (RUNTIME,)
+        self._leave_out(self._library.cuptiActivityEnableRuntimeApi, count(1), RUNTIME_CALLS)
         yield "cuptiActivityRegisterCallbacks", (GIVE_BUFFER, TAKE_BUFFER)
         for kind in KINDS:
             yield "cuptiActivityEnable", (kind,)
-        yield from self._recorded_calls(1)
 
-    def _recorded_calls(self, enabled: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        runtime = RUNTIME_CALLS + (RUNTIME_CALLS_13 if self.version >= 130000 else ())
-        for name, calls in (("cuptiActivityEnableDriverApi", DRIVER_CALLS), ("cuptiActivityEnableRuntimeApi", runtime)):
-            for call in calls:
-                yield name, (call, enabled)
+    def _leave_out(self, record: Any, functions: Iterable[int], launching: tuple[int, ...]) -> None:
+        """Stop recording functions, in their order up to the first that the library does not know."""
+        for function in functions:
+            if function not in launching and record(function, 0) != SUCCESS:
+                return
 
     def _problem(self, name: str, code: int) -> str:
         if code == MULTIPLE_SUBSCRIBERS:
@@ -258,10 +267,8 @@ class Cupti:
         """Disable all that `begin` enabled, as far as it came, and get the buffers back."""
         if not self._subscriber or self._process != os.getpid():  # in a forked child, CUPTI's threads are missing
             return
-        for kind in KINDS:
+        for kind in (*KINDS, DRIVER, RUNTIME):
             self._library.cuptiActivityDisable(kind)
-        for name, arguments in self._recorded_calls(0):
-            getattr(self._library, name)(*arguments)
         if flush:
             self._library.cuptiActivityFlushAll(FLUSH_FORCED)
         self._library.cuptiUnsubscribe(self._subscriber)
