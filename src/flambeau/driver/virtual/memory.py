@@ -108,7 +108,7 @@ class DeviceMemory:
         self.total = total
         self.used = 0
         base = FIRST_ADDRESS + (device << ADDRESS_BITS)
-        self.space = DeviceSpace(base, total) if has_values else EmptySpace(base, total)
+        self.space = DeviceSpace(base, total, True) if has_values else EmptySpace(base, total)
         self.blocks: Blocks[Block] = Blocks()
         self._segments: Blocks[Segment] = Blocks()
         self._reservations: dict[int, Reservation] = {}
@@ -135,7 +135,6 @@ class DeviceMemory:
         block = Block(self.space, self.device, low, low + nbytes)
         block.is_unused = True
         self.blocks.add(block)
-        self.space.unwritten.add(low, high)
         return Address(low)
 
     def _out_of_memory(self, nbytes: int, name: str = "mem_alloc") -> OutOfMemoryError:
@@ -183,7 +182,6 @@ class DeviceMemory:
         reservation.mapped.add(low, high)
         reservation.pages[low] = high
         self._forget(low, high)
-        reservation.space.unwritten.add(low, high)
 
     def mapped_blocks(self, address: int, nbytes: int) -> list[Block]:
         """The blocks whose uses are uses of a mapped piece.  Raises AcceleratorError if there is no such piece."""
