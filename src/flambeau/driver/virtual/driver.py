@@ -477,7 +477,8 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         def duration(accesses: list[Access]) -> int:
             return card.launch_ns(kernel.entry, kernel.operations, accesses)
 
-        return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration, of_kernel(kernel))
+        is_own = type(kernel) is Kernel  # one of the program has a class of its own
+        return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration, of_kernel(kernel), is_own)
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
         signals.look()

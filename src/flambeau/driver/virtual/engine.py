@@ -343,7 +343,8 @@ class Engine:
 
     def wait_for_device(self, device: int) -> None:
         queues = [queue for queue in self.runner.queues if queue.device == device]
-        self.runner.run_until(Join([tail for queue in queues if (tail := queue.tail()) is not None]))
+        tails = [tail for queue in queues if (tail := queue.tail()) is not None]
+        self.runner.run_until(tails[0] if len(tails) == 1 else Join(tails))
         for queue in queues:
             self.wait_for_queue(queue)
             if queue.is_retired:
