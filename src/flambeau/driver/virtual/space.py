@@ -242,15 +242,17 @@ GRAIN = 512  # bytes: poison is pending for whole grains
 class DeviceSpace(Space):
     """The bytes of one device.  A grain's poison is pending until the grain is read, or other bytes are written there.
 
-    file: the descriptor of the bytes' memory file, -1 before `open`;  exported: segments that other processes may see.
+    Behind the bytes lies a mark per grain: 0 while its poison is pending, as in new memory, else 1.
+
+    file: the descriptor of the memory file, -1 before `open`;  exported: segments that other processes may see.
     """
 
-    __slots__ = ("_written", "exported", "file", "nbytes")
+    __slots__ = ("_marks", "exported", "file", "nbytes")
 
     def __init__(self, base: int, nbytes: int, is_lasting: bool = False) -> None:
         super().__init__(base, None, is_lasting)
         self.nbytes = nbytes
-        self._written: Any = None  # a byte per grain: 0 while poison is pending, which is so of new memory, else 1
+        self._marks = -(-nbytes // GRANULE) * GRANULE  # where they begin
         self.exported = Ranges()
         self.file = -1
 
@@ -258,10 +260,10 @@ class DeviceSpace(Space):
         """Map the bytes, once."""
         if self.buffer is None:
             self.file = os.memfd_create(f"flambeau-{self.base:#x}")
-            os.ftruncate(self.file, self.nbytes)
+            length = self._marks + -(-self.nbytes // GRAIN)
+            os.ftruncate(self.file, length)
             try:
-                self._written = mmap.mmap(-1, -(-self.nbytes // GRAIN), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-                self.buffer = mmap.mmap(self.file, self.nbytes)
+                self.buffer = mmap.mmap(self.file, length)
             except OSError as error:
                 raise ConfigError(
                     f"virtual GPUs: {self.nbytes} bytes of memory cannot be mapped beside the {_mapped()} that this "
@@ -283,36 +285,36 @@ class DeviceSpace(Space):
         if start < first * GRAIN:
             self._poison_part(start, first * GRAIN)
         if first < last:
-            self._clear(first, last)
+            self._clear(self._marks + first, self._marks + last)
         if last * GRAIN < end:
             self._poison_part(last * GRAIN, end)
 
     def _poison_part(self, start: int, end: int) -> None:
         """Poison a part of one grain."""
-        if self._written[start // GRAIN]:
+        if self.buffer[self._marks + start // GRAIN]:
             self.buffer[start:end] = b"\xff" * (end - start)
 
     def _clear(self, first: int, last: int) -> None:
-        """Make poison pending for grains.  Whole pages of their marks are returned to the system."""
+        """Clear marks.  Whole pages of them are returned to the system."""
         low, high = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE, last // mmap.PAGESIZE * mmap.PAGESIZE
         if low < high:
-            self._written.madvise(mmap.MADV_DONTNEED, low, high - low)
-            self._written[first:low] = bytes(low - first)
+            self.buffer.madvise(mmap.MADV_REMOVE, low, high - low)
+            self.buffer[first:low] = bytes(low - first)
             first = high
-        self._written[first:last] = bytes(last - first)
+        self.buffer[first:last] = bytes(last - first)
 
     def materialise(self, low: int, high: int) -> None:
         first, last = (low - self.base) // GRAIN, (high - self.base - 1) // GRAIN + 1
-        written = self._written[first:last]
-        if 0 not in written:
+        marks = self.buffer[self._marks + first : self._marks + last]
+        if 0 not in marks:
             return
-        start = written.find(0)
+        start = marks.find(0)
         while start >= 0:
-            end = written.find(1, start)
-            end = end if end >= 0 else len(written)
+            end = marks.find(1, start)
+            end = end if end >= 0 else len(marks)
             self.bytes(self.base + (first + start) * GRAIN, self.base + (first + end) * GRAIN)[:] = POISON
-            start = written.find(0, end)
-        self._written[first:last] = b"\1" * (last - first)
+            start = marks.find(0, end)
+        self.buffer[self._marks + first : self._marks + last] = b"\1" * (last - first)
 
     def written(self, low: int, high: int) -> None:
         start, end = low - self.base, high - self.base
@@ -321,15 +323,16 @@ class DeviceSpace(Space):
             self.materialise(low, low + 1)
         if end % GRAIN:
             self.materialise(high - 1, high)
-        self._written[first:last] = b"\1" * (last - first)
+        self.buffer[self._marks + first : self._marks + last] = b"\1" * (last - first)
 
     def is_pending(self, low: int, high: int) -> bool:
         """Whether poison is pending for all of [low, high)."""
-        return 1 not in self._written[(low - self.base) // GRAIN : (high - self.base - 1) // GRAIN + 1]
+        first, last = (low - self.base) // GRAIN, (high - self.base - 1) // GRAIN + 1
+        return 1 not in self.buffer[self._marks + first : self._marks + last]
 
     def discard(self, low: int, high: int) -> None:
         """Return the bytes to the system; both ends are multiples of GRANULE."""
-        self._clear((low - self.base) // GRAIN, (high - self.base) // GRAIN)
+        self._clear(self._marks + (low - self.base) // GRAIN, self._marks + (high - self.base) // GRAIN)
         self.exported.remove(low, high)
         self.buffer.madvise(mmap.MADV_REMOVE, low - self.base, high - low)
 
