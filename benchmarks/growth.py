@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import flambeau as torch
 from flambeau.config import virtual_gpus
 from flambeau.driver.virtual.driver import VirtualDriver
-from flambeau.driver.virtual.engine import MAX_PENDING
+from flambeau.driver.virtual.submission import MAX_PENDING
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar, Strided
 from flambeau.testing import machine
 

@@ -91,7 +91,7 @@ KNOWN_CYCLES = {
     "runtime.threads": "core.thread and the streams name the types of the machine's parts, which refer back to them",
     "core.queue driver.api": "a Driver has HotCalls, which call the Driver",
     "driver.virtual.access driver.virtual.capture driver.virtual.engine driver.virtual.events driver.virtual.memory "
-    "driver.virtual.queue driver.virtual.races": (
+    "driver.virtual.queue driver.virtual.races driver.virtual.submission": (
         "a block keeps its access history, an access its command, and a command its queue, events and blocks"
     ),
 }

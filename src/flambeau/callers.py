@@ -10,23 +10,32 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 suspects: Callable[[], list[str]] | None = None  # returns the launches that may have failed, the latest first
 
 
-def _none() -> Any:
+class NoThread:
+    """The state of a thread before the core is imported.
+
+    operator: the operator that the program called in this thread, or None;  task: the running backward pass, or None.
+    """
+
+    operator: Any = None
+    task: Any = None
+
+
+def _none() -> None:
     return None
 
 
-is_in_backward: Callable[[], bool] = bool  # returns whether a backward pass runs in this thread
-public_operator: Callable[[], Any] = _none  # returns the operator that the program called in this thread, or None
+here: Callable[[], Any] = NoThread  # returns the state of the calling thread (core/thread.py)
 before_warning: Callable[[], None] = _none  # called before a warning; raises in a lowering, whose plan cannot warn
 
 _operators: dict[str, list[str]] = {}  # operators by the name of a kernel or library operation
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_INNER = tuple(_PACKAGE + each for each in ("driver" + os.sep, "callers.", "runtime" + os.sep + "strict."))
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_INNER = tuple(PACKAGE + each for each in ("driver" + os.sep, "callers.", "runtime" + os.sep + "strict."))
 
 
 def uses(entry: str, operator: str) -> None:
@@ -82,7 +91,7 @@ def _is_internal(step: TracebackType) -> bool:
 def program_frame() -> Any:
     """Return the innermost frame outside this package, None if there is none."""
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return frame
 
@@ -90,23 +99,46 @@ def program_frame() -> Any:
 def call_site() -> str:
     """Return `file:line` of the innermost frame outside this package, or "<unknown>"."""
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
 
 
-def call() -> tuple[str, str]:
-    """As `call_site`, with the public operator or method called there, or "" if unknown."""
+# What describes a call of the program later: its code, None if there is no frame outside this package, and the
+# instruction in it; the package's code that it called; and the public operator.  Or the text: source line and operator.
+Origin = tuple[CodeType | None, int, CodeType | None, Any] | tuple[str, str]
+
+
+def origin() -> Origin:
+    """Return the origin of the present call: what `described` needs, at a fraction of its cost."""
     frame: Any = sys._getframe(1)
     inner: Any = None
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, inner = frame.f_back, frame
-    site = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
-    name = "" if inner is None else str(inner.f_code.co_qualname)
+    called, operator = None if inner is None else inner.f_code, here().operator
+    return (None, 0, called, operator) if frame is None else (frame.f_code, frame.f_lasti, called, operator)
+
+
+def described(origin: Origin) -> tuple[str, str]:
+    """Return `file:line` of an origin, and the public operator or method called there, or "" if unknown."""
+    if len(origin) == 2:
+        return origin
+    code, at, inner, operator = origin
+    site = "<unknown>" if code is None else f"{code.co_filename}:{_line_at(code, at)}"
+    name = "" if inner is None else str(inner.co_qualname)
     if name.startswith("Tensor.") or name.endswith(".step"):
         return site, name
-    operator = public_operator()
     return site, "" if operator is None else operator.name
+
+
+def _line_at(code: CodeType, at: int) -> int | None:
+    """Return the line of the instruction at an offset into the code."""
+    return next((line for start, end, line in code.co_lines() if start <= at < end), None)
+
+
+def call() -> tuple[str, str]:
+    """As `call_site`, with the public operator or method called there, or "" if unknown."""
+    return described(origin())
 
 
 def shown_site(site: str) -> str:
@@ -140,7 +172,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost line outside this package; by default, Python shows a warning once per line."""
     before_warning()
     frame: Any = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     module_globals = frame.f_globals
     registry = {} if settings.warns_always else module_globals.setdefault("__warningregistry__", {})
@@ -158,7 +190,7 @@ def caller() -> str:
     """Return the user's call, its line and its thread: `Tensor.item at train.py:12 on thread 'Main'`."""
     frame: Any = sys._getframe(1)
     inner: Any = None
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, inner = frame.f_back, frame
     what = _called(inner) if inner is not None else "<unknown>"
     where = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
@@ -167,7 +199,7 @@ def caller() -> str:
 
 def _called(frame: Any) -> str:
     """Return the public operator that the thread is running, else the name of a frame's function."""
-    operator = public_operator()
+    operator = here().operator
     if operator is not None:
         return str(operator.called)
     if frame.f_code.co_filename.startswith(_INNER):  # its caller is compiled, and has no frame
@@ -178,7 +210,7 @@ def _called(frame: Any) -> str:
 def program_stack() -> list[str]:
     """Return the frames outside this package, outermost first, as tracebacks show them."""
     frames = traceback.extract_stack(sys._getframe(1))
-    return traceback.format_list([frame for frame in frames if not frame.filename.startswith(_PACKAGE)])
+    return traceback.format_list([frame for frame in frames if not frame.filename.startswith(PACKAGE)])
 
 
 def call_stack(limit: int) -> list[str]:
@@ -187,7 +219,7 @@ def call_stack(limit: int) -> list[str]:
     frame: Any = sys._getframe(1)
     while frame is not None and len(lines) < limit:
         code = frame.f_code
-        if not code.co_filename.startswith(_PACKAGE):
+        if not code.co_filename.startswith(PACKAGE):
             lines.append(f"{code.co_filename}:{frame.f_lineno} in {code.co_name}")
         frame = frame.f_back
     return lines

@@ -584,19 +584,11 @@ class _Lowering(Lowering):
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         """Write the result of a composite in place.  Raises DtypeError if the target's type cannot hold it."""
         if source._layout.dtype.category > target._layout.dtype.category:
-            raise uncastable(_public_operator().called, source._layout.dtype, target._layout.dtype)
+            raise uncastable(thread.here().operator.called, source._layout.dtype, target._layout.dtype)
         return transfer.copy_(target, source)
 
     def write_out(self, operator: Operator, bound: list[Any], out: Any, result: Any) -> Any:
         return write_out(operator, bound, out, result)
-
-
-def _public_operator() -> Any:
-    return thread.here().operator
-
-
-def _is_in_backward() -> bool:
-    return thread.here().task is not None
 
 
 def _refuse_warning() -> None:
@@ -605,7 +597,6 @@ def _refuse_warning() -> None:
 
 
 calls.set_lowering(_Lowering())
-callers.public_operator = _public_operator
-callers.is_in_backward = _is_in_backward
+callers.here = thread.here
 callers.before_warning = _refuse_warning
 calls.keyed.update((device, Generator))

@@ -25,8 +25,8 @@ from .core.native import is_critical, put_off
 AGAIN = 0.001  # seconds until a signal that fell within a finalizer is sent again
 _PACKAGE = str(Path(__file__).parent)
 _FINALIZERS = {"__del__", "free"}  # a compiled __del__ has no frame, and calls `free` of an allocator
-_interrupt: Any = None  # the handlers of SIGINT and SIGALRM at the last check
-_alarm: Any = None
+interrupt: Any = None  # the handlers of SIGINT and SIGALRM at the last check
+alarm: Any = None
 
 
 class Handler:
@@ -64,20 +64,20 @@ def _send_again(number: int) -> None:
 
 def look() -> None:
     """Replace the handlers of SIGINT and SIGALRM if they were set since the last check."""
-    if getsignal(SIGINT) is not _interrupt or getsignal(SIGALRM) is not _alarm:
+    if getsignal(SIGINT) is not interrupt or getsignal(SIGALRM) is not alarm:
         replace_handlers()
 
 
 def replace_handlers() -> None:
     """Wrap every handler that is a Python callable.  Does nothing outside the main thread."""
-    global _interrupt, _alarm
+    global interrupt, alarm
     if threading.current_thread() is not threading.main_thread():
         return
     for number in _CATCHABLE:
         handler = getsignal(number)
         if callable(handler) and type(handler) is not Handler:
             signal.signal(number, Handler(handler))
-    _interrupt, _alarm = getsignal(SIGINT), getsignal(SIGALRM)
+    interrupt, alarm = getsignal(SIGINT), getsignal(SIGALRM)
 
 
 _UNCATCHABLE = {signal.SIGKILL, signal.SIGSTOP}

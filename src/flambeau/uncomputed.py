@@ -95,7 +95,7 @@ def note_read(of: dtype, what: str) -> None:
     """
     if getattr(_thread, "reads_flag", False):
         return
-    operator = callers.public_operator()
+    operator = callers.here().operator
     if operator is not None:
         if of is bool_:  # a check, which passes
             return

@@ -104,30 +104,31 @@ class ClockWitness(Protocol):
 class VectorClocks:
     """The clocks of all streams and of the host.  Callers hold a lock of their own.
 
+    streams: each stream's own clock;  host: by stream, the number of the last operation that the host has waited for.
     witness: the tool that watches, None for none.
     steps: numbers compared or copied so far, a measure of cost.
     """
 
     def __init__(self) -> None:
-        self._streams: dict[StreamKey, StreamState] = {}
-        self._host: dict[StreamKey, int] = {}
+        self.streams: dict[StreamKey, StreamState] = {}
+        self.host: dict[StreamKey, int] = {}
         self._host_merged: dict[StreamKey, int] = {}
         self.steps = 0
         self.witness: ClockWitness | None = None
 
     def stream(self, stream: StreamKey) -> StreamState:
-        state = self._streams.get(stream)
+        state = self.streams.get(stream)
         if state is None:
-            state = self._streams[stream] = StreamState()
+            state = self.streams[stream] = StreamState()
         return state
 
     def restore(self, stream: StreamKey, state: StreamState) -> None:
         """Restore a result of `stream(...).copy()`."""
-        self._streams[stream] = state
+        self.streams[stream] = state
 
     def advance(self, stream: StreamKey) -> Clock:
         """Number the stream's next operation; return the clock at its completion."""
-        state = self._streams.get(stream) or self.stream(stream)
+        state = self.streams.get(stream) or self.stream(stream)
         state.count += 1
         state.is_waiting = False
         state.is_shared = True
@@ -188,7 +189,7 @@ class VectorClocks:
         for other, number in more.items():
             if joined.get(other, UNKNOWN) < number:
                 joined[other] = number
-        host = self._host
+        host = self.host
         state.serial += 1
         kept = {other: number for other, number in joined.items() if host.get(other, UNKNOWN) < number}
         state.base = Base(stream, state.serial, kept)
@@ -198,9 +199,9 @@ class VectorClocks:
 
     def knows(self, stream: StreamKey, other: StreamKey, number: int) -> bool:
         """Return whether the next operation of `stream` follows operation `number` of another stream."""
-        if self._host.get(other, UNKNOWN) >= number:
+        if self.host.get(other, UNKNOWN) >= number:
             return True
-        state = self._streams.get(stream)
+        state = self.streams.get(stream)
         return state is not None and state.reached(other) >= number
 
     # the host
@@ -213,8 +214,8 @@ class VectorClocks:
             self._host_merged[base.owner] = base.serial
             self._host_learn_numbers(base.numbers)
         self._host_learn_numbers(clock.changes)
-        if self._host.get(clock.stream, UNKNOWN) < clock.number:
-            self._host[clock.stream] = clock.number
+        if self.host.get(clock.stream, UNKNOWN) < clock.number:
+            self.host[clock.stream] = clock.number
         self.steps += 1
         state = self.stream(clock.stream)
         if state.version == clock.version:
@@ -223,17 +224,17 @@ class VectorClocks:
     def _host_learn_numbers(self, numbers: dict[StreamKey, int]) -> None:
         self.steps += len(numbers)
         for stream, number in numbers.items():
-            if self._host.get(stream, UNKNOWN) < number:
-                self._host[stream] = number
+            if self.host.get(stream, UNKNOWN) < number:
+                self.host[stream] = number
 
     def host_knows(self, stream: StreamKey, number: int) -> bool:
         """Return whether the host has waited for operation `number` of `stream`."""
-        return self._host.get(stream, UNKNOWN) >= number
+        return self.host.get(stream, UNKNOWN) >= number
 
     def host_knows_all(self, stream: StreamKey) -> bool:
         """Return whether the host has waited for all work of `stream` and for everything that the stream waits for."""
         state = self.stream(stream)
-        if self._host.get(stream, UNKNOWN) < state.count:
+        if self.host.get(stream, UNKNOWN) < state.count:
             return False
         if state.is_waiting and self._host_has(state.changes) and self._host_has(state.base.numbers):
             state.is_waiting = False
@@ -242,6 +243,6 @@ class VectorClocks:
     def _host_has(self, numbers: dict[StreamKey, int]) -> bool:
         for stream, number in numbers.items():
             self.steps += 1
-            if self._host.get(stream, UNKNOWN) < number:
+            if self.host.get(stream, UNKNOWN) < number:
                 return False
         return True

@@ -61,7 +61,7 @@ def observed(monkeypatch, tmp_path, capsys):
     """The report of a text, the unordered pairs of the oracle, and whether the program failed."""
     monkeypatch.setattr(driver, "VirtualDriver", Observed)
     file = sys.modules[Observed.__module__].__file__  # lines of the program are sought outside of it, as of the package
-    monkeypatch.setattr(callers, "_PACKAGE", (callers._PACKAGE, file))
+    monkeypatch.setattr(callers, "PACKAGE", (callers.PACKAGE, file))
     monkeypatch.setattr(callers, "_INNER", (*callers._INNER, file))
     monkeypatch.syspath_prepend(str(EXAMPLES))
     count = iter(range(99))

@@ -43,9 +43,9 @@ class ReentrantLock:
     def acquire(self) -> None:
         enter_critical()
         if not self.inner.acquire(False):
-            self._wait()
+            self.wait()
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
         """Acquire the mutex that another thread holds.  Outside other sections, signal handlers run meanwhile."""
         while not self.inner.acquire(True, SLICE):
             if depth() == 1:

@@ -357,7 +357,11 @@ class Pointwise(Operator):
         entry = "_".join([self.name, out.name, *tags]) + end
         functions = POINTWISE_SOURCE + (source_text(self.source) if self.source else "")
         source = functions + (source_of or kernel_source)(entry, out, list(zip(names, inputs, computes)), self.cuda)
-        kernel = Kernel(entry, source, params, _reference(self.body, computes, self.ufunc), self.cost)
+        is_plain = bool(self.ufunc) and all(
+            stored is out and compute.wide is out for stored, compute in zip(inputs, computes)
+        )
+        reference = _of_ufunc(self.ufunc) if is_plain else _reference(self.body, computes, self.ufunc)
+        kernel = Kernel(entry, source, params, reference, self.cost)
         if all(stored in (None, compute) and compute.wide is compute for stored, compute in zip(inputs, computes)):
             kernel.body, kernel.computes = self.body, tuple(computes)
         return kernel
@@ -366,6 +370,15 @@ class Pointwise(Operator):
 def _number(value: int | float) -> Any:
     """A number with the type that it has in the launch buffer; `astype` converts it as C does."""
     return np.float64(value) if isinstance(value, float) else np.int64(value)
+
+
+def _of_ufunc(name: str) -> Callable[..., None]:
+    """The reference of a kernel whose operands and result have the type that NumPy computes in."""
+
+    def reference(out: Any, *operands: Any) -> None:
+        getattr(np, name)(*operands, out=out)
+
+    return reference
 
 
 def _reference(body: Callable[..., Any], computes: Sequence[dtype], ufunc: str = "") -> Callable[..., None]:

@@ -39,8 +39,9 @@ from .race_report import Checker, Recorder, Report, joined, of_processes
 if TYPE_CHECKING:
     from ..driver.virtual.access import MemoryAccess
     from ..driver.virtual.events import Waited
-    from ..driver.virtual.queue import Command, Queue
+    from ..driver.virtual.queue import Queue
     from ..driver.virtual.races import Conflict
+    from ..driver.virtual.submission import Command
     from ..vector_clock import Clock, StreamKey
 
 DEFAULT_LIMIT = 1000  # schedules

@@ -58,8 +58,9 @@ if TYPE_CHECKING:
 
     from ..driver.virtual.access import MemoryAccess
     from ..driver.virtual.events import Waited
-    from ..driver.virtual.queue import Command, Queue
+    from ..driver.virtual.queue import Queue
     from ..driver.virtual.races import Conflict
+    from ..driver.virtual.submission import Command
     from ..vector_clock import Clock, StreamKey
 
 MAX_ENTRIES = 1_000_000  # of the record; each takes 48 bytes

@@ -5,7 +5,7 @@ import pytest
 
 from flambeau import host
 from flambeau.driver.api import CopyKind
-from flambeau.driver.virtual.engine import MAX_PENDING
+from flambeau.driver.virtual.submission import MAX_PENDING
 from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError, InternalError
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar

@@ -1,9 +1,14 @@
-"""The memory size of virtual GPUs under a limit of the process's address space."""
+"""The bytes of virtual GPUs: pending poison, and the memory size under a limit of the process's address space."""
 
+import mmap
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flambeau.driver.virtual.space import GRAIN, GRANULE, POISON, DeviceSpace
 
 PROGRAM = """
 import resource, sys, warnings
@@ -49,3 +54,46 @@ def test_memory_that_was_asked_for_and_cannot_be_mapped_is_an_error_that_says_ho
     assert f"{64 * GIB} bytes of memory cannot be mapped" in text and f"(RLIMIT_AS) is {12 * GIB}" in text
     assert hint.startswith("hint: ") and "memory=1GiB" in hint and warned == "0"
     assert run(12 * GIB, "1GiB")[2] == f"{GIB} {GIB}"
+
+
+BASE = 1 << 50
+NBYTES = 8 * GRAIN
+EDGES = st.one_of(st.integers(0, NBYTES), st.integers(0, 8).map(lambda grain: grain * GRAIN))
+STEPS = st.lists(st.tuples(st.sampled_from(["poison", "write", "read"]), EDGES, EDGES), max_size=12)
+
+
+@given(STEPS)
+def test_pending_poison_reads_as_poison_that_was_written_at_once(steps: list[tuple[str, int, int]]) -> None:
+    space, expected = DeviceSpace(BASE, GRANULE), bytearray([POISON] * NBYTES)
+    space.open()
+    for number, (step, one, two) in enumerate(steps):
+        low, high = min(one, two), max(one, two)
+        if low == high:
+            continue
+        if step == "poison":
+            space.poison(BASE + low, BASE + high)
+            expected[low:high] = [POISON] * (high - low)
+        elif step == "write":
+            space.written(BASE + low, BASE + high)
+            space.bytes(BASE + low, BASE + high)[:] = number
+            expected[low:high] = [number] * (high - low)
+        else:
+            space.materialise(BASE + low, BASE + high)
+            assert bytes(space.bytes(BASE + low, BASE + high)) == expected[low:high]
+    space.materialise(BASE, BASE + NBYTES)
+    assert bytes(space.bytes(BASE, BASE + NBYTES)) == expected
+
+
+def test_poison_of_many_grains_and_discarded_bytes_are_pending():
+    nbytes = 4 * GRAIN * mmap.PAGESIZE  # more than a page of marks
+    space = DeviceSpace(BASE, nbytes)
+    space.open()
+    for make_pending in (
+        lambda: space.poison(BASE + GRAIN, BASE + nbytes - GRAIN),
+        lambda: space.discard(BASE, BASE + nbytes),
+    ):
+        space.written(BASE, BASE + nbytes)
+        assert not space.is_pending(BASE + GRAIN, BASE + 2 * GRAIN)
+        make_pending()
+        assert space.is_pending(BASE + GRAIN, BASE + nbytes - GRAIN)
+    assert space.is_pending(BASE, BASE + nbytes)

@@ -13,11 +13,11 @@ from ... import host
 from ...byte_ranges import ByteRange, byte_range
 from ...errors import AccessError
 from ...kernel import Access
-from ...vector_clock import Clock, StreamKey
+from ...vector_clock import Base, Clock, StreamKey
 from .space import POISON, Space, Spans
 
 if TYPE_CHECKING:
-    from .queue import Command
+    from .submission import Command
 
 MISALIGNED_ADDRESS = 716  # CUresult
 TAKING = "block_taken"  # the name of the command that allocates a block; it precedes all uses of the block
@@ -146,6 +146,7 @@ def _misaligned(low: int, access: Access, name: str) -> AccessError:
 
 
 FEW_GROUPS = 16  # a larger history is indexed and pruned
+FEW_COMMANDS = 32  # of an entry of a log
 
 
 class Taken(NamedTuple):
@@ -176,11 +177,20 @@ class Use:
         self.commands: list[Command] = []
         self.taken: Taken | None = None
 
-    def add(self, command: Command, number: int) -> None:
-        commands = self.commands
-        while commands and commands[0].done:
-            self.ran = commands.pop(0).number
-        commands.append(command)
+    def add(self, commands: list[Command], number: int) -> None:
+        """Add commands of the stream, the last of which is operation `number`."""
+        known = self.commands
+        while known and known[0].done:
+            self.ran = known.pop(0).number
+        if known or len(commands) == 1:
+            known += commands
+        else:
+            done = 0
+            while done < len(commands) - 1 and commands[done].done:
+                done += 1
+            if done:
+                self.ran = commands[done - 1].number
+            known += commands[done:]
         self.number = number
         self.former = 0
         self.taken = None
@@ -241,80 +251,167 @@ class Group:
 
 
 _serials = itertools.count(1)
+SEVERAL = object()  # in place of the only stream that used a block
+# When a block was allocated without a command: the operation's number, and the base, changes and version of its clock.
+TakenAt = tuple[int, Base, dict[StreamKey, int], int]
 
 
 class History:
-    """The uses of one block.  newest, newest_write: by stream, bounds of the numbers of its latest use and write.
+    """The uses of one block.
 
-    serial: its number in the process.
+    The latest uses by its only stream are in a log, which `settle` puts into the groups before anything looks at these.
+    The log has `room` for so many entries that the groups cannot become too many.
+
+    stream: the only stream that used the block;  None before the first use, SEVERAL if there were others.
+    by_key: the groups, by the key of their accesses;  None before the first one.
+    log: accesses, each with its latest commands;  for an allocation without a command, with the one before it, and when
+    it was.
     """
 
-    __slots__ = ("_groups", "_index", "_limit", "newest", "newest_write", "serial")
+    # A new history has these values.  An `__init__` would cost every allocation a call.
+    stream: StreamKey = None
+    log: Any = ()  # a list, once there is room
+    room = 0
+    by_key: dict[tuple[object, ...], Group] | None = None
+    _newest: dict[StreamKey, int] | None = None
+    _newest_write: dict[StreamKey, int] | None = None
+    _index: Spans[Group] | None = None
+    _limit = FEW_GROUPS
+    _serial = 0
 
-    def __init__(self) -> None:
-        self.serial = next(_serials)
-        self._groups: dict[tuple[object, ...], Group] = {}
-        self._index: Spans[Group] | None = None
-        self._limit = FEW_GROUPS
-        self.newest: dict[StreamKey, int] = {}
-        self.newest_write: dict[StreamKey, int] = {}
+    @property
+    def serial(self) -> int:
+        """Its number in the process."""
+        if self._serial == 0:
+            self._serial = next(_serials)
+        return self._serial
+
+    @property
+    def newest(self) -> dict[StreamKey, int]:
+        """By stream, a bound of the number of its latest use."""
+        self.settle()
+        assert self._newest is not None
+        return self._newest
+
+    @property
+    def newest_write(self) -> dict[StreamKey, int]:
+        """By stream, a bound of the number of its latest write."""
+        self.settle()
+        assert self._newest_write is not None
+        return self._newest_write
+
+    def settle(self) -> dict[tuple[object, ...], Group]:
+        """Put the log into the groups; return these."""
+        if self.by_key is None:
+            self.by_key, self._newest, self._newest_write = {}, {}, {}
+        if not self.log:
+            return self.by_key
+        log, self.log = self.log, ()
+        for access, commands, taken in log:
+            number = commands[-1].number if taken is None else taken[0]
+            use = self._use(access, self.stream)
+            use.add(commands, number)
+            if taken is not None:
+                use.taken = Taken("", False, Clock(self.stream, *taken))
+            self._note(access, self.stream, number)
+        self._make_room()
+        return self.by_key
 
     def __len__(self) -> int:
-        return len(self._groups)
+        return len(self.settle())
 
     def is_of(self, stream: StreamKey) -> bool:
         """Whether no other stream used the block."""
-        return not self.newest or (len(self.newest) == 1 and stream in self.newest)
+        return self.stream is None or self.stream == stream
 
     def groups(self) -> list[Group]:
-        return list(self._groups.values())
+        return list(self.settle().values())
 
     def overlapping(self, low: int, high: int) -> Iterable[Group]:
         """The groups whose ranges overlap [low, high).  A strided group may have no byte there."""
+        groups = self.settle()
         if self._index is not None:
             return self._index.overlapping(low, high)
-        return [group for group in self._groups.values() if group.low < high and low < group.high]
+        return [group for group in groups.values() if group.low < high and low < group.high]
+
+    def unread(self, access: MemoryAccess) -> list[Use]:
+        """The uses that share bytes with an access and have still to read."""
+        return [
+            use
+            for group in self.overlapping(access.low, access.high)
+            for use in group.uses()
+            if use.has_to_read and access.overlap(group.access) is not None
+        ]
 
     def add(self, access: MemoryAccess, stream: StreamKey, command: Command, number: int) -> Use:
-        group = self._groups.get(access.key)
+        self.settle()
+        self.stream = stream if self.is_of(stream) else SEVERAL
+        use = self._use(access, stream)
+        use.add([command], number)
+        self._note(access, stream, number)
+        self._make_room()
+        return use
+
+    def _use(self, access: MemoryAccess, stream: StreamKey) -> Use:
+        assert self.by_key is not None
+        group = self.by_key.get(access.key)
         if group is None:
-            group = self._groups[access.key] = Group(access)
+            group = self.by_key[access.key] = Group(access)
             if self._index is not None:
                 self._index.add(group)
-        use = group.add(access, stream)
-        use.add(command, number)
-        self.newest[stream] = number
+        return group.add(access, stream)
+
+    def _note(self, access: MemoryAccess, stream: StreamKey, number: int) -> None:
+        assert self._newest is not None and self._newest_write is not None
+        self._newest[stream] = number
         if access.writes:
-            self.newest_write[stream] = number
-        return use
+            self._newest_write[stream] = number
+
+    def _make_room(self) -> None:
+        """Let the log have entries, if there is one stream, and its groups are few."""
+        assert self.by_key is not None
+        self.room = 0 if self.stream is SEVERAL else self._limit - len(self.by_key)
+        if self.room > 0 and not self.log:
+            self.log = []
 
     def put(self, group: Group) -> None:
         """Merge a group of another history."""
-        known = self._groups.get(group.access.key)
+        groups = self.settle()
+        known = groups.get(group.access.key)
         if known is not None:
             group.keep({*known.uses(), *group.uses()})
-        self._groups[group.access.key] = group
+        groups[group.access.key] = group
+        newest, newest_write = self.newest, self.newest_write
         for use in group.uses():
-            self.newest[use.stream] = max(use.number, self.newest.get(use.stream, 0))
+            newest[use.stream] = max(use.number, newest.get(use.stream, 0))
             if use.access.writes:
-                self.newest_write[use.stream] = max(use.number, self.newest_write.get(use.stream, 0))
+                newest_write[use.stream] = max(use.number, newest_write.get(use.stream, 0))
+        self._find_stream()
+
+    def _find_stream(self) -> None:
+        """Find out which stream the groups are of."""
+        self.stream = next(iter(self.newest)) if len(self.newest) == 1 else SEVERAL if self.newest else None
+        self._make_room()
 
     def remove(self, group: Group) -> None:
-        if self._groups.pop(group.access.key, None) is not None and self._index is not None:
+        if self.settle().pop(group.access.key, None) is not None and self._index is not None:
             self._index.remove(group)
 
     def is_full(self) -> bool:
         """Whether the history has grown enough to be pruned again."""
-        return len(self._groups) >= self._limit
+        return len(self.settle()) >= self._limit
 
     def renew(self, groups: Iterable[Group]) -> None:
         """Keep only these groups."""
-        self._groups, self.newest, self.newest_write = {}, {}, {}
+        self.log, self.by_key = (), None
+        self.settle()
         for group in groups:
             self.put(group)
-        self._limit = max(FEW_GROUPS, 2 * len(self._groups))
+        kept = self.groups()
+        self._limit = max(FEW_GROUPS, 2 * len(kept))
         self._index = None
-        if len(self._groups) >= FEW_GROUPS:
+        if len(kept) >= FEW_GROUPS:
             self._index = Spans()
-            for group in self._groups.values():
+            for group in kept:
                 self._index.add(group)
+        self._find_stream()

@@ -21,6 +21,7 @@ from .events import INVALID_HANDLE, Event, Events
 from .faults import Faults
 from .queue import Loaded, Queue
 from .schedule import Schedule, from_text
+from .submission import WarmCalls
 
 INVALID_DEVICE = 101  # CUresult
 LIBRARIES = frozenset({"gemm", "attention", "attention_backward", "recurrent", "recurrent_backward", *CONVOLUTIONS})
@@ -35,7 +36,7 @@ def next_handle() -> int:
     return next(_handles)
 
 
-class Calls:
+class Calls(WarmCalls):
     """Base of the driver's groups of calls: the state of one machine, and checks of handles."""
 
     def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
@@ -57,7 +58,7 @@ class Calls:
         self.is_profiled = False
         self._lock = ReentrantLock()
         self._inner_lock = self._lock.inner
-        self._engine = self._make_engine(choice, schedule or from_text(choice.schedule))
+        self._engine: Engine = self._make_engine(choice, schedule or from_text(choice.schedule))
         self._captures = self._engine.captures
         self._events_of = Events(self._engine)
         self._copies = Copies(self._engine, self.faults)

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from ... import callers
+from ...callers import Origin
 from ...errors import AcceleratorError
 from ..api import CaptureMode
 from .access import MemoryAccess
@@ -47,8 +48,7 @@ class Node:
     """A captured operation.  branch: the index of its stream;  after: nodes of other branches that it follows."""
 
     __slots__ = (
-        "after", "called", "detail", "device", "duration_ns", "engines", "homes", "branch",
-        "name", "site", "accesses", "work",
+        "accesses", "after", "branch", "detail", "device", "duration_ns", "engines", "homes", "name", "origin", "work",
     )  # fmt: skip
 
     def __init__(self, branch: int, device: int, name: str, work: Work, detail: Any) -> None:
@@ -57,12 +57,17 @@ class Node:
         self.name = name
         self.work = work
         self.detail = detail
-        self.site = self.called = ""
+        self.origin: Origin = ("", "")
         self.after: tuple[int, ...] = ()
         self.accesses: Sequence[MemoryAccess] = ()
         self.homes: list[Home] = []
         self.duration_ns = 0
         self.engines: Sequence[CopyEngine] = ()
+
+    @property
+    def site(self) -> str:
+        """The source line of the captured call."""
+        return callers.described(self.origin)[0]
 
 
 class EventNode(Node):
@@ -146,7 +151,7 @@ class Capture:
         self._append(queue, EventNode(self.branches.index(queue), queue.device, name, event))
 
     def _append(self, queue: Queue, node: Node) -> None:
-        node.site, node.called = callers.call()
+        node.origin = callers.origin()
         node.after = tuple(at for at in queue.tails if self.nodes[at].branch != node.branch)
         self.nodes.append(node)
         queue.tails = (len(self.nodes) - 1,)

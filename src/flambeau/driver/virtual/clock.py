@@ -15,21 +15,24 @@ from typing import Any
 
 
 class HostClocks:
-    """The clocks of host threads.  A new thread starts at the latest time of all threads."""
+    """The clocks of host threads.  A new thread starts at the latest time of all threads.
+
+    thread: has the calling thread's time, if it has spent any;  latest_ns: the latest time of all threads.
+    """
 
     def __init__(self) -> None:
-        self._thread = threading.local()
-        self._latest_ns = 0
+        self.thread = threading.local()
+        self.latest_ns = 0
 
     def now(self) -> int:
         return self.spend(0)
 
     def spend(self, ns: int) -> int:
         """Advance the calling thread's clock by `ns`; return its new time."""
-        now: int = getattr(self._thread, "now_ns", self._latest_ns) + ns
-        self._thread.now_ns = now
-        if now > self._latest_ns:
-            self._latest_ns = now
+        now: int = getattr(self.thread, "now_ns", self.latest_ns) + ns
+        self.thread.now_ns = now
+        if now > self.latest_ns:
+            self.latest_ns = now
         return now
 
     def reach(self, time_ns: int) -> None:

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from ... import callers, config, signals
 from ...config import Gpus
 from ...core.queue import HotCalls
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
-from ...kernel import MAX_BLOCK, MAX_BLOCKS, MAX_THREADS, Access, Buffer, Grid, Kernel
+from ...kernel import Access, Kernel
 from ...library_operation import LibraryOperation
 from ..api import (
     Activities,
@@ -34,7 +33,7 @@ from ..api import (
 )
 from .access import MemoryAccess
 from .base import LIBRARIES, Calls, next_handle
-from .card import LISTED, card
+from .card import card
 from .clock import settled
 from .copies import PEER_ACCESS_UNSUPPORTED
 from .events import INVALID_HANDLE, Event
@@ -42,7 +41,7 @@ from .exchanges import ExchangeCalls
 from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE, device_of
-from .queue import ADDRESSES, Loaded, Queue, Work, of_kernel, run_assertion, run_failure, run_reference
+from .queue import ADDRESSES, Loaded, Queue, of_kernel
 from .races import HOST, Witness
 from .schedule import REPLAY_HINT, Replay, Schedule
 from .stream_pool import PoolCalls
@@ -182,27 +181,7 @@ class MemoryCalls(Calls):
             block = pinned.block(address, name)
             self._engine.wait_for_users([block])
             pinned.blocks.remove(block)
-
-    def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        with self._inner_lock:  # an allocator calls it, in a critical section
-            queue = self._queue(stream)
-            if queue.device != device:
-                raise AcceleratorError(
-                    f"stream {stream} belongs to device {queue.device}, the block to device {device}",
-                    error_code=INVALID_HANDLE,
-                    operator="block_taken",
-                )
-            if self.faults.is_used and self.faults.refuses_block(nbytes):
-                raise OutOfMemoryError(
-                    f"{nbytes} bytes on virtual device {device} fail on demand",
-                    hint="flambeau.testing.faults, or --fault, asked for it",
-                    operator="allocate",
-                )
-            self._engine.take_block(queue, address, address + nbytes)
-
-    def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        self._check_index(device)  # blocks of a lost device are freed too
-        self._engine.memory.devices[device].give(address, address + nbytes)
+            block.is_live = False
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
         with self._lock:
@@ -225,8 +204,6 @@ class MemoryCalls(Calls):
                 self._engine.check_host(MemoryAccess(access, HOST), block)
 
 
-MAX_SHARED = 227 << 10  # bytes of dynamic shared memory per block
-LAUNCH_OUT_OF_RESOURCES = 701  # CUresult
 PRIORITIES = (-5, 0)  # most and least urgent
 
 
@@ -482,67 +459,8 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         def duration(accesses: list[Access]) -> int:
             return card.launch_ns(kernel.entry, kernel.operations, accesses)
 
-        return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration, of_kernel(kernel))
-
-    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
-        signals.look()
-        self._lock.acquire()
-        try:
-            queue = self._queue(stream)
-            loaded = self._kernels.get(kernel)
-            if loaded is None:
-                loaded = self._lookup(self._kernels, kernel, "kernel")
-            (x, y, z), threads, shared, threads_y, threads_z = grid
-            (most_x, most_y, most_z), most_deep = MAX_BLOCKS, MAX_BLOCK[2]
-            has_blocks = 0 < x <= most_x and 0 < y <= most_y and 0 < z <= most_z
-            has_threads = threads > 0 and threads_y > 0 and 0 < threads_z <= most_deep
-            if not (has_blocks and has_threads and threads * threads_y * threads_z <= MAX_THREADS):
-                raise AcceleratorError(
-                    f"{grid} cannot be launched: blocks go from 1 to {most_x}, {most_y} and {most_z}, "
-                    f"threads from 1 to {MAX_THREADS} in all, and to {most_deep} along z",
-                    error_code=INVALID_VALUE,
-                    operator=loaded.name,
-                )
-            if not 0 <= shared <= MAX_SHARED:
-                raise AcceleratorError(
-                    f"{shared} bytes of shared memory; at most {MAX_SHARED} are available",
-                    error_code=INVALID_VALUE,
-                    operator=loaded.name,
-                )
-            self._enqueue(queue, loaded, bytes(arguments), self._engine.card.host.launch)
-        finally:
-            self._lock.release()
-
-    def _enqueue(self, queue: Queue, loaded: Loaded, arguments: object, host_ns: int) -> None:
-        engine, device, name = self._engine, queue.device, loaded.name
-        if loaded.device != device:
-            raise AcceleratorError(
-                f"loaded on device {loaded.device}, launched on stream {queue.handle} of device {device}",
-                error_code=INVALID_HANDLE,
-                operator=name,
-            )
-        work = self._work_on_demand(device, name) if self.faults.is_used else run_reference
-        bound = loaded.bound(arguments)
-        find = engine.memory.find
-        blocks = [find(device, access.low, access.high, name) for access in bound.accesses]
-        costs = engine.card.host
-        host_ns += costs.operand * max(0, len(bound.accesses) - LISTED)
-        if callers.is_in_backward():
-            host_ns += costs.backward
-        duration = bound.duration_ns if queue.share == 1.0 else engine.card.within(queue.share, bound.duration_ns)
-        engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, host_ns)
-
-    def _work_on_demand(self, device: int, name: str) -> Work:
-        """Return the work of a launch while failures are asked for.  Raises AcceleratorError for a refused launch."""
-        faults = self.faults
-        if faults.kill.strikes():
-            os.kill(os.getpid(), signal.SIGKILL)
-        if faults.refusal.strikes():
-            raise AcceleratorError(
-                f"refused on device {device} on demand", error_code=LAUNCH_OUT_OF_RESOURCES, operator=name
-            )
-        work = run_failure if faults.launch.strikes() else run_reference
-        return run_assertion if faults.assertion.strikes() else work
+        is_own = type(kernel) is Kernel  # one of the program has a class of its own
+        return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration, of_kernel(kernel), is_own)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:
@@ -582,7 +500,10 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         with self._lock:
             queue = self._queue(stream)
             loaded = self._lookup(self._plans, plan, "plan")
-            self._enqueue(queue, loaded, tuple(addresses), self._plan_costs[plan])
+            host_ns = self._plan_costs[plan]
+            if callers.here().task is not None:
+                host_ns += self._engine.card.host.backward
+            self._enqueue(queue, loaded, tuple(addresses), host_ns)
 
 
 HINT = "ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia"

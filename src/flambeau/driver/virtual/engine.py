@@ -4,92 +4,42 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ... import callers
 from ...config import Gpus, slowdown
-from ...core.queue import hooks
 from ...errors import AcceleratorError, FlambeauError, KernelReferenceError
 from ...vector_clock import Clock, VectorClocks
-from .access import TAKING, History, MemoryAccess, Overlap, Taken
-from .capture import Captures, nothing
+from .access import TAKING, MemoryAccess
+from .capture import Captures
 from .card import card
-from .clock import CopyEngine, HostClocks, Late, later, latest, settled
+from .clock import CopyEngine, HostClocks, Late, settled
 from .memory import Block, Memory
 from .queue import (
     WAITS_KEPT,
     Awaited,
-    Command,
     Join,
     Queue,
     Runner,
-    Work,
-    place_of,
     run_copy,
     run_copy_from_host,
     run_copy_to_host,
     run_fill,
-    run_poison,
     run_reference,
 )  # fmt: skip
-from .races import HOST, Comparison, Races, Witness, unfinished
+from .races import HOST, Races, Witness, unfinished
 from .schedule import Schedule
 from .space import reservable
+from .submission import BusySpans, Submission
 
 if TYPE_CHECKING:
     from .events import Waited
 
-SAMPLE_NS = 1_000_000_000 // 6  # the sampling period of utilization; on hardware it is from this to a second
-
-
-class BusySpans:
-    """Busy spans of modelled time.  Spans older than the sampling period are dropped."""
-
-    def __init__(self) -> None:
-        self._spans: deque[list[int]] = deque()
-
-    def add(self, start_ns: int, end_ns: int, now_ns: int) -> None:
-        """Add a busy span from `start_ns` to `end_ns`, known at `now_ns`."""
-        spans = self._spans
-        if end_ns <= start_ns:
-            return
-        if spans and spans[-1][0] <= start_ns <= spans[-1][1]:
-            spans[-1][1] = max(spans[-1][1], end_ns)
-            return
-        while spans and spans[0][1] < now_ns - SAMPLE_NS:
-            spans.popleft()
-        spans.append([start_ns, end_ns])
-
-    def percent(self, now_ns: int, *others: BusySpans) -> int:
-        """Percent of the sample ending now, or of the machine's lifetime if shorter, that these spans cover."""
-        begin = max(0, now_ns - SAMPLE_NS)
-        busy, reached = 0, begin
-        for start, end in sorted(chain(self._spans, *(each._spans for each in others))):
-            start, end = max(start, reached), min(end, now_ns)
-            if end > start:
-                busy, reached = busy + end - start, end
-        return 100 * busy // (now_ns - begin) if busy else 0
-
-
-MAX_PENDING = 1024  # commands per stream
 COMPUTING = frozenset({run_reference, run_copy, run_copy_from_host, run_copy_to_host, run_fill})
 
 
-def _settle(start_ns: int, end_ns: int, start: Late | None, end: Late | None) -> tuple[int, int]:
-    """The start and the end of work that followed a collective, which has run."""
-    return settled(start_ns, start)[0], settled(end_ns, end)[0]
-
-
-def _nbytes(command: Command) -> int:
-    """The bytes that a copy or a fill moves, or the size of a kernel's operands."""
-    accesses = command.accesses[:1] if command.name.split()[0] in ("copy", "fill") else command.accesses
-    return sum(access.high - access.low for access in accesses)
-
-
-class Engine:
-    """The state and time model behind the driver's calls.  Callers hold the driver's lock."""
+class Engine(Submission):
+    """The state and time model behind the driver's calls."""
 
     def __init__(self, choice: Gpus, schedule: Schedule, lock: Any) -> None:
         self.card = card(choice.preset)
@@ -101,13 +51,14 @@ class Engine:
         self.clock = HostClocks()
         self.runner = Runner(schedule, fixed_values=choice.races != "real", lock=lock)
         self.computes = choice.values
+        self.left_out = frozenset() if choice.values else COMPUTING
         poisons = choice.values or choice.races != "poison"  # without values there is nothing to poison
         self.races = Races(self.clocks, choice.races if poisons else "real", self.runner.explores)
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
         self.kernels = [BusySpans() for _ in range(choice.count)]
         self.copies = [BusySpans() for _ in range(choice.count)]
-        self.slowdown = slowdown()  # the factor of all durations; a straggler has more than 1
+        self.slowdown = slowdown()
         self.captures = Captures()
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
         self.host_races = 0  # accesses of the host that conflicted with unfinished work
@@ -116,175 +67,8 @@ class Engine:
 
     def watch(self, witness: Witness | None) -> None:
         """Report order and races to a tool from now on; None ends it."""
-        self.clocks.witness = self.races.witness = witness
-
-    def submit(
-        self,
-        queue: Queue,
-        name: str,
-        work: Work,
-        detail: Any,
-        accesses: Sequence[MemoryAccess],
-        blocks: Sequence[Block],
-        duration_ns: int,
-        host_ns: int,
-        engines: Sequence[CopyEngine] = (),
-        site: str = "",
-        called: str = "",
-        launched: str = "",
-        is_seen: bool = True,
-    ) -> None:
-        """Submit a command to a queue, or record it if the queue is capturing.
-
-        site, called: the source line and the operation of the call, by default the present one.
-        launched: the source line of the graph's launch, for a node of a graph.
-        is_seen: whether tools are told of it.
-        Raises: RaceError, or the failure of a command that had to run to make room.
-        """
-        if not self.computes and work in COMPUTING:
-            work, detail = nothing, None
-        if queue.capture is not None:
-            self.clock.spend(host_ns)
-            queue.capture.record(queue, name, work, detail, accesses, blocks, duration_ns, engines)
-            return
-        if not site:
-            site, called = callers.call()
-        call = place_of(site, launched) if launched else site, called
-        histories = [block.history for block in blocks]
-        if self.races.witness is not None and not launched:
-            self.races.witness.begins(queue, self.clocks.stream(queue.handle).count + 1, site)
-        races = self.check(queue, name, call, accesses, blocks, histories)
-        if len(queue.pending) >= MAX_PENDING:
-            self._make_room(queue)
-        command = Command(queue, name, work, detail, accesses, blocks, site)
-        command.called = called
-        command.launched = launched
-        start = now_ns = self.clock.spend(host_ns)
-        if queue.end_ns > start:
-            start = queue.end_ns
-        for engine in engines:
-            start = max(start, engine.free_ns)
-        if self.slowdown != 1 and is_seen:
-            duration_ns = int(duration_ns * self.slowdown)
-        late = queue.late
-        if late is not None or engines and any(engine.late is not None for engine in engines):
-            for engine in engines:
-                late = latest(late, engine.late)
-            start, late = settled(start, late)
-        self._sequence += 1
-        command.sequence = self._sequence
-        command.clock = self.clocks.advance(queue.handle)
-        command.number = command.clock.number
-        command.end_ns = queue.end_ns = start + duration_ns
-        command.late = queue.late = None if late is None else later(late, duration_ns)
-        for engine in engines:
-            engine.free_ns, engine.late = command.end_ns, command.late
-        if is_seen and work is not run_poison:
-            self.observe(command, start, late, now_ns, bool(engines))
-        if races is not None and races.conflicts:
-            self.races.mark(command, queue.handle, races.conflicts)
-        self.races.record(command, races, histories)
-        queue.append(command)
-        if self.races.witness is not None:
-            self.races.witness.submitted(command)
-
-    def check(
-        self,
-        queue: Queue,
-        name: str,
-        call: tuple[str, str],
-        accesses: Sequence[MemoryAccess],
-        blocks: Sequence[Block],
-        histories: Sequence[History],
-    ) -> Comparison | None:
-        """Find the races of a queue's next command with histories of blocks.
-
-        Raises: RaceError for any race under races="error".
-        """
-        races = self.races.compare(queue.handle, accesses, blocks, histories)
-        if races is not None and races.conflicts:
-            self.races.meet(queue, name, call, queue.waited, races.conflicts, accesses)
-        return races
-
-    def observe(
-        self, command: Command, start_ns: int, late: Late | None, now_ns: int, is_copy: bool, nbytes: int | None = None
-    ) -> None:
-        """Add a command to the busy spans and call the hook.
-
-        late: what its start depends on besides.  nbytes: what it moves, if its accesses do not say so.
-        """
-        device = command.queue.device
-        busy = self.copies if is_copy else self.kernels
-        busy[device].add(start_ns, command.end_ns, now_ns)
-        if hooks.on_span is not None:
-            if nbytes is None:
-                nbytes = _nbytes(command)
-            site = command.site or callers.call_site()
-            stream = 0 if command.queue.is_default else command.queue.handle
-            times = start_ns, command.end_ns
-            if command.late is None:
-                hooks.on_span(device, stream, command.name, *times, nbytes, site)
-            else:
-                settle = partial(_settle, *times, late, command.late)
-                hooks.on_span(device, stream, command.name, *times, nbytes, site, settle)
-
-    def _make_room(self, queue: Queue) -> None:
-        """Block the host, if a queue is full, until its oldest command is done."""
-        if len(queue.pending) >= MAX_PENDING:
-            oldest = queue.pending[0]
-            self.runner.run_until(oldest)
-            self.block_host(settled(oldest.end_ns, oldest.late)[0])
-
-    def take_block(self, queue: Queue, low: int, high: int) -> None:
-        """Allocate the block [low, high) on a stream: an operation of the stream that writes poison.
-
-        - If the host has waited for all work of the stream, the poison is written at once.
-        - If the stream has new waits or no command yet, the allocation is a command of its own.  So it is if it races
-          and the schedule may run more than a wait needs: the older use may then come first, or second.
-        - Otherwise the stream's last command leaves the poison behind when it runs.
-        """
-        memory = self.memory.devices[queue.device]
-        if queue.capture is not None:
-            queue.capture.check("block_taken")
-            memory.room_for(low, high)
-            block = memory.take_for_graph(low, high)
-            self.submit(queue, TAKING, run_poison, None, [MemoryAccess.whole(low, high)], [block], 0, 0)
-            return
-        pieces = memory.pieces(low, high)
-        access = MemoryAccess.whole(low, high)
-        taking = self.races.take(queue.handle, access, pieces)
-        last, site, is_fresh = queue.last, "", False
-        is_over = self.clocks.host_knows_all(queue.handle)
-        is_command = not is_over and (last is None or bool(queue.waits))
-        if taking.conflicts and self.runner.explores:
-            is_over, is_command = False, True
-        if self.races.explains or taking.conflicts:
-            call = callers.call()
-            site = call[0]
-            if self.races.witness is not None and (not is_command or self.races.raises):
-                self.races.witness.begins(queue, self.clocks.stream(queue.handle).count + (not is_over), site)
-            if taking.conflicts and (not is_command or self.races.raises):  # a command is compared below
-                self.races.meet(queue, TAKING, call, queue.waited, taking.conflicts)
-            is_fresh = all(piece.is_fresh for piece in pieces)
-        if is_over:
-            block = memory.take(low, high, taking.history)
-            self.races.mark(None, queue.handle, taking.conflicts)
-        elif is_command:
-            self._make_room(queue)
-            block = memory.take(low, high, taking.history)
-            self.submit(queue, TAKING, run_poison, Taken(site, is_fresh), [access], [block], 0, 0)
-            assert queue.last is not None
-            queue.last.cover(taking.covered)
-            return
-        else:
-            assert last is not None
-            block = memory.take(low, high, taking.history)
-            clock = self.clocks.advance(queue.handle)
-            self.races.taken(taking, queue.handle, access, last, clock.number, Taken(site, is_fresh, clock))
-        if last is None or last.done:
-            block.space.poison(low, high)
-        else:
-            last.poison_write(block.space, Overlap(low, high, None))
+        self.clocks.witness = witness
+        self.races.watch(witness)
 
     def take_pinned(self, block: Block, nbytes: int) -> None:
         """Allocate pinned memory: a write by the host, ordered after all that the host has waited for."""
@@ -329,21 +113,13 @@ class Engine:
         self.block_host(settled(end_ns, late)[0])
         self.clocks.host_learn(clock)
 
-    def block_host(self, end_ns: int) -> None:
-        """Block the calling thread until `end_ns` of modelled time, if that is later than its clock."""
-        now = self.clock.now()
-        if end_ns > now:
-            self.clock.reach(end_ns)
-            if hooks.on_blocked is not None:
-                hooks.on_blocked(now, end_ns)
-            self.clock.spend(self.card.host.wake)
-
     def wait_for_queue(self, queue: Queue) -> None:
         self.wait(queue.tail(), queue.end_ns, queue.late, self.clocks.snapshot(queue.handle))
 
     def wait_for_device(self, device: int) -> None:
         queues = [queue for queue in self.runner.queues if queue.device == device]
-        self.runner.run_until(Join([tail for queue in queues if (tail := queue.tail()) is not None]))
+        tails = [tail for queue in queues if (tail := queue.tail()) is not None]
+        self.runner.run_until(tails[0] if len(tails) == 1 else Join(tails))
         for queue in queues:
             self.wait_for_queue(queue)
             if queue.is_retired:

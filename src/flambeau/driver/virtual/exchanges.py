@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ...config import Gpus
+from ...core.queue import hooks
 from ...errors import AcceleratorError, FlambeauError
 from ...kernel import Access
 from ..api import Exchange, Step, StreamHandle
@@ -22,8 +23,9 @@ from .access import MemoryAccess
 from .base import Calls
 from .capture import CAPTURE_UNSUPPORTED
 from .clock import settled
-from .queue import Command, Queue, Work, arrays_of
+from .queue import Queue, Work, arrays_of
 from .schedule import Schedule
+from .submission import Command
 
 
 class ExchangeCalls(Calls):
@@ -51,7 +53,9 @@ class ExchangeCalls(Calls):
             written.detail = exchange, engine.computes
             written.gate = exchange
             written.late = queue.late = {written: 0}
-            engine.observe(written, start_ns, late, engine.clock.now(), False, exchange.nbytes)
+            engine.kernels[queue.device].add(start_ns, written.end_ns, engine.clock.now())
+            if hooks.on_span is not None:
+                engine.show(written, start_ns, late, exchange.nbytes)
             self._to_finish.append(written)
             self._serve()
 

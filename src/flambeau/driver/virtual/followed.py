@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from ... import callers
+from ...callers import Origin
 from ...config import Gpus
 from ...core.queue import HotCalls
 from ...errors import AcceleratorError, FlambeauError
@@ -40,15 +41,16 @@ from ..api import (
 )
 from .access import TAKING, MemoryAccess, Taken
 from .base import next_handle
-from .clock import CopyEngine, Late
+from .clock import CopyEngine
 from .driver import VirtualDriver
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Generation
 from .graphs import Graph
 from .memory import Block, DeviceMemory, Memory, Reservation, Segment
-from .queue import ADDRESSES, Command, Loaded, Queue, Work, of_kernel, place_of, run_reference
+from .queue import ADDRESSES, Loaded, Queue, Work, of_kernel, run_reference
 from .schedule import Schedule
 from .space import EmptySpace, Space
+from .submission import Command
 
 
 class FollowedDevice(DeviceMemory):
@@ -146,29 +148,24 @@ class FollowingEngine(Engine):
         duration_ns: int,
         host_ns: int,
         engines: Sequence[CopyEngine] = (),
-        site: str = "",
-        called: str = "",
+        origin: Origin | None = None,
         launched: str = "",
         is_seen: bool = True,
     ) -> None:
         if queue.capture is not None:
             queue.capture.record(queue, name, work, None, accesses, blocks, 0, ())
             return
-        if not site:
-            site, called = callers.call()
-        histories = [block.history for block in blocks]
+        if origin is None:
+            origin = callers.origin()
         witness = self.races.witness
         if witness is not None and not launched:
-            witness.begins(queue, self.clocks.stream(queue.handle).count + 1, site)
-        call = place_of(site, launched) if launched else site, called
-        races = self.check(queue, name, call, accesses, blocks, histories)
-        command = Command(queue, name, work, detail, accesses, blocks, site)
-        command.called, command.launched = called, launched
+            witness.begins(queue, self.clocks.stream(queue.handle).count + 1, callers.described(origin)[0])
+        races = self.check(queue, name, origin, launched, accesses, blocks)
+        command = Command(queue, name, work, detail, accesses, blocks, origin, launched)
         self._sequence += 1
         command.sequence = self._sequence
-        command.clock = self.clocks.advance(queue.handle)
-        command.number = command.clock.number
-        self.races.record(command, races, histories)
+        command.advance(self.clocks.stream(queue.handle))
+        self.races.record(command, races, [block.history for block in blocks])
         if witness is not None:
             witness.submitted(command)
         command.finish()
@@ -194,11 +191,6 @@ class FollowingEngine(Engine):
 
     def block_host(self, end_ns: int) -> None:
         """Do nothing: the real driver has waited."""
-
-    def observe(
-        self, command: Command, start_ns: int, late: Late | None, now_ns: int, is_copy: bool, nbytes: int | None = None
-    ) -> None:
-        """Do nothing: tools are told of what really runs."""
 
 
 class RealHandles(dict[int, Any]):
@@ -520,10 +512,12 @@ class FollowedDriver(VirtualDriver):
             self._real.launch(self._real_handles[kernel], grid, arguments, self._real_handles[stream])
             self._follow(self._enqueue, self._streams[stream], self._kernels[kernel], bytes(arguments), 0)
 
-    def _enqueue(self, queue: Queue, loaded: Loaded, arguments: object, host_ns: int) -> None:
+    def _enqueue(
+        self, queue: Queue, loaded: Loaded, arguments: Any, host_ns: int, origin: Origin | None = None
+    ) -> None:
         accesses, find = loaded.bound(arguments).accesses, self._memory.find
         blocks = [find(queue.device, access.low, access.high, loaded.name) for access in accesses]
-        self._engine.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0)
+        self._engine.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0, (), origin)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         real, nbytes = self._real.library_plan(device, problem)

@@ -34,8 +34,9 @@ from .capture import (
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events, Generation
 from .memory import ILLEGAL_ADDRESS, Block
-from .queue import Command, Queue, place_of
+from .queue import Queue, run_poison
 from .schedule import Schedule
+from .submission import Command
 
 ILLEGAL_STATE = 401  # CUresult
 OPERATING_SYSTEM = 304  # CUresult
@@ -87,7 +88,7 @@ class Submission:
     def submit(self, branch: Queue, node: Node, blocks: list[Block], site: str) -> None:
         self.engine.submit(
             branch, node.name, node.work, node.detail, node.accesses, blocks, node.duration_ns, 0, node.engines,
-            node.site, node.called, site,
+            node.origin, site, node.work is not run_poison,
         )  # fmt: skip
 
     def record(self, event: Event, branch: Queue) -> None:
@@ -123,13 +124,10 @@ class Trial(Submission):
     def submit(self, branch: Queue, node: Node, blocks: list[Block], site: str) -> None:
         """Check a node.  Raises RaceError for a race with earlier work or with an earlier node."""
         own = [self._histories.setdefault(block, History()) for block in blocks]
-        call = place_of(node.site, site), node.called
-        self.engine.check(branch, node.name, call, node.accesses, blocks, [block.history for block in blocks])
-        races = self.engine.check(branch, node.name, call, node.accesses, blocks, own)
-        command = Command(branch, node.name, node.work, node.detail, node.accesses, blocks, node.site)
-        command.called, command.launched = node.called, site
-        command.clock = self.engine.clocks.advance(branch.handle)
-        command.number = command.clock.number
+        self.engine.check(branch, node.name, node.origin, site, node.accesses, blocks)
+        races = self.engine.check(branch, node.name, node.origin, site, node.accesses, blocks, own)
+        command = Command(branch, node.name, node.work, node.detail, node.accesses, blocks, node.origin, site)
+        command.advance(self.engine.clocks.stream(branch.handle))
         self.engine.races.record(command, races, own)
 
     def record(self, event: Event, branch: Queue) -> None:

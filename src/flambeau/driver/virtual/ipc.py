@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from ...core.locks import ReentrantLock
     from .engine import Engine
     from .events import Event
-    from .queue import Command, Queue
+    from .queue import Queue
+    from .submission import Command
 
 MEMORY, EVENT = b"flmb-mem", b"flmb-evt"
 _HANDLE = struct.Struct(f"<8s{channel.NAME_BYTES}s{channel.SERVICE_BYTES}sQ")

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
 from ..api import Address
-from .access import History
+from .access import History, MemoryAccess, Overlap
 from .space import GRANULE, Blocks, DeviceSpace, EmptySpace, Ranges, Space
 
 ADDRESS_BITS = 46  # each device has 2**46 bytes of addresses
@@ -41,9 +41,13 @@ class Block:
 
     fate: how it ended, for errors;  takes: how many times a new owner took it again.
     is_unused: whether no block was taken in it since `mem_alloc`.
+    whole, poisoning: what its allocation writes, once it has been taken again.
     """
 
-    __slots__ = ("device", "fate", "high", "history", "is_live", "is_unused", "low", "space", "takes")
+    __slots__ = (
+        "device", "fate", "high", "history", "is_live", "is_unused", "low", "poisoning", "space", "takes", "whole",
+    )  # fmt: skip
+    poisoning: tuple[Space, Overlap]
 
     def __init__(self, space: Space, device: int | None, low: int, high: int, history: History | None = None) -> None:
         self.space = space
@@ -55,6 +59,7 @@ class Block:
         self.is_unused = False
         self.fate = "was freed"
         self.takes = 0
+        self.whole: MemoryAccess | None = None
 
     @property
     def is_fresh(self) -> bool:
@@ -108,7 +113,7 @@ class DeviceMemory:
         self.total = total
         self.used = 0
         base = FIRST_ADDRESS + (device << ADDRESS_BITS)
-        self.space = DeviceSpace(base, total) if has_values else EmptySpace(base, total)
+        self.space = DeviceSpace(base, total, True) if has_values else EmptySpace(base, total)
         self.blocks: Blocks[Block] = Blocks()
         self._segments: Blocks[Segment] = Blocks()
         self._reservations: dict[int, Reservation] = {}
@@ -135,7 +140,6 @@ class DeviceMemory:
         block = Block(self.space, self.device, low, low + nbytes)
         block.is_unused = True
         self.blocks.add(block)
-        self.space.unwritten.add(low, high)
         return Address(low)
 
     def _out_of_memory(self, nbytes: int, name: str = "mem_alloc") -> OutOfMemoryError:
@@ -183,7 +187,6 @@ class DeviceMemory:
         reservation.mapped.add(low, high)
         reservation.pages[low] = high
         self._forget(low, high)
-        reservation.space.unwritten.add(low, high)
 
     def mapped_blocks(self, address: int, nbytes: int) -> list[Block]:
         """The blocks whose uses are uses of a mapped piece.  Raises AcceleratorError if there is no such piece."""
@@ -356,6 +359,7 @@ class DeviceMemory:
         """Forget the blocks in [low, high); dead blocks that reach beyond it keep the rest."""
         for block in self.blocks.overlapping(low, high):
             self.blocks.remove(block)
+            block.is_live = False
             if block.low < low:
                 self.blocks.add(block.part(block.low, low))
             if block.high > high:

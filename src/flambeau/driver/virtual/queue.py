@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextvars import Context
 from struct import Struct, pack_into
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ... import callers, host
 from ...core.native import run_handlers
@@ -34,20 +35,19 @@ from ...errors import (
     reference_failed,
     user_reference_failed,
 )
-from ...kernel import Access, Kernel, Pointer, Pointers
-from ...vector_clock import Clock
+from ...kernel import Access, Grid, Kernel, Pointer, Pointers
 from ..api import Exchange, StreamHandle
 from .access import MemoryAccess, Overlap
 from .clock import Late
 from .faults import InjectedFailure
 from .memory import Block
 from .schedule import Schedule
-from .space import POISON, Space
+from .space import POISON
 
 if TYPE_CHECKING:
-    from .access import Use
     from .capture import Capture
     from .events import Waited
+    from .submission import Command
 
 
 LOG_LENGTH = 1 << 20  # commands
@@ -56,103 +56,6 @@ DEVICE_ASSERT = 710  # CUresult
 LAUNCH_FAILED = 719  # CUresult
 MODELLED = (FlambeauError, InjectedFailure)  # failures of GPUs: a trap, an access out of bounds; injected
 LOST_HINT = "correct the launch, then call torch.virtual.reset() or start the process again: the device is lost"
-
-
-class Command:
-    """A command of a stream: `work(command)` executes it, with data in `detail` and `accesses` to `blocks`.
-
-    called: the operation that the program called at `site`, "" if unknown.
-    launched: the source line of its graph's launch, "" if it is not of a graph.
-    number: its index on the stream;  sequence: its index among all commands;  clock: all work that is done when it is.
-    poisoned_reads: bytes that it reads as poison;  poisoned_writes: bytes that hold poison after it ran.
-    notes: what a tool keeps about it.
-    gate: what must be ready before it runs, None for no more than its predecessors.
-    late: what its end depends on besides `end_ns`, None once that is known.
-    covered: unfinished uses that it replaced in the history, because it writes all of their bytes.
-    """
-
-    __slots__ = (
-        "blocks", "called", "clock", "covered", "detail", "done", "end_ns", "gate", "late", "launched", "name", "notes",
-        "number", "predecessors", "queue", "poisoned_writes", "sequence", "site", "poisoned_reads", "accesses", "work",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        queue: Queue,
-        name: str,
-        work: Work,
-        detail: Any,
-        accesses: Sequence[MemoryAccess],
-        blocks: Sequence[Block],
-        site: str,
-    ) -> None:
-        self.queue = queue
-        self.name = name
-        self.work = work
-        self.detail = detail
-        self.accesses = accesses
-        self.blocks = blocks
-        self.site = site
-        self.called = self.launched = ""
-        self.predecessors = NO_WAITS
-        if queue.waits:
-            self.predecessors, queue.waits = queue.waits, []
-        self.number = self.sequence = self.end_ns = 0
-        self.clock: Clock | None = None
-        self.done = False
-        self.poisoned_reads: list[Overlap] | None = None  # None while empty, as the next two
-        self.poisoned_writes: list[tuple[Space, Overlap]] | None = None
-        self.covered: list[Use] | None = None
-        self.notes: Any = None
-        self.gate: Exchange | None = None
-        self.late: Late | None = None
-
-    def poison_read(self, overlap: Overlap) -> None:
-        if self.poisoned_reads is None:
-            self.poisoned_reads = []
-        self.poisoned_reads.append(overlap)
-
-    def poison_write(self, space: Space, overlap: Overlap) -> None:
-        if self.poisoned_writes is None:
-            self.poisoned_writes = []
-        self.poisoned_writes.append((space, overlap))
-
-    def cover(self, uses: Iterable[Use]) -> None:
-        """Keep those of the replaced uses that have still to read."""
-        left = [use for use in uses if use.has_to_read]
-        if self.covered is None:
-            self.covered = left or None
-        else:
-            self.covered += left
-
-    def run(self) -> None:
-        self.work(self)
-        for space, overlap in self.poisoned_writes or ():
-            overlap.poison(space)
-        self.finish()
-
-    def finish(self) -> None:
-        """Mark it done; keep only the data for reports."""
-        self.done = True
-        self.detail = None
-        self.accesses = self.blocks = ()
-        self.poisoned_reads = self.poisoned_writes = self.covered = None
-        self.predecessors = NO_WAITS
-        self.gate = None
-
-    @property
-    def place(self) -> str:
-        """The source lines of the call and of its graph's launch."""
-        return place_of(self.site, self.launched)
-
-    def holder(self) -> Command | None:
-        """This command until it is done, then None."""
-        return None if self.done else self
-
-
-def place_of(site: str, launched: str) -> str:
-    """A source line, and the line of the graph's launch if it was captured."""
-    return f"{site}, captured, and launched at {launched}" if launched else site
 
 
 class Join:
@@ -172,7 +75,7 @@ class Join:
         stack = [self]
         while stack:
             parts = stack[-1].parts
-            while parts and isinstance(parts[-1], Command) and parts[-1].done:
+            while parts and not isinstance(parts[-1], Join) and parts[-1].done:
                 parts.pop()
             if not parts:
                 stack.pop()
@@ -180,15 +83,15 @@ class Join:
                     stack[-1].parts.pop()
                 continue
             last = parts[-1]
-            if isinstance(last, Command):
+            if not isinstance(last, Join):
                 return last
             stack.append(last)
         return None
 
 
-Awaited = Command | Join
+Awaited = Union["Command", Join]
 NO_WAITS: list[Awaited] = []  # shared by all commands without predecessors; it stays empty
-Work = Callable[[Command], None]
+Work = Callable[["Command"], None]
 
 
 class Queue:
@@ -318,7 +221,7 @@ class Runner:
     def _run_ready(self, target: Awaited, fails: bool) -> list[Exchange]:
         """Run what can run until `target` is done; return the gates that hold it up."""
         shut: list[Exchange] = []
-        if self._ancestors_only and isinstance(target, Command) and self._is_next(target, fails):
+        if self._ancestors_only and not isinstance(target, Join) and self._is_next(target, fails):
             self._run_first(target.queue)
             return shut
         needed = needed_numbers(target)
@@ -333,12 +236,24 @@ class Runner:
                 assert shut, "no command that the wait needs can run"
                 return shut
             queue = ready.take(self.schedule.choose(ready) if len(ready) > 1 else 0)
-            command = self._run_first(queue)
+            while True:
+                command = self._run_first(queue)
+                if self.is_interruptible:
+                    run_handlers()  # between commands the state is consistent
+                if len(ready) or held_up or target.done or not self._goes_on(queue, needed):
+                    break
             for candidate in (queue, *held_up.pop(command, ())):
                 self._look_at(candidate, needed, ready, held_up, shut, fails)
-            if self.is_interruptible:
-                run_handlers()  # between commands the state is consistent
         return shut
+
+    def _goes_on(self, queue: Queue, needed: dict[Queue, int]) -> bool:
+        """Whether a queue's next command is ready and follows nothing else, where no other queue is ready."""
+        if not queue.pending:
+            return False
+        head = queue.pending[0]
+        if head.predecessors or head.gate is not None:
+            return False
+        return not self._ancestors_only or head.number <= needed[queue]
 
     def run_before_host(self, number: int) -> None:
         """Run what the schedule chooses before an access of the host, which waits for none of it.
@@ -563,14 +478,20 @@ def of_kernel(kernel: Kernel) -> Split | None:
 
 
 class Bound:
-    """The bound arguments of a launch: the values of `Kernel.bind`, the accesses to check and the device time."""
+    """The bound arguments of a launch: the values of `Kernel.bind`, the accesses to check and the device time.
 
-    __slots__ = ("duration_ns", "accesses", "values")
+    blocks: those of the accesses at the last launch, none before the first.
+    made: the arguments of the reference, where they are the same at every launch;  None until they are made.
+    """
+
+    __slots__ = ("accesses", "blocks", "duration_ns", "made", "values")
 
     def __init__(self, values: list[Any], accesses: tuple[MemoryAccess, ...], duration_ns: int) -> None:
         self.values = values
         self.accesses = accesses
         self.duration_ns = duration_ns
+        self.blocks: Sequence[Block] = ()
+        self.made: list[Any] | None = None
 
 
 class Form:
@@ -597,9 +518,11 @@ class Loaded:
 
     bind: from launch arguments to arrays and numbers;  duration: from arrays to device time in nanoseconds.
     split: how addresses are told from other arguments, None if they are not.
+    bounds: the bound arguments of the latest launches, by the arguments;  grid: of the last launch.
+    is_own: whether the reference is the library's, not the program's: it leaves the arrays that it gets as they are.
     """
 
-    __slots__ = ("_bind", "_bound", "_duration", "_forms", "_split", "device", "name", "reference")
+    __slots__ = ("_bind", "_duration", "_forms", "_split", "bounds", "device", "grid", "is_own", "name", "reference")
 
     def __init__(
         self,
@@ -609,6 +532,7 @@ class Loaded:
         bind: Callable[[Any], list[Any]],
         duration: Callable[[list[Access]], int],
         split: Split | None = None,
+        is_own: bool = True,
     ) -> None:
         self.device = device
         self.name = name
@@ -616,17 +540,19 @@ class Loaded:
         self._bind = bind
         self._duration = duration
         self._split = split
-        self._bound: dict[Any, Bound] = {}
+        self.is_own = is_own
+        self.bounds: dict[Any, Bound] = {}
+        self.grid: Grid | None = None
         self._forms: dict[Hashable, Form] = {}
 
     def bound(self, arguments: Any) -> Bound:
         """Bind launch arguments, or return the cached result."""
-        bound = self._bound.get(arguments)
+        bound = self.bounds.get(arguments)
         if bound is None:
-            if len(self._bound) >= BOUND_LAUNCHES:
-                self._bound.clear()
+            if len(self.bounds) >= BOUND_LAUNCHES:
+                self.bounds.clear()
             made = self._bind_anew(arguments) if self._split is None else self._by_form(arguments, self._split)
-            bound = self._bound[arguments] = made
+            bound = self.bounds[arguments] = made
         return bound
 
     def _bind_anew(self, arguments: Any) -> Bound:
@@ -655,16 +581,49 @@ def _flat(values: list[Any]) -> list[Any]:
 def run_reference(command: Command) -> None:
     """Run the NumPy reference of a kernel or library plan.  detail: (Loaded, Bound)."""
     loaded, bound = command.detail
-    arrays = iter(arrays_of(command))
-    values = [
+    values = bound.made
+    if values is None or command.poisoned_reads is not None:
+        values = _arguments(bound, iter(arrays_of(command)))
+        if loaded.is_own and command.poisoned_reads is None and all(map(_is_lasting, command.blocks)):
+            bound.made = values
+    else:
+        prepare(command)
+    if loaded.is_own:
+        _run_quietly(loaded.reference, values)
+    else:
+        with host.numpy().errstate(all="ignore"):
+            loaded.reference(*values)
+
+
+_quiet: list[Context] = []  # idle contexts without floating point warnings, which GPUs do not give either
+
+
+def _run_quietly(reference: Callable[..., None], values: list[Any]) -> None:
+    """Call a reference of the library in such a context: this takes a fraction of the time of `errstate`."""
+    if _quiet:
+        context = _quiet.pop()
+    else:
+        context = Context()
+        context.run(host.numpy().seterr, all="ignore")
+    try:
+        context.run(reference, *values)
+    finally:
+        _quiet.append(context)
+
+
+def _is_lasting(block: Block) -> bool:
+    return block.space.is_lasting
+
+
+def _arguments(bound: Bound, arrays: Iterator[Any]) -> list[Any]:
+    """Return the arguments of a reference, given an array per access."""
+    return [
         [_argument(item, arrays) for item in value] if isinstance(value, list) else _argument(value, arrays)
         for value in bound.values
     ]
-    with host.numpy().errstate(all="ignore"):
-        loaded.reference(*values)
 
 
-def _argument(value: Any, arrays: Any) -> Any:
+def _argument(value: Any, arrays: Iterator[Any]) -> Any:
     if not isinstance(value, Access):
         return value
     return next(arrays) if value.nbytes else host.numpy().empty(tuple(value.shape), value.dtype.numpy)
@@ -710,16 +669,21 @@ def run_assertion(command: Command) -> None:
     raise DeviceAssertError("an assertion failed on demand")
 
 
-def arrays_of(command: Command) -> list[Any]:
-    """Return one array per access, ready to be read and written."""
-    pairs = list(zip(command.accesses, command.blocks))
-    for access, block in pairs:
+def prepare(command: Command) -> None:
+    """Let the accessed bytes be read and written: write pending poison that is read, drop what is overwritten."""
+    for access, block in zip(command.accesses, command.blocks):
         if access.reads or not access.dense:
             block.space.materialise(access.low, access.high)
-    for access, block in pairs:
+    for access, block in zip(command.accesses, command.blocks):
         if access.writes:
             block.space.written(access.low, access.high)
-    return [_array(access, block, command.poisoned_reads or []) for access, block in pairs]
+
+
+def arrays_of(command: Command) -> list[Any]:
+    """Return one array per access, ready to be read and written."""
+    prepare(command)
+    poisoned = command.poisoned_reads or []
+    return [_array(access, block, poisoned) for access, block in zip(command.accesses, command.blocks)]
 
 
 def _array(access: MemoryAccess, block: Block, poisoned_reads: list[Overlap]) -> Any:

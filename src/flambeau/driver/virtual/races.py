@@ -27,7 +27,7 @@ from .queue import Queue
 
 if TYPE_CHECKING:
     from .events import Waited
-    from .queue import Command
+    from .submission import Command
 
 FEW_STREAMS = 8  # up to so many streams of a block, their latest uses are compared first
 HOST = "host"  # the stream key of host accesses to pinned memory
@@ -82,6 +82,8 @@ class Races:
     """Compares and records the accesses of all commands.
 
     witness: the tool that watches, None for none.
+    looks: whether accesses are compared.
+    explains: whether the lines of waits, records and allocations are kept for reports.
     explores: whether a schedule may run more than a wait needs: racing allocations are then choices.
     poisoned: how many racing accesses became poison;  first: the lines of the first pair.
     looked_at: the number of groups and uses compared so far, a measure of cost.
@@ -92,20 +94,16 @@ class Races:
         self.explores = explores
         self.mode = mode
         self.raises = mode == "error"
-        self.witness: Witness | None = None
+        self.watch(None)
         self.poisoned = 0
         self.first: tuple[str, str] | None = None
         self.looked_at = 0
 
-    @property
-    def looks(self) -> bool:
-        """Whether accesses are compared."""
-        return self.mode != "real" or self.explores or self.witness is not None
-
-    @property
-    def explains(self) -> bool:
-        """Whether the lines of waits, records and allocations are kept for reports."""
-        return self.raises or self.witness is not None
+    def watch(self, witness: Witness | None) -> None:
+        """Report races to a tool from now on; None ends it."""
+        self.witness = witness
+        self.looks = self.mode != "real" or self.explores or witness is not None
+        self.explains = self.raises or witness is not None
 
     def meet(
         self,
@@ -175,15 +173,18 @@ class Races:
         """Add a command to the histories of its blocks, so that later commands are compared with it."""
         if not self.looks:
             return
-        stream = command.queue.handle
         if races is not None:
             self._cover(command, races.covered)
         for access, history in zip(command.accesses, histories):
-            if history.is_full():
-                self._drop(history, stream, access)
-            use = history.add(access, stream, command, command.number)
-            if isinstance(command.detail, Taken):
-                use.taken = command.detail
+            self.add(command, access, history)
+
+    def add(self, command: Command, access: MemoryAccess, history: History) -> None:
+        """Add one access of a command to a history."""
+        if history.is_full():
+            self._drop(history, command.queue.handle, access)
+        use = history.add(access, command.queue.handle, command, command.number)
+        if isinstance(command.detail, Taken):
+            use.taken = command.detail
 
     def _cover(self, command: Command, covered: Iterable[tuple[History, Group]]) -> None:
         for history, group in covered:

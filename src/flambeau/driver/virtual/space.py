@@ -1,8 +1,8 @@
 """Address spaces of virtual GPUs: the bytes behind device and pinned addresses, and sorted sets of byte ranges.
 
 - The bytes lie in one sparse shared mapping per device, made on first use; memory that nothing accessed costs nothing.
-- Poison, the byte 0xFF (NaN, or -1), is the value of unwritten memory.  A device keeps it as ranges and writes the
-  bytes only when something reads them.
+- Poison, the byte 0xFF (NaN, or -1), is the value of unwritten memory.  A device marks it per grain of 512 bytes and
+  writes the bytes only when something reads them.
 - The memory of a machine that computes no values has addresses only.
 - Look-ups and changes of ranges take a number of steps that is logarithmic in the number of entries.
 """
@@ -209,13 +209,17 @@ def _mapped() -> int:
 
 
 class Space:
-    """Bytes by address: pinned host memory, where poison is written at once."""
+    """Bytes by address: pinned host memory, where poison is written at once.
 
-    __slots__ = ("base", "buffer")
+    is_lasting: whether its addresses are these bytes as long as the machine exists.
+    """
 
-    def __init__(self, base: int, buffer: Any) -> None:
+    __slots__ = ("base", "buffer", "is_lasting")
+
+    def __init__(self, base: int, buffer: Any, is_lasting: bool = False) -> None:
         self.base = base
         self.buffer = buffer
+        self.is_lasting = is_lasting
 
     def bytes(self, low: int, high: int) -> Any:
         """A uint8 array over the bytes at [low, high)."""
@@ -232,18 +236,23 @@ class Space:
         """Drop the pending poison of [low, high), before a write of the bytes that have it."""
 
 
-class DeviceSpace(Space):
-    """The bytes of one device, where poison is a set of ranges.
+GRAIN = 512  # bytes: poison is pending for whole grains
 
-    file: the descriptor of the bytes' memory file, -1 before `open`;  exported: segments that other processes may see.
+
+class DeviceSpace(Space):
+    """The bytes of one device.  A grain's poison is pending until the grain is read, or other bytes are written there.
+
+    Behind the bytes lies a mark per grain: 0 while its poison is pending, as in new memory, else 1.
+
+    file: the descriptor of the memory file, -1 before `open`;  exported: segments that other processes may see.
     """
 
-    __slots__ = ("exported", "file", "nbytes", "unwritten")
+    __slots__ = ("_marks", "exported", "file", "nbytes")
 
-    def __init__(self, base: int, nbytes: int) -> None:
-        super().__init__(base, None)
+    def __init__(self, base: int, nbytes: int, is_lasting: bool = False) -> None:
+        super().__init__(base, None, is_lasting)
         self.nbytes = nbytes
-        self.unwritten = Ranges()
+        self._marks = -(-nbytes // GRANULE) * GRANULE  # where they begin
         self.exported = Ranges()
         self.file = -1
 
@@ -251,9 +260,10 @@ class DeviceSpace(Space):
         """Map the bytes, once."""
         if self.buffer is None:
             self.file = os.memfd_create(f"flambeau-{self.base:#x}")
-            os.ftruncate(self.file, self.nbytes)
+            length = self._marks + -(-self.nbytes // GRAIN)
+            os.ftruncate(self.file, length)
             try:
-                self.buffer = mmap.mmap(self.file, self.nbytes)
+                self.buffer = mmap.mmap(self.file, length)
             except OSError as error:
                 raise ConfigError(
                     f"virtual GPUs: {self.nbytes} bytes of memory cannot be mapped beside the {_mapped()} that this "
@@ -267,21 +277,62 @@ class DeviceSpace(Space):
             os.close(self.file)
 
     def poison(self, low: int, high: int) -> None:
-        self.unwritten.add(low, high)
+        start, end = low - self.base, high - self.base
+        first, last = -(-start // GRAIN), end // GRAIN  # the grains that lie in it
+        if first > last:
+            self._poison_part(start, end)
+            return
+        if start < first * GRAIN:
+            self._poison_part(start, first * GRAIN)
+        if first < last:
+            self._clear(self._marks + first, self._marks + last)
+        if last * GRAIN < end:
+            self._poison_part(last * GRAIN, end)
+
+    def _poison_part(self, start: int, end: int) -> None:
+        """Poison a part of one grain."""
+        if self.buffer[self._marks + start // GRAIN]:
+            self.buffer[start:end] = b"\xff" * (end - start)
+
+    def _clear(self, first: int, last: int) -> None:
+        """Clear marks.  Whole pages of them are returned to the system."""
+        low, high = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE, last // mmap.PAGESIZE * mmap.PAGESIZE
+        if low < high:
+            self.buffer.madvise(mmap.MADV_REMOVE, low, high - low)
+            self.buffer[first:low] = bytes(low - first)
+            first = high
+        self.buffer[first:last] = bytes(last - first)
 
     def materialise(self, low: int, high: int) -> None:
-        pending = self.unwritten.within(low, high)
-        for start, end in pending:
-            self.bytes(start, end)[:] = POISON
-        if pending:
-            self.unwritten.remove(low, high)
+        first, last = (low - self.base) // GRAIN, (high - self.base - 1) // GRAIN + 1
+        marks = self.buffer[self._marks + first : self._marks + last]
+        if 0 not in marks:
+            return
+        start = marks.find(0)
+        while start >= 0:
+            end = marks.find(1, start)
+            end = end if end >= 0 else len(marks)
+            self.bytes(self.base + (first + start) * GRAIN, self.base + (first + end) * GRAIN)[:] = POISON
+            start = marks.find(0, end)
+        self.buffer[self._marks + first : self._marks + last] = b"\1" * (last - first)
 
     def written(self, low: int, high: int) -> None:
-        self.unwritten.remove(low, high)
+        start, end = low - self.base, high - self.base
+        first, last = start // GRAIN, (end - 1) // GRAIN + 1
+        if start % GRAIN:
+            self.materialise(low, low + 1)
+        if end % GRAIN:
+            self.materialise(high - 1, high)
+        self.buffer[self._marks + first : self._marks + last] = b"\1" * (last - first)
+
+    def is_pending(self, low: int, high: int) -> bool:
+        """Whether poison is pending for all of [low, high)."""
+        first, last = (low - self.base) // GRAIN, (high - self.base - 1) // GRAIN + 1
+        return 1 not in self.buffer[self._marks + first : self._marks + last]
 
     def discard(self, low: int, high: int) -> None:
         """Return the bytes to the system; both ends are multiples of GRANULE."""
-        self.unwritten.remove(low, high)
+        self._clear(self._marks + (low - self.base) // GRAIN, self._marks + (high - self.base) // GRAIN)
         self.exported.remove(low, high)
         self.buffer.madvise(mmap.MADV_REMOVE, low - self.base, high - low)
 
@@ -307,5 +358,4 @@ class EmptySpace(DeviceSpace):
     def written(self, low: int, high: int) -> None: ...
 
     def discard(self, low: int, high: int) -> None:
-        self.unwritten.remove(low, high)
         self.exported.remove(low, high)
