@@ -6,6 +6,7 @@ from .tensor cimport TensorBase, in_graph
 from .thread cimport Device, Thread
 
 cdef Py_ssize_t _WIDEST
+cdef tuple _WHOLE
 cdef int _NO_GRAD, _INFERENCE, _ORDINARY, _ONE_OF_SEVERAL
 
 @cython.locals(device=Device)
@@ -21,24 +22,19 @@ cdef Py_ssize_t _wrapped(dim, Py_ssize_t ndim) except -2
 cdef tuple _without(tuple values, Py_ssize_t at)
 cdef tuple _with(tuple values, Py_ssize_t at, Py_ssize_t value)
 
-@cython.locals(
-    operand=TensorBase, layout=Layout, sizes=tuple, steps=tuple, items=tuple, offset=Py_ssize_t, dim=Py_ssize_t,
-    shape=list, strides=list, size=Py_ssize_t, stride=Py_ssize_t, at=Py_ssize_t, step=Py_ssize_t, first=Py_ssize_t,
-    last=Py_ssize_t,
-)
 cpdef TensorBase get_item(source, index)
+@cython.locals(
+    layout=Layout, sizes=tuple, steps=tuple, offset=Py_ssize_t, dim=Py_ssize_t, shape=list, strides=list,
+    size=Py_ssize_t, stride=Py_ssize_t, at=Py_ssize_t, step=Py_ssize_t, first=Py_ssize_t, last=Py_ssize_t,
+)
+cdef TensorBase _indexed(TensorBase operand, tuple items)
 cdef bint _is_plain(item) except -1
 @cython.locals(bound=Py_ssize_t)
 cdef Py_ssize_t _bounded(Py_ssize_t bound, Py_ssize_t size) except -2
-@cython.locals(layout=Layout, at=Py_ssize_t, index=Py_ssize_t, size=Py_ssize_t, start=Py_ssize_t)
+@cython.locals(at=Py_ssize_t)
 cpdef TensorBase select(TensorBase operand, list bound)
 @cython.locals(at=Py_ssize_t)
 cpdef TensorBase slice_(TensorBase operand, list bound)
-@cython.locals(
-    layout=Layout, size=Py_ssize_t, stride=Py_ssize_t, step=Py_ssize_t, first=Py_ssize_t, last=Py_ssize_t,
-    count=Py_ssize_t,
-)
-cdef TensorBase _sliced(TensorBase operand, Py_ssize_t at, item)
 @cython.locals(at=Py_ssize_t)
 cpdef tuple split(TensorBase operand, list bound)
 @cython.locals(at=Py_ssize_t, count=Py_ssize_t, size=Py_ssize_t)
@@ -65,7 +61,6 @@ cdef tuple _dense_strides(tuple shape)
 cdef bint _is_row_major(Layout layout) except -1
 @cython.locals(layout=Layout, known=Layout)
 cdef TensorBase _row_major(TensorBase source, tuple shape)
-@cython.locals(layout=Layout)
 cpdef TensorBase t(TensorBase operand, list bound)
 @cython.locals(
     layout=Layout, ndim=Py_ssize_t, one=Py_ssize_t, other=Py_ssize_t, shape=list, strides=list,
@@ -81,6 +76,6 @@ cpdef TensorBase unsqueeze(TensorBase operand, list bound)
 cpdef TensorBase squeeze(TensorBase operand, list bound)
 @cython.locals(
     shape=tuple, steps=tuple, lead=Py_ssize_t, target=list, strides=list, dim=Py_ssize_t,
-    size=Py_ssize_t,
+    size=Py_ssize_t, step=Py_ssize_t,
 )
 cpdef TensorBase expand(TensorBase operand, list bound)

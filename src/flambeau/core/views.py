@@ -20,6 +20,7 @@ from .tensor import IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBa
 
 _WIDEST, _NO_GRAD, _INFERENCE = WIDEST_ACCESS, IN_NO_GRAD, IN_INFERENCE  # C numbers where compiled
 _ORDINARY, _ONE_OF_SEVERAL = ORDINARY, ONE_OF_SEVERAL
+_WHOLE = (slice(None),)
 
 
 def is_served(operand: Any) -> bool:
@@ -86,12 +87,12 @@ def get_item(source: Any, index: Any) -> TensorBase | None:
     index_type = type(index)
     if not (index_type is int or index_type is slice or index_type is tuple) or not is_served(source):
         return None
-    operand: TensorBase = source
-    if is_recorded(operand):
-        return None
+    return None if is_recorded(source) else _indexed(source, index if index_type is tuple else (index,))
+
+
+def _indexed(operand: TensorBase, items: tuple[Any, ...]) -> TensorBase | None:
     layout = operand._layout
     sizes, steps = tuple(layout.shape), layout.strides
-    items = index if index_type is tuple else (index,)
     if len(items) > len(sizes):
         return None
     offset, dim = operand._offset, 0
@@ -149,35 +150,14 @@ def _bounded(bound: int, size: int) -> int:
 
 def select(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`select(input, dim, index)`."""
-    if type(bound[2]) is not int:
-        return None
-    layout = operand._layout
-    at = _wrapped(bound[1], len(layout.shape))
-    if at < 0:
-        return None
-    index, size = bound[2], layout.shape[at]
-    if not -size <= index < size:
-        return None
-    start = operand._offset + (index + size if index < 0 else index) * layout.strides[at]
-    return _made(operand, _without(tuple(layout.shape), at), _without(layout.strides, at), start)
+    at = _wrapped(bound[1], len(operand._layout.shape))
+    return None if at < 0 else _indexed(operand, _WHOLE * at + (bound[2],))
 
 
 def slice_(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`slice(input, dim, start, end, step)`."""
-    item = slice(bound[2], bound[3], bound[4])
     at = _wrapped(bound[1], len(operand._layout.shape))
-    return None if at < 0 or not _is_plain(item) else _sliced(operand, at, item)
-
-
-def _sliced(operand: TensorBase, at: int, item: slice) -> TensorBase:
-    layout = operand._layout
-    size, stride = layout.shape[at], layout.strides[at]
-    step: int = 1 if item.step is None else item.step
-    first = 0 if item.start is None else _bounded(item.start, size)
-    last = size if item.stop is None else _bounded(item.stop, size)
-    count = (last - first + step - 1) // step if last > first else 0
-    shape, strides = _with(tuple(layout.shape), at, count), _with(layout.strides, at, stride * step)
-    return _made(operand, shape, strides, operand._offset + first * stride)
+    return None if at < 0 else _indexed(operand, _WHOLE * at + (slice(bound[2], bound[3], bound[4]),))
 
 
 # pieces
@@ -321,12 +301,10 @@ def _dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def t(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     """`t(input)` of a matrix."""
-    layout = operand._layout
-    if len(layout.shape) != 2:
+    if len(operand._layout.shape) != 2:
         return None
-    shape, strides = layout.shape, layout.strides
     bound += (0, 1)
-    return _made(operand, (shape[1], shape[0]), (strides[1], strides[0]), operand._offset)
+    return transpose(operand, bound)
 
 
 def transpose(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
@@ -395,18 +373,12 @@ def expand(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     for wanted in bound[1]:
         if type(wanted) is not int or wanted < 0 and (wanted != -1 or dim < 0):
             return None
-        if dim < 0:
-            target.append(wanted)
-            strides.append(0)
-        else:
-            size = shape[dim]
-            if wanted == -1 or wanted == size:
-                target.append(size)
-                strides.append(0 if size == 1 and wanted != 1 and wanted != -1 else steps[dim])
-            elif size == 1:
-                target.append(wanted)
-                strides.append(0)
-            else:
+        size, step = (shape[dim], steps[dim]) if dim >= 0 else (1, 0)
+        if wanted != -1 and wanted != size:
+            if size != 1:
                 return None
+            size, step = wanted, 0
+        target.append(size)
+        strides.append(step)
         dim += 1
     return _made(operand, tuple(target), tuple(strides), operand._offset)
