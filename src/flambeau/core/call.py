@@ -375,8 +375,8 @@ def _key(operator: Operator, bound: list[Any]) -> list[Any]:
         value_type = type(value)
         if value_type is int or value_type is float or value_type is bool:
             key.append(value_type if operator.travels[index] else _canonical(value))
-        elif value is None or value_type is str:
-            key.append(value)
+        elif value is None or value_type is tuple or value_type is str or value_type is list or value_type is st.Size:
+            key.append(_canonical(value))
         else:
             plain = plain_number(value)
             if plain is not value:
