@@ -123,13 +123,13 @@ def to(
     if here == device:
         if input._layout.dtype is wanted and not copy:
             return input
-        return _converted(input, wanted)
+        return converted(input, wanted)
     if input._layout.dtype is wanted:
         return move(input, device, non_blocking)
     converts_here = here >= 0 or not non_blocking
     if converts_here:
-        return move(_converted(input, wanted), device, non_blocking)
-    return _converted(move(input, device, non_blocking), wanted)
+        return move(converted(input, wanted), device, non_blocking)
+    return converted(move(input, device, non_blocking), wanted)
 
 
 def _is_in(format: Any, input: Any, copies: bool) -> bool:
@@ -146,7 +146,7 @@ def formatted(input: Any, wanted: dtype, format: Any) -> Any:
     return _convert(input, wanted, format)
 
 
-def _converted(input: Any, wanted: dtype) -> Any:
+def converted(input: Any, wanted: dtype) -> Any:
     """Copy as a type, on the same device, in the same order of dimensions; differentiable."""
     if hooks.on_convert is not None:
         hooks.on_convert(input, wanted, input.device_index)

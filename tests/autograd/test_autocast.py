@@ -347,8 +347,8 @@ def test_backward_runs_in_the_recorded_types_inside_the_context_too():
 def converted(monkeypatch):
     """The tensors that were cast."""
     found = []
-    move = modes.transfer.to
-    monkeypatch.setattr(modes.transfer, "to", lambda tensor, *rest: found.append(tensor) or move(tensor, *rest))
+    cast = modes.transfer.converted
+    monkeypatch.setattr(modes.transfer, "converted", lambda each, wanted: found.append(each) or cast(each, wanted))
     return found
 
 

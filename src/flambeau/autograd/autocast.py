@@ -267,7 +267,7 @@ class Mode:
 
 
 def _cast(tensor: TensorBase, wanted: dtype) -> TensorBase:
-    found: TensorBase = transfer.to(tensor, tensor.device_index, wanted)
+    found: TensorBase = transfer.converted(tensor, wanted)
     return found
 
 

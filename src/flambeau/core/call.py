@@ -384,7 +384,7 @@ def _key(operator: Operator, bound: list[Any]) -> list[Any]:
             key.append(value_type if operator.travels[index] else _canonical(value))
         elif value is None or value_type is str:
             key.append(value)
-        elif value_type is tuple or value_type is list or value_type in _keyed:
+        elif value_type is tuple or value_type is list or value_type is st.Size or value_type in _keyed:
             key.append(_canonical(value))
         else:
             plain = plain_number(value)

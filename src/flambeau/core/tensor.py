@@ -119,9 +119,6 @@ class TensorBase:
         """Return whether the first element lies at a multiple of 16 bytes, the widest access of a GPU."""
         return self._layout.aligned
 
-    def __hash__(self) -> int:
-        return id(self)
-
     def address(self) -> int:
         """Return the address of the first element."""
         return address_of(self)

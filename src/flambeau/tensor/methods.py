@@ -49,17 +49,22 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
         >>> x.to("cpu") is x
         True
     """
-    return _placed(self, args, kwargs)
+    if len(args) != 1 or kwargs or type(args[0]) is not dtype:
+        return _placed(self, args, kwargs)
+    try:  # the usual call of derivatives
+        return self if self._layout.dtype is args[0] else transfer.converted(self, args[0])
+    except FlambeauError as error:
+        name_error(error, "to")
+        raise
 
 
 def _placed(tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    is_type = len(args) == 1 and not kwargs and type(args[0]) is dtype  # the usual call of derivatives
     format = None
     if "memory_format" in kwargs:
         kwargs = dict(kwargs)
         format = kwargs.pop("memory_format")
         formats.check("to", format)
-    device, wanted, non_blocking, copy = (None, args[0], False, False) if is_type else to_arguments(args, kwargs)
+    device, wanted, non_blocking, copy = to_arguments(args, kwargs)
     try:
         index = tensor.device_index if device is None else resolve(device)
         element_type = tensor._layout.dtype if wanted is None else wanted
