@@ -371,10 +371,8 @@ def _key(operator: Operator, bound: list[Any]) -> list[Any]:
             key.append(value_type if operator.travels[index] else _canonical(value))
         elif value is None or value_type is str:
             key.append(value)
-        elif value_type is tuple or value_type is list or value_type in _keyed:
-            key.append(_canonical(value))
         else:
-            plain = plain_number(value)
+            plain = value if value_type is tuple or value_type is list or value_type in _keyed else plain_number(value)
             if plain is not value:
                 bound[index] = plain
                 value_type = type(plain)
