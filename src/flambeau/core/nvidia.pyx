@@ -16,7 +16,7 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport uintptr_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 
 from .native cimport Lock
@@ -36,8 +36,6 @@ ctypedef int (*Multiply)(
     void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, size_t, void*
 ) noexcept nogil
 ctypedef int (*SetAttribute)(void*, int, void*, size_t) noexcept nogil
-ctypedef int (*Execute)(void*, void*, void*) noexcept nogil
-ctypedef int (*SetStream)(void*, void*) noexcept nogil
 
 CALLS = ("launch", "event_record", "stream_wait_event", "copy")  # what stands in for the driver's own methods
 
@@ -411,63 +409,69 @@ cdef class KernelCall(LibraryCall):
         return code
 
 
-cdef class Execution(LibraryCall):
-    """cudnnBackendExecute of one plan, on operands for which there is a pack.
+cdef enum:  # POINTERS: of a pack, at most.  The others: cudnn_graph.h
+    POINTERS = 16, PACK = 16, INT64 = 3, ADDRESS = 6, PACK_UIDS = 1000, PACK_POINTERS = 1001, PACK_WORKSPACE = 1003
 
-    dnn: has the lock of its handle and that one's `stream`.  packs: {(addresses, workspace): pack}.
-    The others are addresses.
+ctypedef unsigned long long Addresses[POINTERS]
+
+cdef struct PackCalls:
+    int (*execute)(void*, void*, void*) noexcept nogil
+    int (*set_stream)(void*, void*) noexcept nogil
+    int (*create)(int, void**) noexcept nogil
+    int (*set)(void*, int, int, long long, void*) noexcept nogil
+    int (*finalize)(void*) noexcept nogil
+    int (*destroy)(void*) noexcept nogil
+
+
+cdef class Execution(LibraryCall):
+    """cudnnBackendExecute of one plan.  Each run makes a pack, the descriptor of its addresses, and destroys it.
+
+    dnn: has the lock of its handle and that one's `stream`.  calls: the addresses of dnn.PACK_CALLS, as bytes.
+    uids, pointers: of the tensors, as bytes.  A run names the first ones; those from `scratch` to `scalars` are offsets
+    in the workspace.
     """
 
-    cdef Execute _execute
-    cdef SetStream _set_stream
+    cdef PackCalls _calls
     cdef void* _handle
     cdef void* _plan
     cdef object _dnn
     cdef Lock _lock
-    cdef dict _packs
-    cdef bytearray _last
-    cdef unsigned long long _last_workspace, _last_pack
+    cdef Addresses _uids, _pointers
+    cdef int _scratch, _scalars, _count
 
-    def __init__(
-        self, dnn, unsigned long long execute, unsigned long long set_stream, unsigned long long plan, dict packs
-    ):
-        self._execute, self._set_stream = <Execute><uintptr_t>execute, <SetStream><uintptr_t>set_stream
+    def __init__(self, dnn, bytes calls, unsigned long long plan, bytes uids, bytes pointers, int scratch, int scalars):
+        assert len(calls) == sizeof(PackCalls) and len(uids) == len(pointers) <= sizeof(self._uids)
         self._handle, self._plan = <void*><uintptr_t>dnn.handle, <void*>plan
-        self._dnn, self._lock, self._packs = dnn, dnn.lock, packs
-        self.device = dnn.device
-        self.forget()
-
-    def forget(self):
-        """Look the next pack up, for one is about to be destroyed.  The lock is held."""
-        self._last = None
+        self._dnn, self._lock, self.device = dnn, dnn.lock, dnn.device
+        self._scratch, self._scalars, self._count = scratch, scalars, len(uids) // sizeof(self._uids[0])
+        memcpy(&self._calls, PyBytes_AS_STRING(calls), sizeof(PackCalls))
+        memcpy(self._uids, PyBytes_AS_STRING(uids), len(uids))
+        memcpy(self._pointers, PyBytes_AS_STRING(pointers), len(pointers))
 
     cdef int run(self, bytearray packed, unsigned long long workspace, unsigned long long stream) except? -1:
         """See LibraryCall.  A lock that is held is waited for on the long way."""
+        cdef Addresses pointers
+        cdef void* pack = NULL
+        cdef int status, index
+        memcpy(pointers, self._pointers, sizeof(pointers))
+        memcpy(pointers, PyByteArray_AS_STRING(packed), self._scratch * sizeof(pointers[0]))
+        for index in range(self._scratch, self._scalars):
+            pointers[index] += workspace
         if not self._lock.try_acquire():
             return 1
         try:
-            return self._queue(stream) if self._is_known(packed, workspace) else 1
-        finally:
-            self._lock.release()
-
-    cdef bint _is_known(self, bytearray packed, unsigned long long workspace) except -1:
-        """Return whether there is a pack for these operands, and make it the last one."""
-        cdef size_t size = PyByteArray_GET_SIZE(packed)  # the same for all of a plan
-        if self._last is not None and workspace == self._last_workspace:
-            if memcmp(PyByteArray_AS_STRING(packed), PyByteArray_AS_STRING(self._last), size) == 0:
-                return True
-        pack = self._packs.get((unpack_addresses(packed), workspace))
-        if pack is None:
-            return False
-        self._last, self._last_workspace, self._last_pack = packed, workspace, pack
-        return True
-
-    cdef int _queue(self, unsigned long long stream) except? -1:
-        cdef int status
-        if self._dnn.stream != stream:
-            if self._set_stream(self._handle, <void*>stream):
+            if self._dnn.stream != stream and self._calls.set_stream(self._handle, <void*>stream):
                 return 1
             self._dnn.stream = stream
-        with nogil:
-            status = self._execute(self._handle, self._plan, <void*>self._last_pack)
-        return status
+            with nogil:
+                status = self._calls.create(PACK, &pack) or (
+                    self._calls.set(pack, PACK_UIDS, INT64, self._count, self._uids)
+                    or self._calls.set(pack, PACK_POINTERS, ADDRESS, self._count, pointers)
+                    or self._calls.set(pack, PACK_WORKSPACE, ADDRESS, 1, &workspace)
+                    or self._calls.finalize(pack) or self._calls.execute(self._handle, self._plan, pack)
+                )
+                if pack != NULL:
+                    self._calls.destroy(pack)
+            return status
+        finally:
+            self._lock.release()

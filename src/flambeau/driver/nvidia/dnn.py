@@ -3,7 +3,7 @@
 - A plan is chosen and compiled by cuDNN once per problem and device (0.2 to 0.8 s), and kept on disk as serialized by
   cuDNN, with its machine code.
 - A cuDNN handle has one current stream.  Each device has one handle; a run holds the device's lock while it queues.
-- The addresses of a run are a cuDNN descriptor.  The last PACKS of a plan are kept, since addresses repeat.
+- The addresses of a run are a cuDNN descriptor, a pack, which lives as long as the call.
 - Releases before OLDEST compute wrong gradients for some numbers of keys and are not used.
 - The device's context is current whenever a function here is called.
 - A descriptor is created and finalized in one call, and never changed.  Tensors have four dimensions;
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import struct
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -411,7 +412,6 @@ def _sum_over_queries(graph: Graph, matrix: Tensor, other: Tensor, out: Tensor, 
 
 SONAMES = ("libcudnn.so.9",)
 OLDEST = 91_600  # 9.16.0
-PACKS = 64  # per plan
 CONFIGURATIONS = 64  # asked for; the first that compiles is taken
 NOTES = 16  # of one engine, at most
 WORKSPACE_ALIGNMENT = 256  # bytes
@@ -439,6 +439,12 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cudnnBackendGetAttribute": (c_void_p, c_int, c_int, c_int64, POINTER(c_int64), c_void_p),
     "cudnnBackendExecute": (c_void_p, c_void_p, c_void_p),
 }
+
+
+PACK_CALLS = (  # of a run, in the order of core/nvidia.pyx
+    "cudnnBackendExecute", "cudnnSetStream", "cudnnBackendCreateDescriptor", "cudnnBackendSetAttribute",
+    "cudnnBackendFinalize", "cudnnBackendDestroyDescriptor",
+)  # fmt: skip
 
 
 def load() -> tuple[Any | None, str]:
@@ -571,13 +577,19 @@ class Dnn:
         self.use(stream)
         self.backend.call("cudnnBackendExecute", self.handle, plan, pack)
 
-    def native_execution(self, plan: int, packs: dict[Any, int]) -> Any:
-        """Runner of a plan without ctypes; None in a build without compiled calls."""
+    def native_execution(self, plan: int, uids: Sizes, scratch: Sizes, scalars: Sizes) -> Any:
+        """Runner of a plan without ctypes; None in a build without compiled calls.
+
+        uids: the numbers of the tensors;  scratch, scalars: of the last ones, offsets in the workspace and addresses.
+        """
         native = library.native()
         if native is None or not isinstance(self._library, ctypes.CDLL):
             return None
-        calls = self._library.cudnnBackendExecute, self._library.cudnnSetStream
-        return native.Execution(self, *(ctypes.cast(each, c_void_p).value for each in calls), plan, packs)
+        calls = [ctypes.cast(getattr(self._library, name), c_void_p).value or 0 for name in PACK_CALLS]
+        named = len(uids) - len(scratch) - len(scalars)
+        pointers = [0] * named + [*scratch, *scalars]
+        lists = [struct.pack(f"@{len(each)}Q", *each) for each in (calls, uids, pointers)]
+        return native.Execution(self, lists[0], plan, *lists[1:], named, named + len(scratch))
 
     def _program(self, problem: Problem) -> Program:
         if isinstance(problem, Convolution):
@@ -671,34 +683,25 @@ class DnnPlan:
         for nbytes in program.scratch.values():
             self._offsets.append(self.workspace_nbytes)
             self.workspace_nbytes += _rounded(nbytes)
-        self._uids = numbers(*program.operands, *program.scratch, *program.scalars)
-        self._packs: dict[tuple[tuple[int, ...], int], int] = {}
-        self.native = dnn.native_execution(plan, self._packs)
+        self._uids = (*program.operands, *program.scratch, *program.scalars)
+        self._numbers = [ctypes.addressof(each) for each in self._scalars.values()]
+        self.native = dnn.native_execution(plan, self._uids, self._offsets, self._numbers)
 
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
         """Queue the problem on its operands' addresses.  Raises AcceleratorError."""
-        key = addresses, workspace
-        with self._dnn.lock:
-            pack = self._packs.get(key)
-            if pack is None:
-                pack = self._packs[key] = self._pack(addresses, workspace)
-            self._dnn.execute(self._plan, pack, stream)
-
-    def _pack(self, addresses: tuple[int, ...], workspace: int) -> int:
         backend = self._dnn.backend
-        if len(self._packs) >= PACKS:
-            if self.native is not None:
-                self.native.forget()
-            backend.destroy(self._packs.pop(next(iter(self._packs))))
-        scratch = [workspace + offset for offset in self._offsets]
-        scalars = [ctypes.addressof(each) for each in self._scalars.values()]
-        pointers = [*addresses, *scratch, *scalars]
+        pointers = [*addresses, *[workspace + offset for offset in self._offsets], *self._numbers]
         attributes = {
-            PACK_UIDS: self._uids,
+            PACK_UIDS: numbers(*self._uids),
             PACK_POINTERS: (ADDRESS, (c_void_p * len(pointers))(*pointers)),
             PACK_WORKSPACE: (ADDRESS, (c_void_p * 1)(workspace)),
         }
-        return backend.make(PACK, attributes)
+        with self._dnn.lock:
+            pack = backend.make(PACK, attributes)
+            try:
+                self._dnn.execute(self._plan, pack, stream)
+            finally:
+                backend.destroy(pack)
 
 
 def _rounded(nbytes: int) -> int:
