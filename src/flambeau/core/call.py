@@ -75,15 +75,15 @@ def _quick(operator: Operator, quick: Callable[[TensorBase, list[Any]], Any], bo
     source = bound[0]
     if not is_served(source):
         return None
-    recorded = is_recorded(source)
-    if recorded and operator.quick_node is None:
+    recorded, node = is_recorded(source), operator.quick_node
+    if recorded and node is None:
         return None
     try:
         found = quick(source, bound)
     except (OverflowError, TypeError, FlambeauError):  # the ordinary path raises the right error
         return None
-    if recorded and found is not None:
-        record.record(operator.quick_node, bound, found if isinstance(found, tuple) else (found,))
+    if recorded and node is not None and found is not None:
+        record.record(node, bound, found if isinstance(found, tuple) else (found,))
     return found
 
 
