@@ -21,7 +21,7 @@ def begin(tmp_path):
     command = [sys.executable, "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-p", "tests.share"]
 
     def run(*options):
-        given = [*command, "--share", str(tmp_path / "claims"), *options, "tests/memory/test_pool.py"]
+        given = [*command, "--share", str(tmp_path / "claims"), *options, "tests/core/test_pool.py"]
         return subprocess.Popen(given, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
     return run

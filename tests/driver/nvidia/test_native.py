@@ -60,7 +60,7 @@ int multiply(P handle, P operation, P alpha, P a, P al, P b, P bl, P beta, P c, 
     for (int tries = 0; gate && tries < 1000000; ++tries) sched_yield();
     return gate ? 9 : returns;
 }
-int set_attribute(P operation, int attribute, P* value, size_t count) {
+int set_bias(P operation, int attribute, P* value, size_t count) {
     arguments[12] = operation, arguments[13] = attribute, arguments[14] = *value; ++calls; return refuses;
 }
 int set_stream(P handle, P stream) { arguments[4] = handle, arguments[5] = stream; ++calls; return refuses; }
@@ -317,7 +317,7 @@ def test_a_product_of_a_plan_runs_without_python(native, stub, side, is_swapped)
 
 def test_a_product_with_a_bias_holds_its_lock_and_not_the_interpreter(native, stub, side):
     function, setter = (
-        ctypes.cast(each, ctypes.c_void_p).value for each in (stub.loaded.multiply, stub.loaded.set_attribute)
+        ctypes.cast(each, ctypes.c_void_p).value for each in (stub.loaded.multiply, stub.loaded.set_bias)
     )
     product, lock, asked, seen = library.native().Product(function, 1, 2, 3, 4, 5, 6, 7), Lock(), [], []
     product.serve(0, False, 15, setter, lock)
