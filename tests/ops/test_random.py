@@ -181,6 +181,7 @@ THREADS = 132 * 2048  # of an H200
 )
 @pytest.mark.devices(1)
 def test_a_call_on_a_gpu_advances_the_offset_as_in_pytorch(draw, numel, words, gpus):
+    torch.cuda.init()
     generator = torch.cuda.default_generators[0]
     generator.set_offset(0)
     draw(numel)

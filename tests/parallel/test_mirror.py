@@ -125,7 +125,7 @@ MODULES = {
     "norms": (lambda: nn.Sequential(nn.GroupNorm(2, 4), nn.GELU(), nn.LayerNorm(5)), floats(6, 4, 5)),
     "encoder": (lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), floats(3, 4, 8)),
     "attention": (Attention, classes(6, 5)),
-    "lstm": (lambda: nn.LSTM(4, 3, batch_first=True), floats(6, 3, 4)),
+    "lstm": (lambda: nn.LSTM(4, 3, batch_first=True), floats(6, 3, 4)),  # its parameters are views of one memory
     "weight norm": (lambda: nn.utils.parametrizations.weight_norm(nn.Linear(5, 3)), floats(6, 5)),
     "frozen": (lambda: nn.Sequential(nn.Linear(5, 4).requires_grad_(False), nn.Linear(4, 2)), floats(6, 5)),
 }
@@ -134,7 +134,8 @@ MODULES = {
 def test_modules_compute_the_same_bits(sample, monkeypatch):
     for name in sample(MODULES, 4):
         make, batch = MODULES[name]
-        assert (name, compared(make, batch, batch, monkeypatch=monkeypatch)) == (name, [""] * 3)
+        reason = None if name == "lstm" else ""  # None: the work is left to threads from the start
+        assert (name, compared(make, batch, batch, monkeypatch=monkeypatch)) == (name, [reason] * 3)
 
 
 class Scaled(torch.autograd.Function):

@@ -1162,7 +1162,7 @@ def _batch_samples() -> Iterator[Sample]:
 
 
 def _tracked_samples() -> Iterator[Sample]:
-    running = [Array((3,)), Array((3,), low=0.5, high=1.5, seed=5)]
+    running = [Array((3,), grad=False), Array((3,), low=0.5, high=1.5, seed=5, grad=False)]
     for sample in _batch_samples():
         input, weight, bias, *eps = sample.args
         yield Sample((input, weight, bias, [], *(eps or [1e-5]), 0.0))
