@@ -221,35 +221,37 @@ class Collective:
             self.client.report()  # the calls before are compared before this one ends
             self.client.call(self.key, self.members, self.called, "", self.nbytes)
         else:
-            self._note_steps(channel)
+            self._note_steps(channel, self.key)
         channel.add(self.called)
         return self.steps is not None
 
-    def _note_steps(self, channel: Channel) -> None:
+    def _note_steps(self, channel: Channel, key: str) -> None:
         """Note that a GPU will run this, before the call is logged.  Raises CollectiveError if the group has failed."""
         self.client.check(self.name)
-        entry = self.client.recorder.queued(self.key, self.name, self.called.text, self.nbytes)
+        entry = self.client.recorder.queued(key, self.name, self.called.text, self.nbytes)
         entry.started_ns = entry.created_ns
         channel.running.append((channel.count + 1, entry))
 
     def without_tensors(self) -> Collective:
-        """A copy for `again`, which keeps no tensor alive."""
+        """A copy that keeps no tensor alive, for `again`."""
         copy = Collective.__new__(Collective)
         vars(copy).update(vars(self), _transfers=None, _compute=_nothing)
         return copy
 
     def again(self, source: Any, target: Any) -> Collective:
-        """Tell the others of a call like this one, of one step, with tensors of the same layouts; return it."""
-        made = Collective.__new__(Collective)
-        vars(made).update(vars(self))
-        made.key = self.process_group.next_key()
+        """Begin a call like this one, of one step, with tensors of the same layouts.
+
+        Returns: what a stream runs of it: this collective itself, if the tensors are where its own were.
+        """
         assert self.steps is not None and self.channel is not None
-        kind, read, written, reduction, peer = self.steps[0]
-        if not (_is_at(read, source) and _is_at(written, target)):
-            made.steps = [_step(Transfer(kind, source, target, reduction, peer))]
-        made._note_steps(self.channel)
+        self._note_steps(self.channel, self.process_group.next_key())
         self.channel.add(self.called)
-        return made
+        kind, read, written, reduction, peer = self.steps[0]
+        if _is_at(read, source) and _is_at(written, target):
+            return self
+        moved = self.without_tensors()
+        moved.steps = [_step(Transfer(kind, source, target, reduction, peer))]
+        return moved
 
     @property
     def streams(self) -> list[StreamHandle]:
@@ -407,11 +409,10 @@ def _again(earlier: tuple[Collective, Stream], source: Any, target: Any) -> Work
 
     source, target: what is read and written; None if nothing.
     """
-    like_it, stream = earlier
-    _follow_current(like_it.name, stream)
-    collective = like_it.again(source, target)
-    sent, outputs = ([] if each is None else [each] for each in (source, target))
-    return _submit(collective, stream, sent, outputs)
+    collective, stream = earlier
+    _follow_current(collective.name, stream)
+    sent, outputs = [] if source is None else [source], [] if target is None else [target]
+    return _submit(collective.again(source, target), stream, sent, outputs)
 
 
 def _client(group: ProcessGroup) -> Client:
@@ -464,9 +465,7 @@ def _begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: S
 
 def _submit(collective: Collective, stream: Stream, sent: Sequence[Any], outputs: Sequence[Any]) -> DeviceWork:
     """Put a collective that has begun on a stream, as steps."""
-    for tensor in sent:
-        tensor._storage.record_stream(stream)
-    for tensor in outputs:
+    for tensor in (*sent, *outputs):
         tensor._storage.record_stream(stream)
     _run_steps(collective, stream)
     for index in collective.written:
@@ -611,8 +610,9 @@ def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
 
 def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
     key = _key(group, "all_reduce", op, tensor, tensor)
-    if key in group.earlier:
-        return _again(group.earlier[key], tensor, tensor)
+    earlier = group.earlier.get(key)
+    if earlier is not None:
+        return _again(earlier, tensor, tensor)
     _check_reduction("all_reduce", op, tensor)
     form, size = _form(tensor), group.size()
 
@@ -644,8 +644,9 @@ def reduce(group: ProcessGroup, tensor: Any, dst: int, op: ReduceOp) -> Work:
 
 def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
     key, is_source = _key(group, "broadcast", src, tensor, tensor), group.rank() == src
-    if key in group.earlier:
-        return _again(group.earlier[key], *((tensor, None) if is_source else (None, tensor)))
+    earlier = group.earlier.get(key)
+    if earlier is not None:
+        return _again(earlier, *((tensor, None) if is_source else (None, tensor)))
     form = _form(tensor)
 
     def compute(found: Received) -> Written:
@@ -686,8 +687,9 @@ def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: A
 def all_gather_into_tensor(group: ProcessGroup, name: str, output: Any, tensor: Any) -> Work:
     """output: one tensor with the parts of all ranks."""
     key = _key(group, name, None, tensor, output)
-    if key in group.earlier:
-        return _again(group.earlier[key], tensor, output)
+    earlier = group.earlier.get(key)
+    if earlier is not None:
+        return _again(earlier, tensor, output)
     form, size = _form(tensor), group.size()
 
     def compute(found: Received) -> Written:
@@ -729,8 +731,9 @@ def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -
 def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence[Any], op: ReduceOp) -> Work:
     """inputs: one tensor per rank, or one with the parts of all."""
     key = _key(group, name, op, inputs[0], output) if len(inputs) == 1 else None
-    if key in group.earlier:
-        return _again(group.earlier[key], inputs[0], output)
+    earlier = group.earlier.get(key)
+    if earlier is not None:
+        return _again(earlier, inputs[0], output)
     _check_reduction(name, op, output)
     form, rank, size = _form(output), group.rank(), group.size()
 
