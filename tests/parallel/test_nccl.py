@@ -1,9 +1,11 @@
 """Collectives that GPUs run among themselves, with a stand-in for NCCL on virtual GPUs."""
 
+import contextlib
 import json
 import os
 import signal
 import sys
+import weakref
 
 import pytest
 
@@ -11,6 +13,7 @@ import flambeau as torch
 from flambeau import distributed as dist
 from flambeau.distributed import flight_recorder
 from flambeau.driver.nvidia import nccl
+from flambeau.errors import NotSupportedError
 from flambeau.parallel import watchdog
 from flambeau.parallel.group import ProcessGroup
 from tests.parallel import fake_nccl
@@ -196,6 +199,45 @@ def test_works_and_the_flight_recorder(ranks):
 def test_ddp_has_the_losses_of_one_process(ranks):
     zero, one = ranks(lambda rank, library: trained(rank))
     assert [(a + b) / 2 for a, b in zip(zero, one)] == pytest.approx(steps(*data()), rel=1e-12)
+
+
+def test_a_call_like_an_earlier_one_has_tensors_of_its_own(ranks):
+    def function(rank, library):
+        found, kept, others = [], [], []
+        for number in range(3):
+            x, y = torch.full((2,), float(rank + number), device="cuda"), torch.zeros(4, device="cuda")
+            part = torch.zeros(1, device="cuda")
+            before = x._version
+            for op in (ReduceOp.SUM, ReduceOp.MAX):
+                dist.all_reduce(x, op)
+            dist.all_gather_into_tensor(y, x)
+            dist.reduce_scatter_tensor(part, x)
+            z = torch.full((2,), float(rank + number), device="cuda")
+            dist.broadcast(z, 1)
+            others.append(z)  # so that the next one lies elsewhere
+            found.append((x.tolist(), y.tolist(), part.tolist(), z.tolist(), x._version - before))
+            kept.append(weakref.ref(x))
+            del x
+        numbers = [int(each["collective_seq_id"]) for each in json.loads(flight_recorder.dump())["entries"][-15:]]
+        return found, [each() for each in kept], [number - numbers[0] for number in numbers]
+
+    expected = [([s] * 2, [s] * 4, [2 * s], [1.0 + number] * 2, 2) for number, s in enumerate((1.0, 3.0, 5.0))]
+    assert ranks(function) == [(expected, [None] * 3, list(range(15)))] * 2
+
+
+def test_a_call_like_an_earlier_one_is_refused_in_a_capture(ranks):
+    def function(rank, library):
+        x = torch.ones(2, device="cuda")
+        for is_captured in (False, True):
+            graph = torch.cuda.CUDAGraph()
+            try:
+                with torch.cuda.graph(graph) if is_captured else contextlib.nullcontext():
+                    dist.all_reduce(x)
+            except NotSupportedError as error:
+                return type(error).__name__, str(error), x.tolist()
+
+    for name, text, values in ranks(function):
+        assert name == "NotSupportedError" and "cannot be captured" in text and values == [2.0, 2.0]
 
 
 # failures

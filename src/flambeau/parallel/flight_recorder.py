@@ -66,7 +66,7 @@ class FlightRecorder:
 
     def queued(self, key: str, name: str, text: str, nbytes: int) -> Entry:
         """Add a collective, of which the caller notes the progress."""
-        if len(self._entries) == self._entries.maxlen:
+        if self._running and len(self._entries) == self._entries.maxlen:
             self._running.pop(self._entries[0].key, None)
         entry = Entry(self._count, key, name, text, nbytes)
         self._count += 1

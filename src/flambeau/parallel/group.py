@@ -79,6 +79,7 @@ class ProcessGroup:
         self.is_destroyed = False
         self._streams: dict[tuple[int, str], Stream] = {}
         self._counts: dict[str, int] = {}
+        self.earlier: dict[Any, Any] = {}  # calls that GPUs have run, which several.py begins again with less work
 
     @property
     def is_shared(self) -> bool:

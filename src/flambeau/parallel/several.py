@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .. import host
+from .. import callers, host
 from ..autograd.mode import GradMode
 from ..core import thread
 from ..core.native import run_handlers
@@ -31,7 +31,7 @@ from ..runtime.device import cuda_index
 from ..runtime.stream import Event, Stream, StreamGuard
 from ..tensor.interop import frombuffer
 from . import links
-from .calls import Channel, Description, Sizes, like
+from .calls import MAX_DESCRIPTIONS, Channel, Description, Sizes, like
 from .exchange import Client
 from .group import ProcessGroup, ReduceOp, Work
 from .hub import GOODBYE
@@ -100,16 +100,21 @@ def _place(name: str, group: ProcessGroup, tensors: Sequence[TensorBase], kind: 
             )
     if device < 0:
         return Place(device, None)
-    current = thread.current_stream(device)
+    stream = group.stream(device, kind)
+    _follow_current(name, stream)
+    return Place(device, stream)
+
+
+def _follow_current(name: str, stream: Stream) -> None:
+    """Make later work of a group's stream follow the current stream, which must not be captured."""
+    current = thread.current_stream(stream.device_index)
     if current.driver.capture_status(current.handle) is not CaptureStatus.NONE:
         raise NotSupportedError(
             "a collective of several processes cannot be captured",
             hint="call it before or after the graph",
             operator=name,
         )
-    stream = group.stream(device, kind)
     stream.wait_stream(current)
-    return Place(device, stream)
 
 
 class Form(NamedTuple):
@@ -134,6 +139,16 @@ class Form(NamedTuple):
 
 def _form(tensor: Any) -> Form:
     return Form(tensor.dtype.numpy, tuple(tensor.shape), tensor.dtype.itemsize)
+
+
+def _nothing(found: Received) -> Written:
+    """The values of a collective that the host does not compute."""
+    return []
+
+
+def _is_at(access: Access | None, tensor: Any) -> bool:
+    """Whether a tensor of the same layout is what a step accesses."""
+    return tensor is None if access is None else access.address == address_of(tensor)
 
 
 def _bytes_of(array: Any) -> Any:
@@ -206,12 +221,37 @@ class Collective:
             self.client.report()  # the calls before are compared before this one ends
             self.client.call(self.key, self.members, self.called, "", self.nbytes)
         else:
-            self.client.check(self.name)
-            entry = self.client.recorder.queued(self.key, self.name, self.called.text, self.nbytes)
-            entry.started_ns = entry.created_ns
-            channel.running.append((channel.count + 1, entry))
+            self._note_steps(channel, self.key)
         channel.add(self.called)
         return self.steps is not None
+
+    def _note_steps(self, channel: Channel, key: str) -> None:
+        """Note that a GPU will run this, before the call is logged.  Raises CollectiveError if the group has failed."""
+        self.client.check(self.name)
+        entry = self.client.recorder.queued(key, self.name, self.called.text, self.nbytes)
+        entry.started_ns = entry.created_ns
+        channel.running.append((channel.count + 1, entry))
+
+    def without_tensors(self) -> Collective:
+        """A copy that keeps no tensor alive, for `again`."""
+        copy = Collective.__new__(Collective)
+        vars(copy).update(vars(self), _transfers=None, _compute=_nothing)
+        return copy
+
+    def again(self, source: Any, target: Any) -> Collective:
+        """Begin a call like this one, of one step, with tensors of the same layouts.
+
+        Returns: what a stream runs of it: this collective itself, if the tensors are where its own were.
+        """
+        assert self.steps is not None and self.channel is not None
+        self._note_steps(self.channel, self.process_group.next_key())
+        self.channel.add(self.called)
+        kind, read, written, reduction, peer = self.steps[0]
+        if _is_at(read, source) and _is_at(written, target):
+            return self
+        moved = self.without_tensors()
+        moved.steps = [_step(Transfer(kind, source, target, reduction, peer))]
+        return moved
 
     @property
     def streams(self) -> list[StreamHandle]:
@@ -333,16 +373,46 @@ def _run(
     transfers: Transfers,
     more: str = "",
     sizes: Sizes | None = None,
+    key: Any = None,
 ) -> Work:
     """Begin a collective, whose outputs `compute` makes of everyone's bytes, or `transfers` write.
 
     nbytes: of the tensor that is reduced or sent, or of all ranks' parts together.
     sizes: the bytes for and from each member, where these differ.
+    key: of equal calls, which `_again` can begin once this one has run as one step; None if it cannot.
     """
     place = _place(name, group, [*sent, *outputs])
     called = _client(group).descriptions.of(name, (name, same), sent or outputs, more, sizes)
     collective = Collective(name, group, called, compute, outputs, nbytes, transfers)
-    return _begin(collective, place, sent, outputs)
+    work = _begin(collective, place, sent, outputs)
+    if key is not None and collective.steps is not None and len(collective.steps) == 1:
+        if len(group.earlier) >= MAX_DESCRIPTIONS:
+            group.earlier.clear()
+        group.earlier[key] = collective.without_tensors(), place.stream
+    return work
+
+
+def _key(group: ProcessGroup, name: str, how: Any, one: TensorBase, other: TensorBase) -> Any:
+    """What is equal of calls that differ in their tensors' addresses only; None where GPUs run no steps.
+
+    A layout also tells the device and its machine.
+    """
+    if not group.runs_steps:
+        return None
+    frame = callers.program_frame()
+    site = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    return name, how, one._layout, other._layout, site
+
+
+def _again(earlier: tuple[Collective, Stream], source: Any, target: Any) -> Work:
+    """Begin a collective like an earlier one of one step.  What that one has checked is not looked at once more.
+
+    source, target: what is read and written; None if nothing.
+    """
+    collective, stream = earlier
+    _follow_current(collective.name, stream)
+    sent, outputs = [] if source is None else [source], [] if target is None else [target]
+    return _submit(collective.again(source, target), stream, sent, outputs)
 
 
 def _client(group: ProcessGroup) -> Client:
@@ -377,35 +447,42 @@ def _begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: S
     if stream is None or not (runs_steps or stream.driver.capabilities.exchanges):
         collective.give([_on_host(tensor, place) for tensor in sent], _now())
         return HostWork(collective, outputs, place)
-    for tensor in {id(each): each for each in (*sent, *outputs)}.values():
-        tensor.record_stream(stream)
     written = [outputs[index] for index in collective.written]
     if runs_steps:
-        _run_steps(collective, stream)
-    else:
-        collective.model(stream.driver)
-        inputs = [Access(address_of(each), each.dtype, "r", each.shape, None) for each in sent if each.numel()]
-        results = [Access(address_of(each), each.dtype, "w", each.shape, None) for each in written]
-        stream.exchange(collective, inputs, results)
-        client.serve_by(stream.driver)
+        client.watch(stream.driver)
+        return _submit(collective, stream, sent, outputs)
+    for tensor in {id(each): each for each in (*sent, *outputs)}.values():
+        tensor.record_stream(stream)
+    collective.model(stream.driver)
+    inputs = [Access(address_of(each), each.dtype, "r", each.shape, None) for each in sent if each.numel()]
+    results = [Access(address_of(each), each.dtype, "w", each.shape, None) for each in written]
+    stream.exchange(collective, inputs, results)
+    client.serve_by(stream.driver)
     for tensor in written:
         tensor._storage.version += 1
-    done = Event()
-    done.record(stream)
+    return Work(outputs, stream.record_event())
+
+
+def _submit(collective: Collective, stream: Stream, sent: Sequence[Any], outputs: Sequence[Any]) -> DeviceWork:
+    """Put a collective that has begun on a stream, as steps."""
+    for tensor in (*sent, *outputs):
+        tensor._storage.record_stream(stream)
+    _run_steps(collective, stream)
+    for index in collective.written:
+        outputs[index]._storage.version += 1
+    done = stream.record_event()
     channel = collective.channel
-    if channel is None or not runs_steps:
-        return Work(outputs, done)
+    assert channel is not None
     channel.latest = channel.count, done
     return DeviceWork(outputs, done, collective, channel)
 
 
 def _run_steps(collective: Collective, stream: Stream) -> None:
     """Put a collective on a stream as steps.  Raises CollectiveError on all ranks if it cannot be."""
-    client = collective.client
-    client.watch(stream.driver)
     try:
         stream.exchange(collective, (), ())
     except AcceleratorError as failure:  # also where a call was ended by an abort
+        client = collective.client
         client.report_broken(str(failure))
         client.await_failure(GOODBYE)
         client.check(collective.name)
@@ -532,6 +609,10 @@ def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
 
 
 def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
+    key = _key(group, "all_reduce", op, tensor, tensor)
+    earlier = group.earlier.get(key)
+    if earlier is not None:
+        return _again(earlier, tensor, tensor)
     _check_reduction("all_reduce", op, tensor)
     form, size = _form(tensor), group.size()
 
@@ -542,7 +623,7 @@ def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
         return [Transfer("all_reduce", tensor, tensor, op.name)]
 
     same = op.name, like([tensor])
-    return _run("all_reduce", group, same, [tensor], [tensor], compute, form.nbytes, transfers, op.name)
+    return _run("all_reduce", group, same, [tensor], [tensor], compute, form.nbytes, transfers, op.name, key=key)
 
 
 def reduce(group: ProcessGroup, tensor: Any, dst: int, op: ReduceOp) -> Work:
@@ -562,7 +643,11 @@ def reduce(group: ProcessGroup, tensor: Any, dst: int, op: ReduceOp) -> Work:
 
 
 def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
-    form, is_source = _form(tensor), group.rank() == src
+    key, is_source = _key(group, "broadcast", src, tensor, tensor), group.rank() == src
+    earlier = group.earlier.get(key)
+    if earlier is not None:
+        return _again(earlier, *((tensor, None) if is_source else (None, tensor)))
+    form = _form(tensor)
 
     def compute(found: Received) -> Written:
         if not is_source:
@@ -574,7 +659,7 @@ def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
 
     sent, outputs = ([tensor], []) if is_source else ([], [tensor])
     same = src, like([tensor])
-    return _run("broadcast", group, same, sent, outputs, compute, form.nbytes, transfers, f"src={src}")
+    return _run("broadcast", group, same, sent, outputs, compute, form.nbytes, transfers, f"src={src}", key=key)
 
 
 def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
@@ -601,6 +686,10 @@ def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: A
 
 def all_gather_into_tensor(group: ProcessGroup, name: str, output: Any, tensor: Any) -> Work:
     """output: one tensor with the parts of all ranks."""
+    key = _key(group, name, None, tensor, output)
+    earlier = group.earlier.get(key)
+    if earlier is not None:
+        return _again(earlier, tensor, output)
     form, size = _form(tensor), group.size()
 
     def compute(found: Received) -> Written:
@@ -609,7 +698,7 @@ def all_gather_into_tensor(group: ProcessGroup, name: str, output: Any, tensor: 
     def transfers() -> list[Transfer]:
         return [Transfer("all_gather", tensor, output)]
 
-    return _run(name, group, like([tensor]), [tensor], [output], compute, form.nbytes * size, transfers)
+    return _run(name, group, like([tensor]), [tensor], [output], compute, form.nbytes * size, transfers, key=key)
 
 
 def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
@@ -641,6 +730,10 @@ def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -
 
 def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence[Any], op: ReduceOp) -> Work:
     """inputs: one tensor per rank, or one with the parts of all."""
+    key = _key(group, name, op, inputs[0], output) if len(inputs) == 1 else None
+    earlier = group.earlier.get(key)
+    if earlier is not None:
+        return _again(earlier, inputs[0], output)
     _check_reduction(name, op, output)
     form, rank, size = _form(output), group.rank(), group.size()
 
@@ -656,7 +749,7 @@ def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence
         ]
 
     same = op.name, len(inputs), like([output])
-    return _run(name, group, same, inputs, [output], compute, form.nbytes * size, transfers, op.name)
+    return _run(name, group, same, inputs, [output], compute, form.nbytes * size, transfers, op.name, key=key)
 
 
 def all_to_all(group: ProcessGroup, name: str, outputs: Sequence[Any], inputs: Sequence[Any]) -> Work:

@@ -249,7 +249,12 @@ class Stream(Queue):
             >>> done.query()
             True
         """
-        event = Event() if event is None else event
+        if event is None:
+            check_alive(self, thread.machine(), "Event.record")
+            event = Event()
+            event._create(self)
+            self.record(event.handle)
+            return event
         if not isinstance(event, Event):
             raise ArgumentTypeError(
                 f"expected an Event or None, got {event!r}",

@@ -451,16 +451,16 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
     # events
 
     def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle:
+        flags = 0 if timing else EVENT_DISABLE_TIMING
+        flags |= EVENT_BLOCKING_SYNC if blocking else 0
+        flags |= EVENT_INTERPROCESS if interprocess else 0
+        is_plain = flags == EVENT_DISABLE_TIMING
+        if is_plain:
+            try:
+                return EventHandle(self._events.add(self._spare_events[device].pop()))
+            except IndexError:
+                pass  # none is left: one is made
         with self._devices.use(device):
-            flags = 0 if timing else EVENT_DISABLE_TIMING
-            flags |= EVENT_BLOCKING_SYNC if blocking else 0
-            flags |= EVENT_INTERPROCESS if interprocess else 0
-            is_plain = flags == EVENT_DISABLE_TIMING
-            if is_plain:
-                try:
-                    return EventHandle(self._events.add(self._spare_events[device].pop()))
-                except IndexError:
-                    pass  # none is left: one is made
             created = check(self._cu.cuEventCreate(flags), "cuEventCreate", device=device, flags=flags)
             return EventHandle(self._events.add(Event(device, created, timing, is_plain, interprocess)))
 
