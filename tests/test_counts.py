@@ -175,11 +175,17 @@ def test_autocast_makes_no_float32_copy_of_logits(reduction, gpus):
 
 
 @pytest.mark.devices(1)
-def test_backward_of_layer_norm_is_three_launches(gpus):
+def test_sums_of_columns_in_backward_are_one_launch_for_few_rows(gpus):
     from benchmarks import counts
     from flambeau.nn import functional as F
 
-    x, weight, bias = (torch.randn(*shape, device="cuda", requires_grad=True) for shape in ((64, 24), (24,), (24,)))
-    out, grad = F.layer_norm(x, (24,), weight, bias), torch.randn(64, 24, device="cuda")
-    found = counts.of(lambda: torch.autograd.grad(out, (x, weight, bias), grad, retain_graph=True))
-    assert found["launch"] == 3
+    for rows, more in ((1024, 0), (4096, 1)):
+        x, grad = (torch.randn(rows, 24, device="cuda", requires_grad=True) for _ in range(2))
+        shapes = (24,), (24,), (24, 24)
+        weight, bias, square = (torch.randn(*shape, device="cuda", requires_grad=True) for shape in shapes)
+        for out, inputs, launches in (
+            (F.layer_norm(x, (24,), weight, bias), (x, weight, bias), 2),
+            (F.linear(x, square, bias), (x, square, bias), 3),
+        ):
+            found = counts.of(lambda out=out, inputs=inputs: torch.autograd.grad(out, inputs, grad, retain_graph=True))
+            assert found["launch"] == launches + more

@@ -93,6 +93,7 @@ def _assign_body(input: Operand, source: Operand) -> Any:
 
 
 _convert = REGISTRY["convert"].called_as("convert")  # a copy, because its node has another name
+_CAST_TWO = REGISTRY["cast_two"]
 MOVE = Operator(_move_body, COMPOSITE, samples=tuple, method=False, function=False, name="move")
 ASSIGN = Operator(_assign_body, COMPOSITE, samples=tuple, method=False, function=False, name="copy")
 _convert.node_name = MOVE.node_name
@@ -151,6 +152,15 @@ def converted(input: Any, wanted: dtype) -> Any:
     if hooks.on_convert is not None:
         hooks.on_convert(input, wanted, input.device_index)
     return call_two(_convert, input, wanted)
+
+
+def converted_two(one: TensorBase, other: TensorBase, wanted: dtype) -> tuple[TensorBase, TensorBase]:
+    """Copy two dense tensors of one type and device as another type, in one launch; differentiable."""
+    if hooks.on_convert is not None:
+        for each in (one, other):
+            hooks.on_convert(each, wanted, each.device_index)
+    found: tuple[TensorBase, TensorBase] = _CAST_TWO(one, other, wanted, one._layout.dtype)
+    return found
 
 
 @whole

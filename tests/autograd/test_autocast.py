@@ -729,3 +729,49 @@ def test_a_product_under_autocast_launches_its_casts_and_the_product(gpus):
         assert counts.of(lambda: x @ w) == {"block": 2, "launch": 2}  # the parameter's cast is kept
         assert counts.of(lambda: half @ w) == {"block": 1, "launch": 1}
         assert counts.of(lambda: half.relu()) == {"block": 1, "launch": 1}
+
+
+@pytest.mark.devices(1)
+def test_weight_and_bias_of_a_layer_are_cast_in_one_launch(gpus):
+    from benchmarks import counts
+
+    x, grad = torch.randn(6, 8, device="cuda", dtype=BRAIN), torch.ones(6, 4, device="cuda", dtype=BRAIN)
+    layer = nn.Linear(8, 4, device="cuda")
+    weight, bias = leaves = list(layer.parameters())
+
+    def out():
+        with torch.autocast("cuda", dtype=BRAIN):
+            return layer(x)
+
+    assert counts.of(out) == {"block": 3, "launch": 2}
+    given = out()
+    backward = counts.of(lambda: torch.autograd.grad(given, leaves, grad, retain_graph=True))
+    assert backward == {"block": 4, "launch": 3}  # two gradients, and one launch that converts both
+    found = torch.autograd.grad(given, leaves, grad, retain_graph=True)
+    parts = [each.detach().to(BRAIN).requires_grad_() for each in leaves]
+    assert torch.equal(given, F.linear(x, *parts))
+    expected = torch.autograd.grad(F.linear(x, *parts), parts, grad)
+    assert [each.dtype for each in found] == [SINGLE, SINGLE]
+    assert all(torch.equal(one, other.float()) for one, other in zip(found, expected))
+    assert torch.equal(torch.autograd.grad(given, bias, grad)[0], found[1])
+    with torch.autocast("cuda", dtype=BRAIN):
+        first = F.linear(x, weight, bias)
+        assert counts.of(lambda: F.linear(x, weight, bias))["launch"] == 1  # both casts are kept
+        with torch.no_grad():
+            weight.mul_(2)
+        assert torch.equal(F.linear(x, weight, bias), F.linear(x, weight.detach(), bias.detach()))
+        assert not torch.equal(F.linear(x, weight, bias), first)
+
+
+@pytest.mark.devices(1)
+def test_weight_and_bias_are_cast_apart_where_one_of_them_is_not_kept(gpus):
+    x, weight, bias = (torch.randn(*shape, device="cuda") for shape in ((6, 8), (4, 8), (4,)))
+    for needs in ((True, False), (False, True)):
+        leaves = [each.clone().requires_grad_(need) for each, need in zip((weight, bias), needs)]
+        with torch.autocast("cuda", dtype=BRAIN):
+            out = F.linear(x, *leaves)
+        out.float().sum().backward()
+        assert [None if each.grad is None else each.grad.dtype for each in leaves] == [
+            SINGLE if need else None for need in needs
+        ]
+        assert torch.equal(out, F.linear(x.to(BRAIN), weight.to(BRAIN), bias.to(BRAIN)))

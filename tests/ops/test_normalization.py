@@ -5,8 +5,9 @@ import pytest
 
 import flambeau as torch
 from flambeau import dtypes
+from flambeau.core.queue import hooks
 from flambeau.errors import DtypeError, ShapeError
-from flambeau.ops.normalization import ROWS_PER_PIECE, _column_parts, layer_norm, layer_norm_columns, native_layer_norm
+from flambeau.ops.normalization import SHORT_ROWS, _column_plan, layer_norm, layer_norm_columns, native_layer_norm
 from flambeau.ops.softmax import log_softmax
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, machine
@@ -44,8 +45,8 @@ def test_layer_norm_of_a_far_mean_is_stable():
 
 def test_layer_norm_gradients_over_many_rows():
     """Enough rows for the parameter gradients to be summed in pieces."""
-    count = 3 * ROWS_PER_PIECE
-    assert _column_parts(count, 2) > 1
+    count = SHORT_ROWS + 1
+    assert _column_plan(count, 2, dtypes.float64)[2] > 1
     values, weight, bias = (leaf(RANDOM.standard_normal(shape)) for shape in ((count, 2), (2,), (2,)))
     assert gradcheck(lambda w, b: layer_norm(values.detach(), (2,), w, b), [weight, bias])
     assert gradcheck(lambda x, w: layer_norm(x, (2,), w), [leaf(RANDOM.standard_normal((3, 2))), weight])
@@ -110,7 +111,7 @@ def test_a_mean_far_above_the_deviation(device):
     np.testing.assert_allclose(mean.cpu().numpy()[:, 0], wide.mean(1), rtol=1e-6)
 
 
-@pytest.mark.parametrize("rows, size", [(1, 1), (200, 3), (130, 260), (1000, 33)])
+@pytest.mark.parametrize("rows, size", [(1, 1), (200, 3), (130, 260), (1000, 33), (1300, 33)])
 def test_columns_are_summed_alike_twice(rows, size, device):
     values, slopes = RANDOM.standard_normal((rows, size)), RANDOM.standard_normal((rows, size))
     x, g = tensor(values, dtype=dtypes.float32, device=device), tensor(slopes, dtype=dtypes.float32, device=device)
@@ -119,6 +120,23 @@ def test_columns_are_summed_alike_twice(rows, size, device):
     np.testing.assert_allclose(first[0].cpu().numpy(), (slopes * normal(values)).sum(0), atol=2e-4 * rows**0.5)
     np.testing.assert_allclose(first[1].cpu().numpy(), slopes.sum(0), atol=2e-5 * rows**0.5)
     assert [each.cpu().tolist() for each in first] == [each.cpu().tolist() for each in again]
+
+
+def test_parameter_gradients_of_few_rows_take_one_launch(monkeypatch):
+    for kind, rows, size, pieces in (
+        ("float32", 1024, 256, 1), ("float32", 1024, 768, 1), ("float32", 2048, 256, 32), ("float32", 0, 256, 0),
+        ("bfloat16", 1024, 256, 16),
+    ):  # fmt: skip
+        assert _column_plan(rows, size, dtypes.BY_NAME[kind])[2] == pieces
+    seen = []
+    monkeypatch.setattr(hooks, "on_launch", lambda *_: seen.append(1))
+    with machine(devices=1):
+        for rows, launches in ((256, 1), (SHORT_ROWS + 1, 2)):
+            x = tensor(np.ones((rows, 4), np.float32), device="cuda")
+            _, mean, rstd = native_layer_norm(x, (4,))
+            seen.clear()
+            layer_norm_columns(x, x, mean, rstd, (4,))
+            assert len(seen) == launches
 
 
 def test_layer_norm_without_rows():

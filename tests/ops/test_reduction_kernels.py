@@ -60,6 +60,14 @@ def test_one_sum_of_many_elements_uses_many_blocks():
     assert walk.work.grid(walk.outputs).blocks[0] == walk.work.parts
 
 
+def test_few_short_columns_are_not_cut_into_pieces():
+    for count, columns, wide in ((256, 256, 4), (1024, 256, 4), (1024, 1024, 4), (1000, 768, 8)):
+        work = plan_work(columns, count, is_inner=False, wide=wide)
+        assert (work.parts, work.lanes, work.chunk) == (1, 64, count)
+    for count, columns, wide in ((1025, 256, 4), (8192, 768, 8), (1024, 256, 1), (1024, 50304, 4)):
+        assert plan_work(columns, count, is_inner=False, wide=wide).parts > 1
+
+
 @pytest.mark.parametrize(
     ("shape", "strides", "dims", "wide"),
     [

@@ -44,6 +44,14 @@ def _lower(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Argum
     return mode.converted(bound, kind, mode.types[kind])
 
 
+def _lower_layer(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
+    """As `_lower`, with the casts of weight and bias in one launch where both are made now and kept."""
+    _, weight, bias = bound
+    if isinstance(weight, TensorBase) and isinstance(bias, TensorBase):
+        mode.keep_two(weight, bias, mode.types[kind])
+    return mode.converted(bound, kind, mode.types[kind])
+
+
 def _wide(mode: Mode, kind: str, operator: Operator, bound: Arguments) -> Arguments:
     """Cast every operand to float32."""
     return mode.converted(bound, kind, float32)
@@ -135,6 +143,7 @@ def _table(entries: Iterable[tuple[Policy, str]]) -> dict[str, Policy]:
 POLICIES: dict[str, dict[str, Policy]] = {
     "cuda": _table([
         (_lower, PRODUCTS + "addmv addr general_convolution gru gru_cell lstm lstm_cell mv rnn rnn_cell"),
+        (_lower_layer, "linear"),
         (_wide, LOSSES + """
             acos asin cdist cosh cosine_similarity cumulative_trapezoid dist erfinv exp expm1 frobenius_norm
             gaussian_nll_loss group_norm layer_norm local_response_norm log log10 log1p log2 logsumexp
@@ -254,6 +263,26 @@ class Mode:
         found = _cast(leaf, wanted)
         self._cache[key] = _Cached(leaf, storage, storage.version, found)
         return found
+
+    def keep_two(self, one: TensorBase, other: TensorBase, wanted: dtype) -> None:
+        """Cast two leaves of a GPU in one launch and keep the casts, unless one is kept already or is cast alone."""
+        if not self.caches or wanted is float32:
+            return
+        now = thread.here()
+        keys = (id(one), wanted, now.grad_enabled), (id(other), wanted, now.grad_enabled)
+        if keys[0] in self._cache or keys[1] in self._cache or one is other:
+            return
+        for leaf in (one, other):
+            layout = leaf._layout
+            if not 0 <= layout.device.index == one.device_index or layout.dtype is not float32:
+                return
+            if not (leaf._requires_grad and layout.dense) or leaf._grad_fn is not None or leaf._base is not None:
+                return
+        if now.inference or thread.machine().capture is not None:
+            return
+        casts = transfer.converted_two(one, other, wanted)
+        for key, leaf, found in zip(keys, (one, other), casts):
+            self._cache[key] = _Cached(leaf, leaf._storage, leaf._storage.version, found)
 
     def enable(self, kind: str, enabled: bool) -> None:
         """Enable or disable autocast on a device type."""

@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     arithmetic,
     assertion,
     attention,
+    cast_two,
     compare,
     convolution,
     copies,

@@ -42,6 +42,8 @@ COLUMN_LANES = 32  # at most, of those that share a block for the parameter grad
 COLUMN_BLOCKS = 132 * 4  # blocks of the parameter gradients that run at once
 COLUMN_BOUNDS = f"__launch_bounds__({THREADS}, 4)"
 ROWS_PER_PIECE = 64  # of the parameter gradients
+SHORT_ROWS = 1024  # up to so many, fewer lanes share a block, and one launch makes the parameter gradients
+SHORT_LANES = 4
 
 
 def _norm_source(name: str, dtype: dtype, is_even: bool, bound: str, arguments: str, values: str) -> tuple[str, str]:
@@ -302,31 +304,35 @@ def layer_norm_columns(
     dtype = input.dtype
     rows, size = mean.numel(), prod(normalized_shape)
     results = call.output(normalized_shape, dtype), call.output(normalized_shape, dtype)
-    lanes, tiles = _column_tiles(size, dtype)
-    parts = _column_parts(rows, tiles)
-    pieces = call.scratch((parts, size), dtype.wide), call.scratch((parts, size), dtype.wide)
+    lanes, tiles, parts = _column_plan(rows, size, dtype)
+    if parts == 1 and dtype.wide is dtype:
+        pieces = results
+    else:
+        pieces = call.scratch((parts, size), dtype.wide), call.scratch((parts, size), dtype.wide)
     if rows * size:
         operands = [call.contiguous(operand) for operand in (grad_output, input, mean, rstd)]
         is_even, _ = plan_rows(rows, size, operands[:2])
         grid = Grid((tiles * parts, 1, 1), THREADS)
         call.launch(layer_norm_columns_kernel(dtype, is_even), grid, *pieces, *operands, rows, size, parts, lanes)
-    _join_sums(call, results, pieces, parts, size)
+    if pieces is not results:
+        _join_sums(call, results, pieces, parts, size)
     return results
 
 
-def _column_tiles(size: int, dtype: dtype) -> tuple[int, int]:
-    """(threads of a block along the columns, blocks that cover all columns)."""
+def _column_plan(rows: int, size: int, dtype: dtype) -> tuple[int, int, int]:
+    """(threads of a block along the columns, blocks that cover all columns, pieces of the rows; 0 without rows).
+
+    Few short columns of a type that sums are accumulated in are one piece, whose sums are the results.
+    """
     runs = -(-size * dtype.itemsize // WIDEST_ACCESS)
+    is_short = rows <= SHORT_ROWS and runs <= SHORT_LANES * COLUMN_BLOCKS and dtype.wide is dtype
+    most = SHORT_LANES if is_short else COLUMN_LANES
     lanes = 1
-    while lanes < min(runs, COLUMN_LANES):
+    while lanes < min(runs, most):
         lanes *= 2
-    return lanes, -(-runs // lanes)
-
-
-def _column_parts(rows: int, tiles: int) -> int:
-    """The number of pieces of the rows that keeps the device busy; 0 without rows."""
-    parts = max(1, min(rows // ROWS_PER_PIECE, COLUMN_BLOCKS // max(tiles, 1)))
-    return -(-rows // -(-rows // parts)) if rows else 0
+    tiles = -(-runs // lanes)
+    parts = 1 if is_short else max(1, min(rows // ROWS_PER_PIECE, COLUMN_BLOCKS // max(tiles, 1)))
+    return lanes, tiles, -(-rows // -(-rows // parts)) if rows else 0
 
 
 # the second derivative: mean and rstd are operands, whose gradients native_layer_norm defines

@@ -4,7 +4,8 @@ Reductions of any dimensions:
 
 - Half types are accumulated in float32 and integers in int64.  Each result is rounded once.
 - The reduced dimensions are moved last and collapsed.  Nothing is copied.
-- Few results of many elements take two launches: one reduces pieces, one joins them.
+- Few results of many elements take two launches: one reduces pieces, one joins them.  Few columns of up to 1024 rows
+  take one launch with more threads for each column.
 - Threads load 16 bytes at once (8 of one-byte types) where the values of a result, or the results, are contiguous and
   every such run is aligned.
 - The order of accumulation depends only on sizes, strides and alignment, so results repeat exactly.
@@ -92,6 +93,8 @@ MIN_PIECES = 4  # fewer are not worth a second launch
 WARP_STEPS = 32  # up to so many loads for each lane, a warp makes a result faster than a block does
 WARP_COUNT = 1024  # up to so many values, a warp makes a row faster than a block does
 COLUMN_THREADS = 64  # neighbouring threads that load neighbouring results, at least
+SHORT_LANES = 64  # threads for each of few short columns, which save a second launch
+SHORT_BLOCKS = 132 * 2  # of such columns, at most: more of them keep the device busy as they are
 LOAD_BYTES = 16
 MAX_WIDE = 8  # values that are loaded at once, at most
 REDUCE_SOURCE = PRELUDE + source_text("reduce.cu")
@@ -197,6 +200,9 @@ def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, may_split
     parts = min(steps // (lanes * STEPS_PER_PIECE), PIECE_BLOCKS // max(blocks, 1), MAX_PIECES)
     if not may_split or parts < MIN_PIECES:
         return Work(lanes, not is_inner, wide, 1, count)
+    is_short = steps <= SHORT_LANES * STEPS_PER_PIECE and columns * SHORT_LANES <= SHORT_BLOCKS * THREADS
+    if not is_inner and wide > 1 and lanes <= SHORT_LANES and is_short:
+        return Work(SHORT_LANES, True, wide, 1, count)
     unit = lanes * wide if is_inner else 1  # every piece is then aligned as the first one is
     chunk = -(-count // (parts * unit)) * unit
     return Work(lanes, not is_inner, wide, -(-count // chunk), chunk)  # no piece is empty
