@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial import distance
 
 import flambeau as torch
+from benchmarks import counts
 from flambeau.nn import functional as F
 from flambeau.testing import gradcheck, gradgradcheck
 
@@ -22,6 +23,23 @@ def test_cdist_and_pdist(p, rows):
     np.testing.assert_allclose(torch.cdist(torch.tensor(x), torch.tensor(y), p).numpy(), expected, rtol=1e-7, atol=1e-9)
     expected = distance.pdist(x, **metric) * factor
     np.testing.assert_allclose(torch.pdist(torch.tensor(x), p).numpy(), expected)
+
+
+def test_gradients_of_pairs(device):
+    """Of 3 rows, the pairs are (0, 1), (0, 2) and (1, 2)."""
+    x = torch.tensor(RANDOM.standard_normal((3, 2)), device=device, requires_grad=True)
+    weights = torch.tensor([1.0, 10.0, 100.0], dtype=torch.float64, device=device)
+    (torch.pdist(x, 1.0) * weights).sum().backward()
+    rows = x.detach().cpu().numpy()
+    signs = {(i, j): np.sign(rows[i] - rows[j]) for i, j in ((0, 1), (0, 2), (1, 2))}
+    first, second = signs[0, 1] + 10 * signs[0, 2], -signs[0, 1] + 100 * signs[1, 2]
+    np.testing.assert_array_equal(x.grad.cpu().numpy(), [first, second, -10 * signs[0, 2] - 100 * signs[1, 2]])
+    assert gradgradcheck(lambda x: torch.pdist(x, 3.0), [x.detach().cpu().requires_grad_()])
+
+
+def test_pdist_is_two_launches(gpus):
+    x = torch.ones(30, 4, device="cuda")
+    assert counts.of(lambda: torch.pdist(x))["launch"] == 2
 
 
 def test_cdist_broadcasts_its_batches():

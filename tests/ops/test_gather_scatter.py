@@ -108,6 +108,15 @@ def test_nonzero_elements_of_a_given_number(device):
     assert x.argwhere().tolist() == [[0, 1], [1, 0], [1, 1]]
     assert torch.nonzero_static(x, size=2).tolist() == [[0, 1], [1, 0]]
     assert torch.nonzero_static(x, size=4, fill_value=9).tolist() == [[0, 1], [1, 0], [1, 1], [9, 9]]
+    assert torch.nonzero_static(x, size=0).shape == (0, 2)
+    assert torch.nonzero_static(x * 0, size=2).tolist() == [[-1, -1]] * 2
+    deep = torch.nonzero_static(x.t().reshape((1,) * 8 + (2, 2)), size=2)
+    assert deep.tolist() == [[0] * 9 + [1], [0] * 8 + [1, 0]]
+
+
+def test_nonzero_elements_of_a_given_number_are_three_launches(gpus):
+    x = torch.ones(3, 4, device="cuda")
+    assert counts.of(lambda: torch.nonzero_static(x, size=5))["launch"] == 3  # bool, running sums, places
 
 
 def test_indexes_of_each_dimension(device):

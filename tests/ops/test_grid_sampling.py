@@ -6,6 +6,7 @@ import pytest
 import flambeau as torch
 from benchmarks import counts
 from flambeau.nn import functional as F
+from flambeau.ops.interpolation import _composed
 from flambeau.testing import gradcheck, gradgradcheck
 
 RANDOM = np.random.default_rng(11)
@@ -63,20 +64,85 @@ def test_corners_are_chosen_with_a_warning():
         F.grid_sample(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 1, 2))
 
 
-def test_one_launch_samples_as_the_recorded_operators_do(device):
+def test_kernels_sample_as_the_composed_operators_do(device):
+    """Values and gradients; create_graph takes the gradients of the composed operators."""
     spaces = [((2, 3, 4, 5), (2, 6, 7, 2), mode) for mode in ("bilinear", "nearest", "bicubic")]
     spaces += [((2, 2, 3, 4, 1), (2, 3, 2, 4, 3), mode) for mode in ("bilinear", "nearest")]
+    spaces += [((1, 2, 3, 4), (1, 30, 20, 2), "bilinear")]
     for shape, of_grid, mode in spaces:
-        x = torch.tensor(RANDOM.standard_normal(shape), device=device)
+        x = torch.tensor(RANDOM.standard_normal(shape), device=device, requires_grad=True)
         places = RANDOM.uniform(-3, 3, of_grid)
-        places[0, 0, 0] = np.nan
-        grid = torch.tensor(places, device=device)
+        places[0, 0, 0], places[0, 0, 1], places[0, 1, 1] = 1, -1, -3  # borders, where slopes change
+        grid = torch.tensor(places, device=device, requires_grad=mode != "nearest")
+        operands = [x, grid] if mode != "nearest" else [x]
         for padding in ("zeros", "border", "reflection"):
             for align in (True, False):
                 found = F.grid_sample(x, grid, mode, padding, align)
-                recorded = F.grid_sample(x.clone().requires_grad_(), grid, mode, padding, align).detach()
-                case = f"{mode} {padding} {align}"
-                np.testing.assert_allclose(found.cpu().numpy(), recorded.cpu().numpy(), 1e-12, 1e-12, err_msg=case)
+                composed = _composed(x, grid, mode, padding, align)
+                weights = torch.tensor(RANDOM.standard_normal(tuple(found.shape)), device=device)
+                pairs = [(found.detach(), composed.detach())]
+                pairs += zip(
+                    torch.autograd.grad(found, operands, weights, retain_graph=True),
+                    torch.autograd.grad(found, operands, weights, create_graph=True),
+                )
+                for kernels, operators in pairs:
+                    case = f"{mode} {padding} {align}"
+                    np.testing.assert_allclose(
+                        kernels.cpu().numpy(), operators.detach().cpu().numpy(), 1e-12, 1e-12, err_msg=case
+                    )
+
+
+def test_points_that_are_nan(device):
+    x, grid = torch.ones(1, 1, 2, 2, device=device), torch.full((1, 1, 1, 2), float("nan"), device=device)
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for padding in ("zeros", "border", "reflection"):
+            found = F.grid_sample(x, grid, mode, padding, False)
+            np.testing.assert_array_equal(
+                found.cpu(), _composed(x, grid, mode, padding, False).cpu(), f"{mode} {padding}"
+            )
+
+
+def test_gradients_at_a_border_are_zero():
+    """As PyTorch's: a coordinate that is on the border already moves no more."""
+    x = torch.tensor([[[[1.0, 2.0, 3.0]]]])
+    for create_graph in (False, True):
+        grid = torch.tensor([[[[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]]], requires_grad=True)
+        found = F.grid_sample(x, grid, padding_mode="border", align_corners=True)
+        (slopes,) = torch.autograd.grad(found.sum(), grid, create_graph=create_graph)
+        assert slopes[0, 0, :, 0].tolist() == [0, 0, 1]
+
+
+def test_second_derivatives_of_a_grid_made_from_the_image():
+    x = torch.tensor(RANDOM.standard_normal((1, 2, 2, 2)), requires_grad=True)
+    mix = torch.tensor(RANDOM.uniform(-0.3, 0.3, (1, 2, 2, 2)))
+    assert gradgradcheck(lambda x: F.grid_sample(x, x.sin() * mix, align_corners=False), [x])
+
+
+def test_gradients_of_empty_images_and_grids(device):
+    for shape, of_grid in (((1, 0, 2, 2), (1, 2, 2, 2)), ((0, 1, 2, 2), (0, 2, 2, 2)), ((1, 1, 2, 2), (1, 0, 2, 2))):
+        x = torch.ones(shape, device=device, requires_grad=True)
+        grid = torch.zeros(of_grid, device=device, requires_grad=True)
+        F.grid_sample(x, grid, align_corners=False).sum().backward()
+        assert not x.grad.cpu().any() and not grid.grad.cpu().any()
+        assert (x.grad.shape, grid.grad.shape) == (shape, of_grid)
+
+
+def test_gradients_repeat(gpus):
+    x = torch.randn(1, 3, 4, 4, device="cuda", requires_grad=True)
+    grid = torch.rand(1, 40, 40, 2, device="cuda") * 2 - 1
+
+    def gradient():
+        return torch.autograd.grad(F.grid_sample(x, grid, align_corners=False).sum(), x)[0]
+
+    assert torch.equal(gradient(), gradient())
+
+
+def test_training_is_few_launches(gpus):
+    x = torch.ones(1, 2, 3, 3, device="cuda", requires_grad=True)
+    grid = torch.zeros(1, 2, 2, 2, device="cuda", requires_grad=True)
+    grad = torch.ones(1, 2, 2, 2, device="cuda")
+    step = lambda: torch.autograd.grad(F.grid_sample(x, grid, align_corners=False), [x, grid], grad)  # noqa: E731
+    assert counts.of(step)["launch"] == 6  # sample; the grid's slopes; zeros, reads, their order, sums
 
 
 def test_sampling_without_a_gradient_is_one_launch(gpus):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from benchmarks import counts
 from flambeau.errors import IndexRangeError, ValueRangeError
 from flambeau.ops.searching import SHARED_BINS
 from flambeau.ops.sorting import LONG_ROW
@@ -97,6 +98,14 @@ def test_histograms_are_numpys(device):
     wanted = np.histogram(values, [-1, 0, 2], weights=np.abs(values), density=True)[0]
     np.testing.assert_allclose(found.cpu().numpy(), wanted, rtol=1e-12)
     assert torch.histc(torch.full((3,), 2.0, device=device), 4).tolist() == [0, 0, 3, 0]
+    assert torch.histc(torch.zeros(3, dtype=torch.uint8, device=device), 4).tolist() == [0, 0, 3, 0]
+    single = torch.histogram(torch.full((3,), 2.0, device=device), 4)
+    assert single.hist.tolist() == [0, 0, 3, 0] and single.bin_edges.tolist() == [1.5, 1.75, 2, 2.25, 2.5]
+
+
+def test_histc_with_bounds_is_four_launches(gpus):
+    x = torch.ones(30, device="cuda")
+    assert counts.of(lambda: torch.histc(x, 4, -1, 1))["launch"] == 4  # places, zeros, counts, the type
 
 
 def test_whole_numbers_are_sought_in_bools_as_integers():

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, float64, int64, promote
+from ..dtypes import FLOATING_TYPES, dtype, promote
 from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
 from ..host import np
-from .operator import Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import pointwise, promoted
+from ..kernel import Kernel, Pointer, Scalar
+from .copies import fill
+from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
+from .pointwise import PRELUDE, THREADS, grid_over, pointwise, promoted
 from .samples import bad_dims, singles
 
 MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
@@ -206,6 +209,139 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
     return (a.unsqueeze(-2) - b.unsqueeze(-3)).norm(p, -1)
 
 
+# pairs of rows
+
+PAIRS = """
+// The pairs (first, second) of n rows, first < second, in row-major order: where those of `first` begin.
+inline long long pairs_before(long long first, long long n) { return first * (2 * n - first - 1) / 2; }
+
+inline long long first_of_pair(long long pair, long long n) {
+    const double odd = 2.0 * n - 1;
+    long long first = (long long)((odd - sqrt(fmax(odd * odd - 8.0 * pair, 0.0))) / 2);
+    while (pairs_before(first, n) > pair) --first;  // the square root is rounded
+    while (pairs_before(first + 1, n) <= pair) ++first;
+    return first;
+}
+
+template <class C, class T>
+inline void pair_differences(T* out, const T* input, long long n, long long pairs, long long size) {
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < pairs * size; i += threads) {
+        long long column;
+        const long long pair = divide(i, size, column), first = first_of_pair(pair, n);
+        const long long second = pair - pairs_before(first, n) + first + 1;
+        out[i] = store<T>(load<C>(input[first * size + column]) - load<C>(input[second * size + column]));
+    }
+}
+
+template <class C, class T> inline void pair_sums(T* out, const T* input, long long n, long long size) {
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n * size; i += threads) {
+        long long column;
+        const long long row = divide(i, size, column), own = pairs_before(row, n) - row - 1;
+        C total = 0;
+        for (long long other = 0; other < row; ++other)
+            total -= load<C>(input[(pairs_before(other, n) + row - other - 1) * size + column]);
+        for (long long other = row + 1; other < n; ++other) total += load<C>(input[(own + other) * size + column]);
+        out[i] = store<T>(total);
+    }
+}
+"""
+
+
+@cache
+def _pairs_kernel(dtype: dtype) -> Kernel:
+    entry, t = f"pair_differences_{dtype.name}", dtype.cuda
+    code = f"""{PRELUDE}{PAIRS}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* input, long long n,
+    long long pairs, long long size) {{
+  pair_differences<{dtype.wide.cuda}>(out, input, n, pairs, size);
+}}
+"""
+
+    def reference(out: Any, input: Any, n: int, pairs: int, size: int) -> None:
+        first, second = np.triu_indices(n, 1)
+        out[...] = input[first] - input[second]
+
+    params = [Pointer("out", dtype, "w", ("pairs", "size")), Pointer("input", dtype, "r", ("n", "size"))]
+    return Kernel(entry, code, [*params, *[Scalar(name, "int64") for name in ("n", "pairs", "size")]], reference)
+
+
+@cache
+def _pair_sums_kernel(dtype: dtype) -> Kernel:
+    entry, t, wide = f"pair_sums_{dtype.name}", dtype.cuda, dtype.wide
+    code = f"""{PRELUDE}{PAIRS}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* input, long long n,
+    long long pairs, long long size) {{
+  pair_sums<{wide.cuda}>(out, input, n, size);
+}}
+"""
+
+    def reference(out: Any, input: Any, n: int, pairs: int, size: int) -> None:
+        total = np.zeros((n, size), wide.numpy)
+        first, second = np.triu_indices(n, 1)
+        np.subtract.at(total, second, input)
+        np.add.at(total, first, input)
+        out[...] = total
+
+    params = [Pointer("out", dtype, "w", ("n", "size")), Pointer("input", dtype, "r", ("pairs", "size"))]
+    return Kernel(entry, code, [*params, *[Scalar(name, "int64") for name in ("n", "pairs", "size")]], reference)
+
+
+def _row_samples() -> Iterator[Sample]:
+    yield Sample((Array((4, 3)),))
+    yield Sample((Array((3, 5), layout="transposed"),))
+    yield Sample((Array((1, 3)),))
+
+
+@operator(samples=_row_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def pair_differences(call: Call, input: Operand) -> Any:
+    """The difference of each row and every later one: [n, d] gives [n * (n - 1) / 2, d].
+
+    Host: returns at once.
+    """
+    n, size = input.shape
+    pairs = n * (n - 1) // 2
+    out = call.output((pairs, size), input.dtype)
+    if out.numel():
+        kernel = _pairs_kernel(input.dtype)
+        call.launch(kernel, grid_over(out.numel(), 1), out, call.contiguous(input), n, pairs, size)
+    return out
+
+
+@pair_differences.derivative
+def _(grad: Any, input_shape: Any) -> Any:
+    return pair_sums(grad, input_shape[0])
+
+
+def _pair_samples() -> Iterator[Sample]:
+    yield Sample((Array((6, 3)), 4))
+    yield Sample((Array((3, 5), layout="transposed"), 3))
+    yield Sample((Array((0, 3)), 1))
+
+
+@operator(samples=_pair_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def pair_sums(call: Call, input: Operand, n: int) -> Any:
+    """Add each row of [n * (n - 1) / 2, d] to the first and subtract it from the second row of its pair: [n, d].
+
+    This is the gradient of `pair_differences`.  Each element is the sum of its pairs, in order.
+    Host: returns at once.
+    """
+    pairs, size = input.shape
+    out = call.output((n, size), input.dtype)
+    if out.numel() and not pairs:
+        return fill.lower(call, out, 0)
+    if out.numel():
+        kernel = _pair_sums_kernel(input.dtype)
+        call.launch(kernel, grid_over(out.numel(), 1), out, call.contiguous(input), n, pairs, size)
+    return out
+
+
+@pair_sums.derivative
+def _(grad: Any) -> Any:
+    return pair_differences(grad)
+
+
 def _rows() -> Iterator[Sample]:
     yield Sample((Array((4, 3)),))
     yield Sample((Array((3, 5), layout="transposed"), 1.0))
@@ -234,15 +370,8 @@ def pdist(input: Operand, p: float = 2) -> Any:
         )
     if p < 0:
         raise ValueRangeError(f"p must not be negative, got {p}", hint="2 is the usual distance", operator="pdist")
-    rows: Any = input
-    n = input.shape[0]
-    count = n * (n - 1) // 2
-    at = rows.new_ones((count,), dtype=int64).cumsum(0) - 1
-    behind = (at * -8 + (4 * n * (n - 1) - 7)).to(float64).clamp_min(0).sqrt() / 2 - 0.5
-    first = (n - 2) - behind.floor().to(int64)  # row of the upper triangle in which element `at` lies
-    left = n - first
-    second = at + first + 1 - count + (left * (left - 1)).floor_divide(2)
-    return (rows.index_select(0, first) - rows.index_select(0, second)).norm(p, -1)
+    differences: Any = pair_differences(input)
+    return differences.norm(p, -1)
 
 
 def _vectors() -> Iterator[Sample]:

@@ -672,6 +672,52 @@ def argwhere(input: Operand) -> Any:
     return nonzero(input)
 
 
+FIRST_PLACES = """
+for (long long i = first_index(); i < numel || i < count; i += index_step()) {
+    if (i < count && i >= sums[numel - 1])
+        for (int d = 0; d < ndim; ++d) out[i * ndim + d] = filled;
+    if (i >= numel || !mask[i] || sums[i] > count) continue;
+    long long rest = i;
+    for (int d = ndim - 1; d >= 0; --d) rest = divide(rest, sizes[d], out[(sums[i] - 1) * ndim + d]);
+}
+"""
+
+
+@cache
+def _first_places_kernel(ndim: int) -> Kernel:
+    sizes = [f"size{dim}" for dim in range(ndim)]
+    names = "numel", "count", "filled", *sizes
+    params: list[Param] = [
+        Pointer("out", int64, "w", ("count", ndim)), Pointer("mask", dtypes.bool_, "r", ("numel",)),
+        Pointer("sums", int64, "r", ("numel",)), *scalars(*names),
+    ]  # fmt: skip
+
+    def reference(out: Any, mask: Any, sums: Any, numel: int, count: int, filled: int, *sizes: int) -> None:
+        places = np.flatnonzero(mask)[:count]
+        out[...] = filled
+        out[: len(places)] = np.stack(np.unravel_index(places, sizes), 1)
+
+    pointers = "long long* out, const bool* mask, const long long* sums, "
+    arguments = pointers + ", ".join(f"long long {name}" for name in names)
+    body = f"const long long sizes[] = {{{', '.join(sizes)}}};\nconstexpr int ndim = {ndim};{FIRST_PLACES}"
+    return indexing_kernel(f"first_places_{ndim}d", arguments, body, params, reference)
+
+
+@operator(samples=tuple, dtypes=(dtypes.bool_,), method=False, function=False, differentiable=False)
+def first_places(call: Call, mask: Operand, sums: Operand, size: int, filled: int) -> Any:
+    """The indexes of the first `size` elements that are true, given the running sums; `filled` where there are fewer.
+
+    Host: returns at once.
+    """
+    shape, numel = tuple(mask.shape), mask.numel()
+    out = call.output((size, len(shape)), int64)
+    if size:
+        operands = call.contiguous(mask), call.contiguous(sums)
+        grid = grid_over(max(numel, size), 1)
+        call.launch(_first_places_kernel(len(shape)), grid, out, *operands, numel, size, filled, *shape)
+    return out
+
+
 def _static_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4), low=0, high=2),), {"size": 5})
     yield Sample((Array((4, 3), low=0, high=2, layout="transposed"),), {"size": 20, "fill_value": 7})
@@ -701,11 +747,7 @@ def nonzero_static(input: Operand, *, size: int, fill_value: int = -1) -> Any:
     shape, numel = tuple(input.shape), flat.shape[0]
     if not shape or not numel:
         return flat.new_full((size, len(shape)), fill_value, dtype=int64)
-    rank = (running_sum(flat, 0) - 1).masked_fill(REGISTRY["logical_not"](flat), size).clamp(max=size)
-    places = REGISTRY["arange"](flat.new_empty((numel,), dtype=int64))
-    found = flat.new_full((size + 1,), -1, dtype=int64).scatter(0, rank, places).narrow(0, 0, size)
-    columns = [found // step % length for step, length in zip(st.contiguous(shape), shape)]
-    return REGISTRY["stack"](columns, 1).masked_fill((found < 0).unsqueeze(1), fill_value)
+    return first_places(reshape(flat, shape), running_sum(flat, 0), size, fill_value)
 
 
 # writes to a part of a tensor

@@ -14,12 +14,15 @@ from typing import Any
 
 from .. import strides as st
 from ..core import record
+from ..core.engine import GraphTask
 from ..dtypes import FLOATING_TYPES, dtype, float32, float64, int64, uint8
 from ..errors import ArgumentError, DtypeError, NotSupportedError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Kernel, Pointer, Scalar
+from .indexing_kernels import zeros
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
+from .sorting import sort_rows_of
 
 KINDS = ("nearest", "nearest-exact", "linear", "cubic", "area", "linear-antialias", "cubic-antialias")
 KIND_OF = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
@@ -346,6 +349,7 @@ def interpolate(
 GRID_MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
 SHARPNESS = -0.75  # of the cubic
+TAPS = {"bilinear": 2, "nearest": 1, "bicubic": 4}  # pixels that a point reads along each dimension
 
 
 def _reflected(at: Any, size: int, align: bool) -> Any:
@@ -365,7 +369,8 @@ def _padded(at: Any, size: int, padding: str, align: bool) -> Any:
     if padding == "zeros":
         return at
     at = _reflected(at, size, align) if padding == "reflection" else at
-    return at.clamp(0, size - 1)
+    is_inside = (at > 0) & (at < size - 1)  # at the border itself the gradient is 0
+    return REGISTRY["where"](is_inside, at, at.detach().clamp(0, size - 1))
 
 
 def _read(input: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
@@ -412,90 +417,329 @@ def _errors() -> Iterator[ErrorSample]:
     yield ErrorSample((*volume, "bicubic", "zeros", False), NotSupportedError, r"\[1, 1, 2, 2, 2\]")
 
 
-@cache
-def _points_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
-    """The kernel that samples images of `ndim` dimensions at points."""
-    entry = f"sample_points_{mode}_{ndim}d_{dtype.name}"
-    sizes = [f"size{dim}" for dim in range(ndim)]
-    names = "images", "channels", "points", "pixels", *sizes, "padding", "align"
-    c = dtype.cuda
-    code = f"""{PRELUDE}{source_text("interpolation.cu")}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* out, const {c}* input, const {c}* grid,
-    {", ".join(f"long long {name}" for name in names)}) {{
-  const long long sizes[] = {{{", ".join(sizes)}}}, numel = images * channels * points;
-  sample_points<{GRID_MODES.index(mode)}, {ndim}>(
-      out, input, grid, channels, points, pixels, sizes, numel, (int)padding, align != 0);
-}}
-"""
+class _Reads:
+    """The pixels that points [images, points, ndim] read, in NumPy: see Reads of kernels/interpolation.cu."""
 
-    def reference(
-        out: Any, input: Any, grid: Any, images: int, channels: int, points: int, pixels: int, *numbers: int
-    ) -> None:
-        own, padding, align = numbers[:ndim], PADDINGS[numbers[-2]], bool(numbers[-1])
-        taps: list[list[Any]] = []
-        weights: list[list[Any]] = []
-        for dim, size in enumerate(own):
-            x = grid[..., ndim - 1 - dim] + 1
+    def __init__(self, grid: Any, sizes: Sequence[int], mode: str, padding: str, align: bool) -> None:
+        self.sizes = sizes
+        self.taps: list[list[Any]] = []
+        self.weights: list[list[Any]] = []
+        self.slopes: list[list[Any]] = []
+        self.scales: list[Any] = []
+        for dim, size in enumerate(sizes):
+            x = grid[..., len(sizes) - 1 - dim] + 1
             at = x * ((size - 1) / 2) if align else (x * size - 1) / 2
-            at = at if mode == "bicubic" else _kept_inside(at, size, padding, align)
+            scale = grid.dtype.type((size - 1 if align else size) / 2)
+            if mode != "bicubic":
+                scale = scale * _inside_slope(at, size, padding, align)
+                at = _kept_inside(at, size, padding, align)
+            self.scales.append(scale)
             below = np.rint(at) if mode == "nearest" else np.floor(at)
             steps = range(-1, 3) if mode == "bicubic" else range(1 if mode == "nearest" else 2)
             near = [below + step for step in steps]
-            taps.append([_kept_inside(each, size, padding, align) for each in near] if mode == "bicubic" else near)
-            apart = at - below
+            self.taps.append([_kept_inside(each, size, padding, align) for each in near] if mode == "bicubic" else near)
+            rest = at - below
             if mode == "bicubic":
+                apart = [rest - step for step in steps]
                 cubics = _cubic_far, _cubic_near, _cubic_near, _cubic_far
-                weights.append([cubic(abs(apart - step), SHARPNESS) for cubic, step in zip(cubics, steps)])
+                self.weights.append([cubic(abs(x), SHARPNESS) for cubic, x in zip(cubics, apart)])
+                steep = _cubic_far_slope, _cubic_near_slope, _cubic_near_slope, _cubic_far_slope
+                signs = 1, 1, -1, -1
+                self.slopes.append([sign * slope(abs(x), SHARPNESS) for sign, slope, x in zip(signs, steep, apart)])
             else:
-                weights.append([1 - apart, apart] if mode == "bilinear" else [np.ones_like(at)])
-        image, channel = np.arange(images)[:, None, None], np.arange(channels)[:, None]
-        total: Any = 0
-        for corner in product(range(len(taps[0])), repeat=ndim):
+                ones = np.ones_like(at)
+                self.weights.append([1 - rest, rest] if mode == "bilinear" else [ones])
+                self.slopes.append([-ones, ones])
+
+    def corners(self) -> Iterator[tuple[Sequence[int], Any, Any]]:
+        """Yield for each combination of taps its numbers, the index of the pixel, and whether it is in the image."""
+        for corner in product(range(len(self.taps[0])), repeat=len(self.sizes)):
             index: Any = 0
             fits: Any = True
-            weight: Any = 1
-            for dim, (size, k) in enumerate(zip(own, corner)):
-                tap = taps[dim][k]
-                is_inside = (tap >= 0) & (tap <= size - 1)
-                index, fits = index * size + np.where(is_inside, tap, 0).astype(np.int64), fits & is_inside
-                weight = weight * weights[dim][k]
-            total = total + np.where(fits[:, None], input[image, channel, index[:, None]], 0) * weight[:, None]
-        out[...] = total
+            for taps, size, k in zip(self.taps, self.sizes, corner):
+                is_inside = (taps[k] >= 0) & (taps[k] <= size - 1)
+                index, fits = index * size + np.where(is_inside, taps[k], 0).astype(np.int64), fits & is_inside
+            yield corner, index, fits
 
-    params: list[Any] = [
-        Pointer("out", dtype, "w", ("images", "channels", "points")),
-        Pointer("input", dtype, "r", ("images", "channels", "pixels")),
-        Pointer("grid", dtype, "r", ("images", "points", ndim)),
-        *[Scalar(name, "int64") for name in names],
-    ]
-    return Kernel(entry, code, params, reference, 40.0)
+    def weight(self, corner: Sequence[int], steep: int | None = None) -> Any:
+        """The weight of a corner, or its derivative by the coordinate of the dimension `steep`."""
+        total: Any = 1
+        for dim, k in enumerate(corner):
+            total = total * (self.slopes if dim == steep else self.weights)[dim][k]
+        return total
+
+
+def _cubic_near_slope(x: Any, a: float) -> Any:
+    return (3 * (a + 2) * x - 2 * (a + 3)) * x
+
+
+def _cubic_far_slope(x: Any, a: float) -> Any:
+    return ((3 * x - 10) * x + 8) * a
+
+
+def _inside_slope(at: Any, size: int, padding: str, align: bool) -> Any:
+    """The derivative of `_kept_inside`, 0 where a coordinate is moved to the border."""
+    if padding == "zeros":
+        return np.ones_like(at)
+    slope = np.ones_like(at)
+    if padding == "reflection":
+        low, span = (0.0, size - 1) if align else (-0.5, size)
+        if span == 0:
+            return np.zeros_like(at)
+        is_even = np.floor(np.abs(at - low) / span) % 2 == 0
+        slope = np.where((at < low) == is_even, -slope, slope)
+    inside = _reflected_array(at, size, align) if padding == "reflection" else at
+    return np.where((inside > 0) & (inside < size - 1), slope, 0 * slope)
+
+
+def _reflected_array(at: Any, size: int, align: bool) -> Any:
+    """As `_reflected`, for NumPy arrays."""
+    low, span = (0.0, size - 1) if align else (-0.5, size)
+    if span == 0:
+        return at * 0
+    apart = np.abs(at - low)
+    flips = np.floor(apart / span)
+    folded = apart - flips * span
+    return np.where(flips % 2 == 0, folded, span - folded) + low
 
 
 def _kept_inside(at: Any, size: int, padding: str, align: bool) -> Any:
     """As `_padded`, for NumPy arrays."""
     if padding == "zeros":
         return at
-    if padding == "reflection":
-        low, span = (0.0, size - 1) if align else (-0.5, size)
-        apart = np.abs(at - low)
-        flips = np.floor(apart / span) if span else apart
-        folded = apart - flips * span
-        at = np.where(flips % 2 == 0, folded, span - folded) + low if span else at * 0
-    return np.clip(at, 0, size - 1)
+    return np.clip(_reflected_array(at, size, align) if padding == "reflection" else at, 0, size - 1)
 
 
-@operator(samples=_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False, differentiable=False)
+def _points_code(entry: str, dtype: dtype, ndim: int, arguments: str, statement: str) -> tuple[str, list[Any]]:
+    """The source and the numbers of a kernel on points; the statement may name them."""
+    names = ["images", "channels", "points", "pixels", *[f"size{dim}" for dim in range(ndim)], "padding", "align"]
+    code = f"""{PRELUDE}{source_text("interpolation.cu")}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
+    {", ".join(f"long long {name}" for name in names)}) {{
+  const long long sizes[] = {{{", ".join(f"size{dim}" for dim in range(ndim))}}};
+  {statement}
+}}
+"""
+    return code, [Scalar(name, "int64") for name in names]
+
+
+def _reads_of(grid: Any, mode: str, numbers: Sequence[int]) -> _Reads:
+    """The reads of points, from the last numbers of a kernel: sizes, padding and align."""
+    return _Reads(grid, numbers[:-2], mode, PADDINGS[numbers[-2]], bool(numbers[-1]))
+
+
+@cache
+def _points_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
+    """The kernel that samples images of `ndim` dimensions at points."""
+    entry, c = f"sample_points_{mode}_{ndim}d_{dtype.name}", dtype.cuda
+    statement = f"""sample_points<{GRID_MODES.index(mode)}, {ndim}>(
+      out, input, grid, channels, points, pixels, sizes, images * channels * points, (int)padding, align != 0);"""
+    code, numbers = _points_code(entry, dtype, ndim, f"{c}* out, const {c}* input, const {c}* grid", statement)
+
+    def reference(
+        out: Any, input: Any, grid: Any, images: int, channels: int, points: int, pixels: int, *numbers: int
+    ) -> None:
+        reads = _reads_of(grid, mode, numbers)
+        image, channel = np.arange(images)[:, None, None], np.arange(channels)[:, None]
+        total: Any = 0
+        for corner, index, fits in reads.corners():
+            values = np.where(fits[:, None], input[image, channel, index[:, None]], 0)
+            total = total + values * reads.weight(corner)[:, None]
+        out[...] = total
+
+    params: list[Any] = [
+        Pointer("out", dtype, "w", ("images", "channels", "points")),
+        Pointer("input", dtype, "r", ("images", "channels", "pixels")),
+        Pointer("grid", dtype, "r", ("images", "points", ndim)),
+    ]
+    return Kernel(entry, code, [*params, *numbers], reference, 40.0)
+
+
+@cache
+def _slopes_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
+    """The kernel of the gradient of the grid of `sample_points`."""
+    entry, c = f"sample_points_slopes_{mode}_{ndim}d_{dtype.name}", dtype.cuda
+    statement = f"""sample_points_slopes<{GRID_MODES.index(mode)}, {ndim}>(
+      out, grad, input, grid, channels, points, pixels, sizes, images * points, (int)padding, align != 0);"""
+    arguments = f"{c}* out, const {c}* grad, const {c}* input, const {c}* grid"
+    code, numbers = _points_code(entry, dtype, ndim, arguments, statement)
+
+    def reference(
+        out: Any, grad: Any, input: Any, grid: Any, images: int, channels: int, points: int, pixels: int, *numbers: int
+    ) -> None:
+        reads = _reads_of(grid, mode, numbers)
+        image, channel = np.arange(images)[:, None, None], np.arange(channels)[:, None]
+        totals: list[Any] = [0] * ndim
+        for corner, index, fits in reads.corners():
+            values = (grad * np.where(fits[:, None], input[image, channel, index[:, None]], 0)).sum(1)
+            totals = [total + values * reads.weight(corner, dim) for dim, total in enumerate(totals)]
+        for dim, total in enumerate(totals):
+            out[..., ndim - 1 - dim] = total * reads.scales[dim]
+
+    params: list[Any] = [
+        Pointer("out", dtype, "w", ("images", "points", ndim)),
+        Pointer("grad", dtype, "r", ("images", "channels", "points")),
+        Pointer("input", dtype, "r", ("images", "channels", "pixels")),
+        Pointer("grid", dtype, "r", ("images", "points", ndim)),
+    ]
+    return Kernel(entry, code, [*params, *numbers], reference, 80.0)
+
+
+@cache
+def _reads_kernel(dtype: dtype, mode: str, ndim: int) -> Kernel:
+    """The kernel that lists the pixels which points read, and their weights."""
+    entry, c, corners = f"sample_points_reads_{mode}_{ndim}d_{dtype.name}", dtype.cuda, TAPS[mode] ** ndim
+    statement = f"""sample_points_reads<{GRID_MODES.index(mode)}, {ndim}>(
+      places, weights, grid, pixels, sizes, images * points, (int)padding, align != 0);"""
+    arguments = f"long long* places, {c}* weights, const {c}* grid"
+    code, numbers = _points_code(entry, dtype, ndim, arguments, statement)
+
+    def reference(
+        places: Any, weights: Any, grid: Any, images: int, channels: int, points: int, pixels: int, *numbers: int
+    ) -> None:
+        reads = _reads_of(grid, mode, numbers)
+        for number, (corner, index, fits) in enumerate(reads.corners()):
+            places[..., number] = np.where(fits, index, pixels)
+            weights[..., number] = reads.weight(corner)
+
+    params: list[Any] = [
+        Pointer("places", int64, "w", ("images", "points", corners)),
+        Pointer("weights", dtype, "w", ("images", "points", corners)),
+        Pointer("grid", dtype, "r", ("images", "points", ndim)),
+    ]
+    return Kernel(entry, code, [*params, *numbers], reference, 40.0)
+
+
+@cache
+def _points_back_kernel(dtype: dtype) -> Kernel:
+    """The kernel that adds gradients to the pixels that were read.  Unsorted reads, on the CPU, have no entries."""
+    entry, c = f"sample_points_back_{dtype.name}", dtype.cuda
+    names = "images", "channels", "points", "corners", "pixels", "count"
+    code = f"""{PRELUDE}{source_text("interpolation.cu")}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* out, const {c}* grad, const long long* places,
+    const long long* entries, const {c}* weights, {", ".join(f"long long {name}" for name in names)}) {{
+  sample_points_back(out, grad, places, entries, weights, images, channels, points, corners, pixels);
+}}
+"""
+
+    def reference(
+        out: Any, grad: Any, places: Any, entries: Any, weights: Any, images: int, channels: int, points: int,
+        corners: int, pixels: int, count: int,
+    ) -> None:  # fmt: skip
+        for image in range(images):
+            order = slice(None) if entries is None else entries[image]
+            is_inside = places[image] < pixels
+            terms = (np.repeat(grad[image], corners, axis=1) * weights[image])[:, order][:, is_inside]
+            for channel in range(channels):
+                np.add.at(out[image, channel], places[image][is_inside], terms[channel])
+
+    params: list[Any] = [
+        Pointer("out", dtype, "rw", ("images", "channels", "pixels")),
+        Pointer("grad", dtype, "r", ("images", "channels", "points")),
+        Pointer("places", int64, "r", ("images", "count")),
+        Pointer("entries", int64, "r", ("images", "count")),
+        Pointer("weights", dtype, "r", ("images", "count")),
+        *[Scalar(name, "int64") for name in names],
+    ]
+    return Kernel(entry, code, params, reference, 4.0)
+
+
+def _point_numbers(images: Sequence[int], grid: Any, padding: str, align: bool) -> tuple[int, ...]:
+    """The numbers of the kernels on points, for images of this shape."""
+    n, channels, *sizes = images
+    return n, channels, prod(grid.shape[1:-1]), prod(sizes), *sizes, PADDINGS.index(padding), int(align)
+
+
+@operator(samples=_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
 def sample_points(call: Call, input: Operand, grid: Operand, mode: str, padding: str, align: bool) -> Any:
-    """As `grid_sample` of arguments that fit and have one type, in one launch and without a gradient.
+    """As `grid_sample` of arguments that fit and have one type, in one launch.
 
     Host: returns at once.
     """
-    images, channels, *sizes = input.shape
-    out = call.output((images, channels, *grid.shape[1:-1]), input.dtype)
+    out = call.output((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
     if out.numel():
-        numbers = images, channels, prod(grid.shape[1:-1]), prod(sizes), *sizes, PADDINGS.index(padding), int(align)
-        kernel = _points_kernel(input.dtype, mode, len(sizes))
+        numbers = _point_numbers(input.shape, grid, padding, align)
+        kernel = _points_kernel(input.dtype, mode, grid.shape[-1])
         call.launch(kernel, grid_over(out.numel(), 1), out, call.contiguous(input), call.contiguous(grid), *numbers)
+    return out
+
+
+@sample_points.derivative
+def _(grad: Any, input: Any, grid: Any, mode: str, padding: str, align: bool, needs: Any) -> Any:
+    if record.wants_grad(grid_sample, [input, grid]):
+        return _differentiable_gradients(grad, input, grid, mode, padding, align, needs)
+    of_input = sample_points_back(grad, grid, tuple(input.shape), mode, padding, align) if needs[0] else None
+    has_slope = needs[1] and mode != "nearest"
+    return of_input, sample_points_slopes(grad, input, grid, mode, padding, align) if has_slope else None
+
+
+def _differentiable_gradients(
+    grad: Any, input: Any, grid: Any, mode: str, padding: str, align: bool, needs: Sequence[bool]
+) -> list[Any]:
+    """The gradients of `sample_points`, recorded: those of the same values computed by differentiable operators.
+
+    Views of the operands end the inner backward pass, also if one operand was computed from the other.
+    """
+    image, places = input.view(input.shape), grid.view(grid.shape)
+    root: Any = record.edge_of(_composed(image, places, mode, padding, align))
+    edges = [record.edge_of(each) if need else None for each, need in zip((image, places), needs)]
+    task = GraphTask([edge for edge in edges if edge is not None], True, True, False)
+    gradients = iter(task.run([root], [grad]))
+    return [None if edge is None else next(gradients) for edge in edges]
+
+
+def _slope_samples() -> Iterator[Sample]:
+    for image, grid, *options in (sample.args for sample in _samples()):
+        if options[0] != "nearest":
+            yield Sample((Array((*image.shape[:2], *grid.shape[1:-1]), seed=9), image, grid, *options))
+    yield Sample((Array((1, 0, 2, 2)), Array((1, 0, 3, 4)), Array((1, 2, 2, 2)), "bilinear", "zeros", False))
+
+
+@operator(samples=_slope_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False, differentiable=False)
+def sample_points_slopes(
+    call: Call, grad: Operand, input: Operand, grid: Operand, mode: str, padding: str, align: bool
+) -> Any:
+    """The gradient of the grid of `sample_points`."""
+    if not input.numel():
+        return zeros(call, grid.shape, grid.dtype)
+    out = call.output(grid.shape, grid.dtype)
+    if out.numel():
+        numbers = _point_numbers(input.shape, grid, padding, align)
+        operands = [call.contiguous(each) for each in (grad, input, grid)]
+        kernel = _slopes_kernel(grid.dtype, mode, grid.shape[-1])
+        call.launch(kernel, grid_over(out.numel() // grid.shape[-1], 1), out, *operands, *numbers)
+    return out
+
+
+def _image_samples() -> Iterator[Sample]:
+    for image, grid, *options in (sample.args for sample in _samples()):
+        yield Sample((Array((*image.shape[:2], *grid.shape[1:-1]), seed=9), grid, image.shape, *options))
+    crowded = Array((1, 40, 30, 2), low=-1.2, high=1.2, seed=2)  # the reads need several launches to be sorted
+    yield Sample((Array((1, 2, 40, 30), seed=1), crowded, (1, 2, 3, 4), "bilinear", "border", False))
+
+
+@operator(samples=_image_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False, differentiable=False)
+def sample_points_back(
+    call: Call, grad: Operand, grid: Operand, shape: Any, mode: str, padding: str, align: bool
+) -> Any:
+    """The gradient of the images of `sample_points`, which have this shape.  Pixels add up their reads in order."""
+    out = zeros(call, shape, grad.dtype)
+    if out.numel() and grad.numel():
+        numbers = _point_numbers(shape, grid, padding, align)
+        images, channels, points, pixels = numbers[:4]
+        corners = TAPS[mode] ** grid.shape[-1]
+        count = points * corners
+        places, weights = call.scratch((images, count), int64), call.scratch((images, count), grad.dtype)
+        kernel = _reads_kernel(grad.dtype, mode, grid.shape[-1])
+        call.launch(kernel, grid_over(images * points, 1), places, weights, call.contiguous(grid), *numbers)
+        ordered, entries = places, None
+        if not call.is_on_host:  # NumPy adds in order anyway
+            ordered, entries = call.scratch((images, count), int64), call.scratch((images, count), int64)
+            sort_rows_of(call, places, ordered, entries, (images, count), False, pixels.bit_length())
+        call.launch(
+            _points_back_kernel(grad.dtype), grid_over(images * channels * count, 1), out, call.contiguous(grad),
+            ordered, entries, weights, images, channels, points, corners, pixels, count,
+        )  # fmt: skip
     return out
 
 
@@ -523,7 +767,7 @@ def grid_sample(
                 f"{what} should be one of {known}, got {value!r}", hint=f"use {known[0]!r}", operator="grid_sample"
             )
     ndim = len(input.shape)
-    n, c, *sizes = input.shape
+    n, _, *sizes = input.shape
     wanted = len(grid.shape) == ndim and grid.shape[0] == n and grid.shape[-1] == ndim - 2
     if ndim not in (4, 5) or not wanted or not all(sizes):
         raise ShapeError(
@@ -538,8 +782,15 @@ def grid_sample(
             operator="grid_sample",
         )
     is_wide = input.dtype is grid.dtype and input.dtype in (float32, float64)
-    if is_wide and not record.wants_grad(grid_sample, [input, grid]):
+    if is_wide:
         return sample_points(input, grid, mode, padding_mode, bool(align_corners))
+    return _composed(input, grid, mode, padding_mode, align_corners)
+
+
+def _composed(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Any:
+    """As `grid_sample` of arguments that fit, as differentiable operators: for other types and second derivatives."""
+    n, c, *sizes = input.shape
+    ndim = len(input.shape)
     points: Any = grid
     points = points.reshape((n, prod(grid.shape[1:-1]), ndim - 2))
     places = []

@@ -26,7 +26,7 @@ from .copies import fill_kernel
 from .indexing import nonzero
 from .indexing_kernels import indexing_kernel, scalars
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
-from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over
+from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, pointwise
 from .reductions import aminmax, any_
 from .samples import bad_dims, index_array
 from .scans import running_sum
@@ -636,6 +636,31 @@ def _check_bins(name: str, bins: int) -> None:
         raise ValueRangeError(f"bins must be greater than 0, got {bins}", hint="100 is the default", operator=name)
 
 
+def _place_samples() -> Iterator[Sample]:
+    yield Sample((Array((12,)), -1, 1, 5))
+    yield Sample((Array((12,), layout="strided"), Array((), low=0, high=0), Array((), low=1, high=1), 3))
+    yield Sample((Array((3,), low=1, high=1), Array((), low=1, high=1), Array((), low=1, high=1), 3))
+
+
+def _binned(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[dtype], dtype]:
+    """Compute in the wide type of the elements, float64 for integers; return int64."""
+    return [types[0].wide if types[0].is_floating_point else float64] * len(types), int64
+
+
+@pointwise(
+    dtype=_binned, samples=_place_samples, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), cost=8.0,
+    cuda="low == high ? (input == low ? floor(bins / 2) : -1) : input >= low && input <= high "
+    "? fmin(floor((input - low) * bins / (high - low)), bins - 1) : -1",
+    inplace=False, method=False, function=False, differentiable=False,
+)  # fmt: skip
+def bin_places(input: Value, low: Value, high: Value, bins: Value) -> Any:
+    """The bin of each element among `bins` from low to high, -1 outside; the middle one if the bounds are equal."""
+    width = np.where(low == high, 1, high - low)
+    at = np.floor((input - low) * bins / width)
+    at = np.where(low == high, np.floor(bins / 2), np.fmin(at, bins - 1))
+    return np.where((input >= low) & (input <= high), at, -1)
+
+
 @composite(
     samples=_histc_samples, errors=_histc_errors, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), differentiable=False
 )
@@ -658,26 +683,16 @@ def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> An
             f"max must be at least min, got {min} and {max}", hint="pass finite bounds in order", operator="histc"
         )
     flat: Any = reshape(input, (-1,))
-    low, high = _bounds(flat, min, max, 1)
-    places = _places_in(flat, low, high, bins)
-    return tally(places, bins).to(input.dtype)
+    low, high = _bounds(flat, min, max)
+    return tally(bin_places(flat, low, high, bins), bins).to(input.dtype)
 
 
-def _bounds(flat: Any, low: Any, high: Any, margin: float) -> tuple[Any, Any]:
-    """The bounds as numbers or tensors.  Equal ones become those of the elements, or `margin` around a single one."""
+def _bounds(flat: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """The bounds as numbers or tensors.  Equal ones become those of the elements, which may be equal, too."""
     if low == high and flat.shape[0]:
         least, greatest = aminmax(flat)
-        apart = REGISTRY["eq"](least, greatest).to(flat.dtype) * margin
-        return least - apart, greatest + apart
+        return least, greatest
     return low, low + 1 if low == high else high
-
-
-def _places_in(flat: Any, low: Any, high: Any, bins: int) -> Any:
-    """The bin of each element, -1 outside."""
-    inside = REGISTRY["ge"](flat, low) & REGISTRY["le"](flat, high)
-    wide = flat.dtype.wide if flat.dtype.is_floating_point else float64
-    at = ((flat.to(wide) - low) * bins / (high - low)).masked_fill(REGISTRY["logical_not"](inside), -1)
-    return at.floor().clamp(max=bins - 1).to(int64)
 
 
 def _places_between(edges: Any, flat: Any) -> Any:
@@ -693,7 +708,11 @@ def _places_between(edges: Any, flat: Any) -> Any:
 def _edges_of(flat: Any, bounds: Any, bins: int) -> Any:
     """The edges of bins of equal width, from both ends, as those of `linspace`; equal bounds are the elements'."""
     low, high = bounds
-    low, high = _bounds(flat, low, high, 0.5)
+    is_single = low == high and flat.shape[0]
+    low, high = _bounds(flat, low, high)
+    if is_single:
+        apart = REGISTRY["eq"](low, high).to(flat.dtype) * 0.5
+        low, high = low - apart, high + apart
     low, high = (each if hasattr(each, "strides") else flat.new_full((), each) for each in (low, high))
     step = ((high - low) / bins).to(float64)
     places = REGISTRY["arange"](flat.new_empty((bins + 1,), dtype=float64))

@@ -132,23 +132,41 @@ template <class C> inline C inside_image(C at, C size, int padding, bool align) 
     return at < 0 ? C(0) : at > size - 1 ? size - 1 : at;
 }
 
+// The derivative of inside_image, 0 where a coordinate is moved to the border.
+template <class C> inline C inside_slope(C at, C size, int padding, bool align) {
+    if (padding == 0) return 1;
+    C slope = 1;
+    if (padding == 2) {
+        const C low = align ? C(0) : C(-0.5), span = align ? size - 1 : size;
+        if (span == 0) return 0;
+        const C flips = floor(fabs(at - low) / span);
+        slope = (at < low) == (flips - floor(flips / 2) * 2 == 0) ? -1 : 1;
+        at = mirrored(at, size, align);
+    }
+    return at > 0 && at < size - 1 ? slope : C(0);
+}
+
+template <class C> inline C cubic_near_slope(C x, C a) { return (3 * (a + 2) * x - 2 * (a + 3)) * x; }
+template <class C> inline C cubic_far_slope(C x, C a) { return ((3 * x - 10) * x + 8) * a; }
+
+// The pixels that a point reads: their coordinates (taps) and weights along each dimension.  Each combination is a corner.
 // MODE: 0 bilinear, 1 nearest, 2 bicubic.  `sizes` are those of the DIMS spatial dimensions of an image.
-template <int MODE, int DIMS, class C>
-inline void sample_points(C* out, const C* input, const C* grid, long long channels, long long points, long long pixels,
-                          const long long* sizes, long long numel, int padding, bool align) {
-    constexpr int TAPS = MODE == 0 ? 2 : MODE == 1 ? 1 : 4, CORNERS = DIMS == 2 ? TAPS * TAPS : TAPS * TAPS * TAPS;
-    const long long threads = (long long)gridDim.x * blockDim.x;
-    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += threads) {
-        long long point;
-        const long long plane = divide(i, points, point);
-        const C* place = grid + (plane / channels * points + point) * DIMS;
-        const C* image = input + plane * pixels;
-        C taps[DIMS][TAPS], weights[DIMS][TAPS];
+template <int MODE, int DIMS, class C> struct Reads {
+    static constexpr int TAPS = MODE == 0 ? 2 : MODE == 1 ? 1 : 4, CORNERS = DIMS == 2 ? TAPS * TAPS : TAPS * TAPS * TAPS;
+    const long long* sizes;
+    C taps[DIMS][TAPS], weights[DIMS][TAPS], rests[DIMS], scales[DIMS];  // scales: pixels for each unit of the grid
+
+    inline Reads(const C* place, const long long* sizes, int padding, bool align) : sizes(sizes) {
         for (int d = 0; d < DIMS; ++d) {
             const C size = (C)sizes[d], x = place[DIMS - 1 - d] + 1;  // the last coordinate is that of the first dimension
             C at = align ? x * ((size - 1) / 2) : (x * size - 1) / 2;
-            if (MODE != 2) at = inside_image(at, size, padding, align);
+            scales[d] = (align ? size - 1 : size) / 2;
+            if (MODE != 2) {
+                scales[d] *= inside_slope(at, size, padding, align);
+                at = inside_image(at, size, padding, align);
+            }
             const C below = MODE == 1 ? rint(at) : floor(at), rest = at - below;
+            rests[d] = rest;
             for (int k = 0; k < TAPS; ++k) {
                 const C tap = below + (MODE == 2 ? k - 1 : k);
                 taps[d][k] = MODE == 2 ? inside_image(tap, size, padding, align) : tap;
@@ -157,21 +175,114 @@ inline void sample_points(C* out, const C* input, const C* grid, long long chann
                                 : k == 1 || k == 2 ? cubic_near(apart, C(-0.75)) : cubic_far(apart, C(-0.75));
             }
         }
+    }
+    // Whether the corner's pixel is inside the image; its index and its weight.
+    inline bool corner(int number, long long& index, C& weight) const {
+        bool fits = true;
+        long long step = 1;
+        index = 0, weight = 1;
+        for (int d = DIMS - 1; d >= 0; --d, number /= TAPS) {
+            const C tap = taps[d][number % TAPS];
+            const bool is_inside = tap >= 0 && tap <= (C)(sizes[d] - 1);
+            index += is_inside ? (long long)tap * step : 0;
+            step *= sizes[d];
+            fits = fits && is_inside;
+            weight *= weights[d][number % TAPS];
+        }
+        return fits;
+    }
+    // The derivative of a tap's weight by the coordinate.
+    inline C slope(int d, int k) const {
+        if (MODE == 0) return k ? 1 : -1;
+        const C apart = rests[d] + 1 - k, a = C(-0.75), x = fabs(apart);
+        const C steep = k == 1 || k == 2 ? cubic_near_slope(x, a) : cubic_far_slope(x, a);
+        return k < 2 ? steep : -steep;
+    }
+    // Add `value` times the derivatives of the corner's weight by the coordinates of the grid.
+    inline void add_slopes(C* totals, int number, C value) const {
+        int chosen[DIMS];
+        for (int d = DIMS - 1; d >= 0; --d, number /= TAPS) chosen[d] = number % TAPS;
+        for (int d = 0; d < DIMS; ++d) {
+            C product = slope(d, chosen[d]);
+            for (int e = 0; e < DIMS; ++e)
+                if (e != d) product *= weights[e][chosen[e]];
+            totals[d] += value * product;
+        }
+    }
+};
+
+template <int MODE, int DIMS, class C>
+inline void sample_points(C* out, const C* input, const C* grid, long long channels, long long points, long long pixels,
+                          const long long* sizes, long long numel, int padding, bool align) {
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += threads) {
+        long long point;
+        const long long plane = divide(i, points, point);
+        const Reads<MODE, DIMS, C> reads(grid + (plane / channels * points + point) * DIMS, sizes, padding, align);
+        const C* image = input + plane * pixels;
         C total = 0;
-        for (int corner = 0; corner < CORNERS; ++corner) {
-            C weight = 1;
-            bool fits = true;
-            long long index = 0, step = 1;
-            for (int d = DIMS - 1, left = corner; d >= 0; --d, left /= TAPS) {
-                const C tap = taps[d][left % TAPS];
-                const bool is_inside = tap >= 0 && tap <= (C)(sizes[d] - 1);
-                index += is_inside ? (long long)tap * step : 0;
-                step *= sizes[d];
-                fits = fits && is_inside;
-                weight *= weights[d][left % TAPS];
-            }
+        for (int corner = 0; corner < reads.CORNERS; ++corner) {
+            long long index;
+            C weight;
+            const bool fits = reads.corner(corner, index, weight);
             total += (fits ? image[index] : C(0)) * weight;
         }
         out[i] = total;
+    }
+}
+
+// The gradient of the grid: a thread adds up the channels and corners of its point.
+template <int MODE, int DIMS, class C>
+inline void sample_points_slopes(C* out, const C* grad, const C* input, const C* grid, long long channels, long long points,
+                                 long long pixels, const long long* sizes, long long numel, int padding, bool align) {
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += threads) {
+        long long point;
+        const long long plane = divide(i, points, point) * channels;
+        const Reads<MODE, DIMS, C> reads(grid + i * DIMS, sizes, padding, align);
+        C totals[DIMS];
+        for (int d = 0; d < DIMS; ++d) totals[d] = 0;
+        for (int corner = 0; corner < reads.CORNERS; ++corner) {
+            long long index;
+            C weight, value = 0;
+            if (!reads.corner(corner, index, weight)) continue;
+            for (long long channel = plane; channel < plane + channels; ++channel)
+                value += grad[channel * points + point] * input[channel * pixels + index];
+            reads.add_slopes(totals, corner, value);
+        }
+        for (int d = 0; d < DIMS; ++d) out[i * DIMS + DIMS - 1 - d] = totals[d] * reads.scales[d];
+    }
+}
+
+// The pixel of each corner of each point, `pixels` outside the image, and its weight.
+template <int MODE, int DIMS, class C>
+inline void sample_points_reads(long long* places, C* weights, const C* grid, long long pixels, const long long* sizes,
+                                long long numel, int padding, bool align) {
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += threads) {
+        const Reads<MODE, DIMS, C> reads(grid + i * DIMS, sizes, padding, align);
+        for (int corner = 0; corner < reads.CORNERS; ++corner) {
+            long long index;
+            const bool fits = reads.corner(corner, index, weights[i * reads.CORNERS + corner]);
+            places[i * reads.CORNERS + corner] = fits ? index : pixels;
+        }
+    }
+}
+
+// The gradient of the images.  `places` is sorted for each image; the thread of a pixel's first read adds up all, in order.
+template <class C>
+inline void sample_points_back(C* out, const C* grad, const long long* places, const long long* entries, const C* weights,
+                               long long images, long long channels, long long points, long long corners, long long pixels) {
+    const long long threads = (long long)gridDim.x * blockDim.x, count = points * corners;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < images * channels * count; i += threads) {
+        long long at;
+        const long long plane = divide(i, count, at), first = plane / channels * count, pixel = places[first + at];
+        if (pixel == pixels || (at > 0 && places[first + at - 1] == pixel)) continue;
+        C total = 0;
+        for (; at < count && places[first + at] == pixel; ++at) {
+            const long long entry = entries[first + at];
+            total += weights[first + entry] * grad[plane * points + entry / corners];
+        }
+        out[plane * pixels + pixel] = total;
     }
 }
