@@ -144,3 +144,15 @@ def test_importing_the_driver_loads_neither_bindings_nor_numpy():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_wheels_are_searched(monkeypatch, tmp_path):
+    name = "libnvtx3interop.so.1"
+    place = tmp_path / "cu13" / "lib"
+    place.mkdir(parents=True)
+    (place / name).touch()
+    found = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(library.importlib.util, "find_spec", lambda package: found)
+    assert library.in_wheels(name) == [str(place / name)]
+    monkeypatch.setattr(library.importlib.util, "find_spec", lambda package: None)
+    assert library.in_wheels(name) == []

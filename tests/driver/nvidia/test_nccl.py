@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import SimpleNamespace
-
 import pytest
 
 from flambeau import driver as drivers
@@ -203,18 +200,3 @@ def test_the_version_and_a_machine_without_nccl(library, monkeypatch, driver):
     assert drivers.nccl_version() == (2, 28, 9)
     monkeypatch.setattr(nccl, "load", lambda: None)
     assert drivers.nccl_version() is None and not driver.runs_steps([])
-
-
-def test_the_library_is_looked_for_in_wheels(monkeypatch, tmp_path):
-    package = tmp_path / "nvidia" / "nccl"
-    package.mkdir(parents=True)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    for name in [each for each in sys.modules if each.partition(".")[0] == "nvidia"]:
-        monkeypatch.delitem(sys.modules, name)
-    assert str(package / "lib" / "libnccl.so.2") in nccl._in_wheels()
-    monkeypatch.setattr(nccl.importlib, "util", SimpleNamespace(find_spec=_missing))
-    assert nccl._in_wheels() == []
-
-
-def _missing(name):
-    raise ModuleNotFoundError(name)

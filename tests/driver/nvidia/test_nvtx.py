@@ -102,16 +102,5 @@ def test_without_the_library_nobody_listens(monkeypatch):
         nvtx.load.cache_clear()
 
 
-def test_wheels_are_searched(monkeypatch, tmp_path):
-    place = tmp_path / "cu13" / "lib"
-    place.mkdir(parents=True)
-    (place / nvtx.LIBRARY).touch()
-    found = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
-    monkeypatch.setattr(nvtx.importlib.util, "find_spec", lambda name: found)
-    assert nvtx.in_wheels(nvtx.LIBRARY) == [str(place / nvtx.LIBRARY)]
-    monkeypatch.setattr(nvtx.importlib.util, "find_spec", lambda name: None)
-    assert nvtx.in_wheels(nvtx.LIBRARY) == []
-
-
 def test_virtual_gpus_have_no_profiler_of_nvidia_s():
     assert driver.markers(Gpus("virtual", 1)) is None

@@ -24,7 +24,7 @@ from ...errors import AcceleratorError, NotSupportedError
 from ...library_operation import GELU, RELU, Gemm
 from ..per_thread import PerThread
 from . import library
-from .library import SUCCESS, check_blas
+from .library import SUCCESS, check_blas, declare
 
 SONAMES = ("libcublasLt.so.13", "libcublasLt.so.12")
 WORKSPACE_BYTES = 8 << 20
@@ -84,12 +84,8 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 def load() -> Any | None:
     """The library with its signatures declared, or None if it is not installed."""
     library = _find()
-    if library is None:
-        return None
-    for name, argtypes in SIGNATURES.items():
-        function = getattr(library, name)
-        function.argtypes = argtypes
-        function.restype = c_int
+    if library is not None:
+        declare(library, SIGNATURES)
     return library
 
 
@@ -364,9 +360,7 @@ def load_cublas() -> Any:
             library = ctypes.CDLL(path)
         except OSError:  # not there: the next one may be
             continue
-        for name, argtypes in CUBLAS_SIGNATURES.items():
-            function = getattr(library, name)
-            function.argtypes, function.restype = argtypes, c_int
+        declare(library, CUBLAS_SIGNATURES)
         return library
     raise NotSupportedError(
         "cuBLAS is not installed", hint='pip install "nvidia-cublas"', operator="current_blas_handle"

@@ -44,7 +44,7 @@ from typing import Any, NamedTuple
 
 from ..api import Activity
 from .blas import packaged
-from .nvtx import in_wheels
+from .library import declare, in_wheels
 
 SONAMES = ("libcupti.so.13", "libcupti.so.12")
 KNOWN_VERSIONS = (range(24, 100), range(130000, 140000))  # CUPTI_API_VERSION of CUDA 12.6 to 12.9, and of CUDA 13
@@ -195,9 +195,7 @@ class Cupti:
 
     def __init__(self, found: Any) -> None:
         self._library = found
-        for name, argtypes in SIGNATURES.items():
-            function = getattr(found, name)
-            function.argtypes, function.restype = argtypes, c_int
+        declare(found, SIGNATURES)
         self.version, self.name = 0, "CUPTI"
         self._subscriber, self._process = c_void_p(), os.getpid()
         self._names: dict[int, str] = {}  # by address: all records of a kernel have the same

@@ -33,7 +33,7 @@ from ...errors import NotSupportedError
 from ...library_operation import OF_INPUT, OF_OUTPUT, OF_WEIGHT, Attention, AttentionBackward, Convolution
 from . import library
 from .cache import files_of
-from .library import check_dnn
+from .library import check_dnn, declare
 from .prebuilt_cubins import cache_key
 
 # cudnn_graph.h: cudnnDataType_t
@@ -459,10 +459,7 @@ def load() -> tuple[Any | None, str]:
         return None, f"cuDNN {version} is older than {OLDEST}"
     if not _has_blas(major):
         return None, f"cuDNN needs cuBLAS for CUDA {major}, which was not found"
-    for name, argtypes in SIGNATURES.items():
-        function = getattr(loaded, name)
-        function.argtypes = argtypes
-        function.restype = c_int
+    declare(loaded, SIGNATURES)
     loaded.cudnnGetLastErrorString.argtypes = (c_char_p, c_size_t)
     loaded.cudnnGetLastErrorString.restype = None
     return loaded, ""

@@ -7,9 +7,11 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 from collections.abc import Mapping
+from ctypes import c_int
+from pathlib import Path
 from typing import Any
 
 from ... import callers
@@ -93,6 +95,20 @@ def nvrtc_bindings() -> Any:
 def native() -> Any | None:
     """The module with compiled calls, or None in a build without them."""
     return nvidia if hasattr(nvidia, "Native") else None
+
+
+def in_wheels(library: str) -> list[str]:
+    """The path of a library in NVIDIA's wheels; empty if no wheel has it."""
+    packages = importlib.util.find_spec("nvidia")
+    places = (packages.submodule_search_locations if packages else None) or ()
+    return [str(each) for place in places for each in sorted(Path(place).glob(f"*/lib/{library}"))]
+
+
+def declare(library: Any, signatures: Mapping[str, tuple[Any, ...]], result: Any = c_int) -> None:
+    """Declare the parameters of a loaded library's functions, {name: types}, and the type that they return."""
+    for name, argtypes in signatures.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = argtypes, result
 
 
 def bindings_version() -> str:

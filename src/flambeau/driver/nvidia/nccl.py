@@ -12,8 +12,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
-import os
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ubyte, c_void_p
 from functools import cache
@@ -41,7 +39,7 @@ from ..api import Exchange, Step, StreamHandle
 from .blas import packaged
 from .devices import Devices
 from .handles import Table
-from .library import SUCCESS, check_nccl
+from .library import SUCCESS, check_nccl, declare, in_wheels
 
 SONAME = "libnccl.so.2"
 UNIQUE_ID_BYTES = 128  # NCCL_UNIQUE_ID_BYTES
@@ -90,36 +88,19 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 def load() -> Any | None:
     """The library with its signatures declared, or None if it is not installed."""
     library = _find()
-    if library is None:
-        return None
-    for name, argtypes in SIGNATURES.items():
-        function = getattr(library, name)
-        function.argtypes = argtypes
-        function.restype = c_int
-    for name, argtypes in (("ncclGetErrorString", (c_int,)), ("ncclGetLastError", (c_void_p,))):
-        function = getattr(library, name)
-        function.argtypes = argtypes
-        function.restype = c_char_p
+    if library is not None:
+        declare(library, SIGNATURES)
+        declare(library, {"ncclGetErrorString": (c_int,), "ncclGetLastError": (c_void_p,)}, c_char_p)
     return library
 
 
 def _find() -> ctypes.CDLL | None:
-    for path in (*packaged("nccl"), *_in_wheels(), SONAME):
+    for path in (*packaged("nccl"), *in_wheels(SONAME), SONAME):
         try:
             return ctypes.CDLL(path)
         except OSError:  # not there: the next one may be
             continue
     return None
-
-
-def _in_wheels() -> list[str]:
-    """Where NVIDIA's wheel has the library."""
-    try:
-        found = importlib.util.find_spec("nvidia.nccl")
-    except ImportError:  # no package of NVIDIA's is installed
-        return []
-    folders = found.submodule_search_locations or [] if found is not None else []
-    return [os.path.join(folder, "lib", SONAME) for folder in folders]
 
 
 def version() -> tuple[int, int, int] | None:

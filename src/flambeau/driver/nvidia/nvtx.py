@@ -6,11 +6,11 @@ Without a profiler every call returns at once; the profiler names itself to the 
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 from ctypes import c_char_p, c_int, c_uint64
 from functools import cache
-from pathlib import Path
 from typing import Any
+
+from .library import in_wheels
 
 LIBRARY = "libnvtx3interop.so.1"
 OLD_LIBRARY = "libnvToolsExt.so.1"  # of toolkits before CUDA 12.9, with the same functions
@@ -57,10 +57,3 @@ def load() -> NvtxMarkers | None:
         except OSError:  # not there: the next one may be
             continue
     return None
-
-
-def in_wheels(library: str) -> list[str]:
-    """The path of a library in NVIDIA's wheels; empty if no wheel has it."""
-    packages = importlib.util.find_spec("nvidia")
-    places = (packages.submodule_search_locations if packages else None) or ()
-    return [str(each) for place in places for each in sorted(Path(place).glob(f"*/lib/{library}"))]

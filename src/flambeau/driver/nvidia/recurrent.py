@@ -20,6 +20,7 @@ from ...dtypes import dtype, float32, float64
 from ...errors import NotSupportedError
 from ...recurrent_operation import GATES, Recurrent, RecurrentBackward
 from .dnn import DATA_TYPES, HALVES, Dnn, warn
+from .library import declare
 
 # cudnn_adv.h: cudnnRNNAlgo_t, cudnnRNNInputMode_t, cudnnWgradMode_t, cudnnForwardMode_t
 STANDARD, LINEAR_INPUT, ADD_GRADIENTS, INFERENCE, TRAINING = 0, 0, 0, 0, 1
@@ -62,13 +63,6 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
         _HANDLE, c_void_p, c_int, c_void_p, *(c_void_p,) * 6, _BYTES, c_void_p, _BYTES, c_void_p, _BYTES, c_void_p,
     ),
 }  # fmt: skip
-
-
-def declare(library: Any) -> None:
-    """Declare the signatures of a loaded library's calls."""
-    for name, argtypes in SIGNATURES.items():
-        function = getattr(library, name)
-        function.argtypes, function.restype = argtypes, c_int
 
 
 def math_type(of: dtype, allow_tf32: bool) -> int:
@@ -246,7 +240,7 @@ class RecurrentPlanner:
         self._layers: dict[tuple[Recurrent, bool], tuple[int, int]] = {}
         self._refused: dict[Problem, str] = {}
         if isinstance(dnn.backend.library, ctypes.CDLL):
-            declare(dnn.backend.library)
+            declare(dnn.backend.library, SIGNATURES)
 
     def plan(self, problem: Problem) -> RecurrentPlan:
         """Raises NotSupportedError, after a warning, if cuDNN refuses the operation."""
