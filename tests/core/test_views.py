@@ -80,6 +80,30 @@ def slope(call, x):
     return torch.autograd.grad(results, [x], weights)[0].tolist()
 
 
+@pytest.mark.parametrize(("name", "arguments"), [("split", (2, -1)), ("split", ([1, 3], 1)), ("unbind", (-1,))])
+def test_pieces_in_a_graph_are_computed_once_for_a_layout(monkeypatch, name, arguments):
+    operator = REGISTRY[name]
+    x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    expected = operator(x, *arguments)
+
+    def refuse(*arguments):
+        raise AssertionError(name)
+
+    monkeypatch.setattr(operator, "body", refuse)
+    pieces = operator(x, *arguments)
+    assert [each.tolist() for each in pieces] == [each.tolist() for each in expected]
+    assert pieces[1].grad_fn is pieces[0].grad_fn
+    slope = torch.autograd.grad(sum((each * each).sum() for each in pieces), x)[0]
+    assert slope.tolist() == (2 * x).tolist()
+
+
+def test_a_split_of_nothing_has_a_gradient():
+    for _ in range(2):
+        x = torch.zeros(0, 3, requires_grad=True)
+        (piece,) = x.split(0, -2)
+        assert torch.autograd.grad(piece.sum(), x)[0].shape == (0, 3)
+
+
 @settings(deadline=None, max_examples=600)
 @given(
     st.sampled_from(sorted(ARGUMENTS)),

@@ -20,7 +20,8 @@ def known_views(*operators: Operator) -> None:
     """
     for operator in operators:
         operator.quick = KnownViews(operator, geometry_of, operator.gives_views)
-        operator.quick_node = operator if operator.backward is not None else None
+        if operator.backward is not None:
+            operator.quick_node = operator
 
 
 def geometry_of(operator: Operator, operand: TensorBase, bound: list[Any]) -> Any:

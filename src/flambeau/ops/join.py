@@ -247,7 +247,8 @@ def _(grads: Any, split_size_or_sections: Any, dim: int, input_shape: Any) -> An
     known = [place for place, grad in enumerate(grads) if grad is not None]
     sizes, at = split_size_or_sections, dim % len(input_shape)
     if isinstance(sizes, int):
-        sizes = [min(sizes, input_shape[at] - start) for start in range(0, input_shape[at], sizes)] or [0]
+        total = input_shape[at]
+        sizes = [min(sizes, total - start) for start in range(0, total, sizes)] if total else [0]
     if len(known) == 1:
         start = sum(sizes[: known[0]])
         return embedded(slice_, grads[known[0]], input_shape, at, start, start + sizes[known[0]])
@@ -263,6 +264,9 @@ def _(grads: Any, dim: int, input_shape: Any) -> Any:
         return embedded(select, grads[known[0]], input_shape, at, known[0])
     shape = *input_shape[:at], *input_shape[at + 1 :]
     return stack(_with_zeros(grads, grads[known[0]], [shape] * len(grads)), at)
+
+
+split.quick_node, unbind.quick_node = split, unbind
 
 
 def _with_zeros(grads: Sequence[Any], like: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
