@@ -434,7 +434,7 @@ class Driver(Protocol):
         """Give other processes the inputs of all exchanges that can be read now."""
 
     def exchange_failure(self) -> str:
-        """What went wrong with a running exchange of steps; "" if nothing did."""
+        """The error of an exchange of steps that has failed while it ran; "" if none has."""
 
     def abort_exchanges(self) -> None:
         """End all exchanges of steps, whose outputs are then undefined.  Streams go on with the work after them."""

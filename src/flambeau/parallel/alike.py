@@ -35,7 +35,7 @@ class AlikeRanks(Client):
         """Note a call's members.  Raises: NotSupportedError for objects that only another rank has."""
         if called.name in ("send_object_list", "recv_object_list"):
             raise NotSupportedError(
-                f"{called.text}: one process stands for all {self.size} ranks, so there is nobody to pass objects",
+                f"{called.text}: one process stands for all {self.size} ranks, so no other exchanges objects",
                 hint="measure it by flambeau trace --nproc",
                 operator="fit --nproc",
             )

@@ -124,7 +124,7 @@ class Channel:
 
 
 class Told(NamedTuple):
-    """What the hub knows of a description."""
+    """A description as the hub received it.  sends, takes: bytes for and from each member, None if equal."""
 
     text: str
     sends: list[int] | None
@@ -196,7 +196,10 @@ class Comparison:
 
 
 def wrong_size(calls: Sequence[tuple[int, Sequence[int] | None, Sequence[int] | None]]) -> str:
-    """Say who sends another number of bytes than is taken; "" if nobody does.  calls: (rank, sends, takes) by place."""
+    """Name two ranks of which one sends another number of bytes than the other takes; "" if there are none.
+
+    calls: (rank, bytes that it sends to each, bytes that it takes from each), by place in the group.
+    """
     for i, (sender, sends, _) in enumerate(calls):
         for j, (taker, _, takes) in enumerate(calls):
             if sends is not None and takes is not None and sends[j] != takes[i]:

@@ -1,7 +1,7 @@
 """Collectives of several processes.
 
 - On NVIDIA GPUs, groups with the backend "nccl" run what NCCL can, as steps between the GPUs themselves (`Transfer`).
-  The host waits for nobody, but for the first collective of a group; calls are compared a little later (watchdog.py).
+  The host waits for other ranks only at the first collective of a group; calls are compared later (watchdog.py).
 - Otherwise, each rank sends the bytes of its inputs to all members (see exchange.py), and computes its outputs itself,
   in the order of the ranks: results do not depend on timing, and are equal on all ranks.  The call is posted at once,
   so that calls that differ are found whether or not the program waits.
@@ -393,9 +393,9 @@ def _run(
 
 
 def _key(group: ProcessGroup, name: str, how: Any, one: TensorBase, other: TensorBase) -> Any:
-    """What is equal of calls that differ in their tensors' addresses only; None where GPUs run no steps.
+    """A key of collectives that differ only in the addresses of their tensors; None where GPUs run no steps.
 
-    A layout also tells the device and its machine.
+    A layout belongs to one device of one machine.
     """
     if not group.runs_steps:
         return None
@@ -405,7 +405,7 @@ def _key(group: ProcessGroup, name: str, how: Any, one: TensorBase, other: Tenso
 
 
 def _again(earlier: tuple[Collective, Stream], source: Any, target: Any) -> Work:
-    """Begin a collective like an earlier one of one step.  What that one has checked is not looked at once more.
+    """Begin a collective that has the key of an earlier one of one step, without its checks.
 
     source, target: what is read and written; None if nothing.
     """

@@ -46,7 +46,7 @@ class Watched(Protocol):
 
 
 class Progress:
-    """What is known of a channel.
+    """How far the collectives of a channel have come.
 
     oldest, since: the oldest call that has not ended, and when it was first seen as that, by the monotonic clock.
     count, event: the number of calls that are over once an event is done; None if none is awaited.

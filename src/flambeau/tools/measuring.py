@@ -29,7 +29,10 @@ class Piece(NamedTuple):
 
 
 class Measuring(Protocol):
-    """What measures.  name: of the method, for reports.  lost: pieces of work that it lost."""
+    """A measurement of the work that recorded calls submit.
+
+    name: of the method, for reports.  lost: how many pieces of work are missing from the results.
+    """
 
     name: str
     lost: int

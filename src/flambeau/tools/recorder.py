@@ -64,7 +64,7 @@ class Timed(NamedTuple):
     """A measured call.  place: the index of the span that it becomes.  handle, arguments: of a launch."""
 
     place: int
-    closed: Any  # what Measuring.close returned
+    closed: Any  # the value that Measuring.close returned
     handle: int
     arguments: Any
 

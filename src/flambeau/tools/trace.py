@@ -15,7 +15,7 @@ NONE = -1  # index of a span or call that is not known
 
 
 class Launch(NamedTuple):
-    """What CUPTI reports of a piece of work besides its times.
+    """The facts that CUPTI reports about a piece of work, without its times.
 
     operation: the library call or the `graph` that it is a part of; "" for other kernels, copies and fills.
     context, stream: CUPTI's numbers.  graph: CUPTI's number of the graph that it was launched in, 0 outside graphs.
@@ -34,7 +34,7 @@ class Launch(NamedTuple):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known, by name, for display."""
+        """The known facts by name, for display."""
         found: dict[str, Any] = {"operation": self.operation} if self.operation else {}
         if self.grid:
             found |= {"grid": list(self.grid), "block": list(self.block)}

@@ -501,7 +501,7 @@ class FollowedDriver(VirtualDriver):
         def bind(arguments: Any) -> list[Any]:
             try:
                 return kernel.bind(arguments)
-            except Exception:  # noqa: BLE001  (a kernel of the program that says nothing of what it accesses)
+            except Exception:  # noqa: BLE001  (a kernel of the program without declared accesses)
                 self.unseen[kernel.entry] = None
                 return []
 

@@ -100,7 +100,7 @@ class Command:
             self.predecessors, queue.waits = queue.waits, []
 
     def advance(self, state: StreamState) -> None:
-        """Make it the next operation of its stream, whose clock is `state`."""
+        """Make this command the next operation of its stream, whose clock is `state`."""
         state.count += 1
         state.is_waiting = False
         state.is_shared = True
@@ -108,7 +108,7 @@ class Command:
 
     @property
     def clock(self) -> Clock:
-        """All work that is done when it is."""
+        """The work that is done once this command is."""
         return Clock(self.queue.handle, self.number, self.base, self.changes, self.version)
 
     @property
@@ -137,7 +137,7 @@ class Command:
         self.poisoned_writes.append((space, overlap))
 
     def cover(self, uses: Iterable[Use]) -> None:
-        """Keep those of the replaced uses that have still to read."""
+        """Add the replaced uses whose commands have not read yet to `covered`."""
         left = [use for use in uses if use.has_to_read]
         if self.covered is None:
             self.covered = left or None
@@ -152,7 +152,7 @@ class Command:
         self.finish()
 
     def finish(self) -> None:
-        """Mark it done; keep only the data for reports."""
+        """Mark this command as done, and keep only the data for reports."""
         self.done = True
         self.detail = None
         self.accesses = self.blocks = ()
@@ -205,7 +205,7 @@ class BusySpans:
 class Submission:
     """The engine's part that queues commands and allocates blocks.  Callers hold the driver's lock.
 
-    left_out: what commands do nothing instead of, where values are not computed.
+    left_out: the work that is skipped where values are not computed.
     slowdown: the factor of all durations; a straggler has more than 1.
     """
 
