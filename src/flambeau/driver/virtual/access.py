@@ -146,7 +146,7 @@ def _misaligned(low: int, access: Access, name: str) -> AccessError:
 
 
 FEW_GROUPS = 16  # a larger history is indexed and pruned
-FEW_COMMANDS = 32  # of an entry of a log
+FEW_COMMANDS = 32  # that one entry of a log of uses holds at most
 
 
 class Taken(NamedTuple):
@@ -260,7 +260,7 @@ class History:
     """The uses of one block.
 
     The latest uses by its only stream are in a log, which `settle` puts into the groups before anything looks at these.
-    The log has `room` for so many entries that the groups cannot become too many.
+    `room` limits the entries of the log, and so the number of groups that they can add.
 
     stream: the only stream that used the block;  None before the first use, SEVERAL if there were others.
     by_key: the groups, by the key of their accesses;  None before the first one.
