@@ -40,11 +40,16 @@ def test_values_survive_growth_and_lie_across_pages(gpu):
 
 @pytest.mark.devices(1)
 def test_unmapped_memory_is_returned_to_the_device(gpu):
-    x = empty(100)
-    free, _ = torch.cuda.mem_get_info()
-    del x
-    torch.cuda.empty_cache()
-    assert torch.cuda.memory_reserved() == 0 and torch.cuda.mem_get_info()[0] >= free + 100 * MIB
+    """Several times where other processes may take memory of the same GPU in between."""
+    for _ in range(1 if torch.cuda.get_device_name().startswith("virtual") else 20):
+        x = empty(100)
+        free, _ = torch.cuda.mem_get_info()
+        del x
+        torch.cuda.empty_cache()
+        assert torch.cuda.memory_reserved() == 0
+        if torch.cuda.mem_get_info()[0] >= free + 100 * MIB:
+            return
+    pytest.fail("no free memory has come back")
 
 
 def test_races_are_found_in_blocks_of_pages():
