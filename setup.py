@@ -49,6 +49,7 @@ def extensions() -> list[Extension]:
             ".".join(each.relative_to(ROOT).with_suffix("").parts),
             [str(each.relative_to(ROOT.parent))],
             # symbols for a debugger take a third of the time to compile
+            depends=[str(header.relative_to(ROOT.parent)) for header in each.parent.glob("*.h")],
             extra_compile_args=["-g0", "-O1"] if each.stem in SIMPLE else ["-g0"],
             optional=True,
         )

@@ -49,6 +49,10 @@ class Event:
         self.is_plain = is_plain
         self.interprocess = interprocess
 
+    def is_put_off(self) -> bool:
+        """Return whether a native thread still has to make the call of its latest record.  Uncompiled there is none."""
+        return False
+
 
 class Function:
     """A kernel on one device.

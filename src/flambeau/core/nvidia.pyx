@@ -8,6 +8,8 @@ nvidia.py is what runs uncompiled: it has the classes of streams, events and fun
   go the long way, through the driver's methods in Python, which put things right or raise.  A call that has failed is
   made once more there, and fails again.
 - The interpreter is unlocked around each call into the driver, which may block while a queue is full.
+- A call may be made later, by a native thread of the device (submission.h).  Then `flush` is what comes before all that
+  asks the driver for something; `hold` keeps calls out of the threads until `release`.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_GET_SIZE
@@ -22,7 +24,12 @@ from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 from .native cimport Lock
 from .queue cimport HotCalls
 
+import os
+
+from ..driver.api import CopyKind
 from ..library_operation import unpack_addresses
+
+HOST_TO_DEVICE, DEVICE_TO_HOST = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST
 
 ctypedef int (*Launch)(
     void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**
@@ -36,13 +43,41 @@ ctypedef int (*Multiply)(
     void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, size_t, void*
 ) noexcept nogil
 ctypedef int (*SetAttribute)(void*, int, void*, size_t) noexcept nogil
+ctypedef int (*Fill)(unsigned long long, unsigned char, size_t, void*) noexcept nogil
 
-CALLS = ("launch", "event_record", "stream_wait_event", "copy")  # what stands in for the driver's own methods
+cdef extern from "submission.h" nogil:
+    ctypedef struct RingCall:
+        int (*perform)(RingCall*) noexcept nogil
+        int kind
+    ctypedef struct Ring:
+        pass
+    Ring* ring_new(void* context, CurrentContext get_context, SetContext set_context)
+    bint ring_takes(Ring* ring)
+    bint ring_is_empty(Ring* ring)
+    unsigned long long ring_head(Ring* ring)
+    unsigned long long ring_tail(Ring* ring)
+    RingCall* ring_reserve(Ring* ring, size_t nbytes)
+    void ring_commit(Ring* ring, RingCall* call)
+    void ring_wait_for_room(Ring* ring)
+    void ring_drain(Ring* ring)
+    int ring_failure(Ring* ring, int* kind)
+    void ring_forget(Ring* ring)
+
+CALLS = ("launch", "event_record", "stream_wait_event", "copy", "fill")  # what stands in for the driver's own methods
 
 NO_DEVICE = -1
 MAX_ARGUMENT_BYTES = 32_764  # of one launch, on every architecture since Volta
 MAX_ALIGNMENT = 256  # bytes: cublasLt asks for no more
 DESC_BIAS_POINTER = 8  # cublasLtMatmulDescAttributes_t
+PER_THREAD_STREAM = 2  # CU_STREAM_PER_THREAD: another stream in each thread
+NAMES = (  # of the calls of rings, by their kinds
+    "cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync", "cuMemsetD8Async", "cublasLtMatmul",
+    "cudnnBackendExecute",
+)
+
+cdef enum:
+    LAUNCH, RECORD, WAIT, COPY, FILL, PRODUCT, EXECUTION  # kinds
+    RINGS = 64  # at most; calls of further devices are made at once
 
 
 cdef class Stream:
@@ -53,13 +88,15 @@ cdef class Stream:
     cdef public bint is_ours
     cdef public unsigned long long raw
     cdef public unsigned long long context
+    cdef Ring* ring
 
     def __init__(self, int device, cu, bint is_ours):
         self.device, self.cu, self.raw, self.is_ours, self.context = device, cu, int(cu), is_ours, 0
+        self.ring = NULL
 
     def end(self):
         """See nvidia.py."""
-        device, self.device, self.context = self.device, NO_DEVICE, 0
+        device, self.device, self.context, self.ring = self.device, NO_DEVICE, 0, NULL
         return device
 
 
@@ -72,10 +109,17 @@ cdef class Event:
     cdef public unsigned long long raw
     cdef public bint is_plain
     cdef public bint interprocess
+    cdef Ring* ring  # of its latest record, which is at that position
+    cdef unsigned long long position
 
     def __init__(self, int device, cu, bint timing, bint is_plain=False, bint interprocess=False):
         self.device, self.cu, self.raw = device, cu, int(cu)
         self.timing, self.is_plain, self.interprocess = timing, is_plain, interprocess
+        self.ring, self.position = NULL, 0
+
+    def is_put_off(self):
+        """See nvidia.py."""
+        return self.ring != NULL and ring_tail(self.ring) < self.position
 
 
 cdef class Function:
@@ -87,6 +131,56 @@ cdef class Function:
 
     def __init__(self, unsigned long long address, int device, unsigned int shared_limit):
         self.address, self.device, self.shared_limit = address, device, shared_limit
+
+
+cdef struct LaunchCall:
+    RingCall call
+    Launch launch
+    void* function
+    void* stream
+    void* data  # the arguments
+    size_t size
+    unsigned int x, y, z, threads, threads_y, threads_z, shared
+
+
+cdef struct StreamCall:  # of an event, a copy or a fill
+    RingCall call
+    void* function
+    void* stream
+    unsigned long long to, what
+    size_t nbytes
+
+
+cdef int make_launch(RingCall* call) noexcept nogil:
+    cdef LaunchCall* of = <LaunchCall*>call
+    cdef void* extra[5]
+    extra[0], extra[1], extra[2], extra[3], extra[4] = <void*>1, of.data, <void*>2, &of.size, NULL
+    return of.launch(
+        of.function, of.x, of.y, of.z, of.threads, of.threads_y, of.threads_z, of.shared, of.stream, NULL, extra
+    )
+
+
+cdef int make_stream_call(RingCall* call) noexcept nogil:
+    cdef StreamCall* of = <StreamCall*>call
+    if call.kind == RECORD:
+        return (<Record>of.function)(<void*>of.what, of.stream)
+    if call.kind == WAIT:
+        return (<Wait>of.function)(of.stream, <void*>of.what, 0)
+    if call.kind == COPY:
+        return (<Copy>of.function)(of.to, of.what, of.nbytes, of.stream)
+    return (<Fill>of.function)(of.to, <unsigned char>of.what, of.nbytes, of.stream)
+
+
+cdef list _rings = []  # the addresses of all, which live as long as the process
+
+
+def _in_child():
+    """Empty the rings in a forked child, which has no threads and must not use the driver."""
+    for address in _rings:
+        ring_forget(<Ring*><uintptr_t>address)
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 cdef void* found(void* library, bytes name) except NULL:
@@ -116,8 +210,11 @@ cdef class Native(HotCalls):
     cdef Record _cu_record
     cdef Wait _cu_wait
     cdef Copy _cu_copy
+    cdef Fill _cu_fill
+    cdef Ring* _rings[RINGS]
+    cdef int _holds
     cdef object _kernels, _streams, _events, _contexts, _library_calls
-    cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy, _slow_run
+    cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy, _slow_fill, _slow_run
     cdef object _last_handle
     cdef Stream _last_stream
 
@@ -132,10 +229,12 @@ cdef class Native(HotCalls):
         self._cu_record = <Record>found(library, b"cuEventRecord")
         self._cu_wait = <Wait>found(library, b"cuStreamWaitEvent")
         self._cu_copy = <Copy>found(library, b"cuMemcpyAsync")
+        self._cu_fill = <Fill>found(library, b"cuMemsetD8Async")
+        self._holds = len(os.sched_getaffinity(0)) == 1  # a thread would take the only core
         self._kernels, self._streams, self._events, self._contexts = kernels, streams, events, contexts
         self._slow_launch, self._slow_record = driver.launch, driver.event_record
         self._slow_wait, self._slow_copy = driver.stream_wait_event, driver.copy
-        self._slow_run, self._library_calls = driver.library_run, library_calls
+        self._slow_fill, self._slow_run, self._library_calls = driver.fill, driver.library_run, library_calls
 
     def current(self):
         """Return the thread's current context, 0 if it has none."""
@@ -152,6 +251,99 @@ cdef class Native(HotCalls):
         if found is not None:
             self._last_handle, self._last_stream = handle, found
         return found
+
+    cpdef flush(self):
+        """Wait until every call so far is made.  Raises AcceleratorError if one failed, and the device is not lost."""
+        cdef Ring* ring
+        cdef int index, kind, code
+        for index in range(RINGS):
+            ring = self._rings[index]
+            if ring == NULL:
+                continue
+            with nogil:
+                ring_drain(ring)
+            code = ring_failure(ring, &kind)
+            if code:
+                self._driver.failed_earlier(NAMES[kind], code)
+
+    cpdef hold(self):
+        """Make calls at once, until `release`.  Nests.  Raises as `flush`, after which nothing is held."""
+        self._holds += 1
+        try:
+            self.flush()
+        except BaseException:
+            self._holds -= 1
+            raise
+
+    cpdef release(self):
+        """See `hold`."""
+        self._holds -= 1
+
+    cdef Ring* _ring(self, Stream stream):
+        """Return the ring that takes a call on a stream.  NULL if its caller makes it: all before it are made."""
+        cdef Ring* ring = stream.ring
+        if ring == NULL:
+            ring = stream.ring = self._ring_of(stream)
+        if ring == NULL:
+            return NULL
+        if self._holds:
+            if not ring_is_empty(ring):
+                with nogil:
+                    ring_drain(ring)
+            return NULL
+        return ring if ring_takes(ring) else NULL
+
+    cdef Ring* _ring_of(self, Stream stream):
+        """Return the ring of a stream's device, NULL if it has none or none yet."""
+        cdef unsigned long long context
+        if stream.device not in self._contexts or stream.device >= RINGS or stream.raw == PER_THREAD_STREAM:
+            return NULL
+        if self._rings[stream.device] == NULL:
+            context = self._contexts[stream.device].raw
+            self._rings[stream.device] = ring_new(<void*>context, self._cu_current, self._cu_set_current)
+            _rings.append(<uintptr_t>self._rings[stream.device])
+        return self._rings[stream.device]
+
+    cdef RingCall* _place(self, Stream stream, size_t nbytes):
+        """Return room for a call of nbytes in the ring that takes it; NULL if its caller makes it."""
+        cdef Ring* ring = self._ring(stream)
+        cdef RingCall* call = NULL
+        while ring != NULL:
+            call = ring_reserve(ring, nbytes)
+            if call != NULL:
+                break
+            with nogil:
+                ring_wait_for_room(ring)
+            ring = self._ring(stream)
+        return call
+
+    cdef bint _make(self, Stream stream, RingCall* call, bint is_placed):
+        """Commit a call to the stream's ring, or make it.  False if it could not be made."""
+        cdef void* former
+        cdef int code
+        if is_placed:
+            ring_commit(stream.ring, call)
+            return True
+        if not self._use(stream, &former):
+            return False
+        with nogil:
+            code = call.perform(call)
+        self._leave(former)
+        return code == 0
+
+    cdef bint _make_stream_call(
+        self, Stream stream, int kind, void* function, unsigned long long to, unsigned long long what, size_t nbytes
+    ):
+        """Make a call of an event, a copy or a fill, or commit it.  False if it could not be made."""
+        cdef StreamCall local
+        cdef StreamCall* call = <StreamCall*>self._place(stream, sizeof(StreamCall))
+        cdef bint is_placed = call != NULL
+        if not is_placed:
+            call = &local
+        call.call.perform, call.call.kind = make_stream_call, kind
+        call.function, call.stream = function, <void*>stream.raw
+        call.to, call.what, call.nbytes = to, what, nbytes
+        return self._make(stream, &call.call, is_placed)
 
     cdef bint _use(self, Stream stream, void** former):
         """Make the context of a stream's device current, until `_leave(former)`.  False if it cannot be done here.
@@ -194,75 +386,104 @@ cdef class Native(HotCalls):
             size, data = PyByteArray_GET_SIZE(arguments), PyByteArray_AS_STRING(arguments)
         else:
             size, data = PyBytes_GET_SIZE(arguments), PyBytes_AS_STRING(arguments)
-        cdef void* former
-        if size > MAX_BYTES or shared > loaded.shared_limit or not self._use(of, &former):
+        if size > MAX_BYTES or shared > loaded.shared_limit:
             return self._slow_launch(kernel, grid, arguments, stream)
-        cdef void* extra[5]
-        extra[0], extra[1], extra[2], extra[3], extra[4] = <void*>1, data, <void*>2, &size, NULL
-        cdef int code
-        with nogil:
-            code = self._cu_launch(
-                <void*>loaded.address, x, y, z, threads, threads_y, threads_z, shared, <void*>of.raw, NULL, extra
-            )
-        self._leave(former)
-        if code:
+        cdef LaunchCall local
+        cdef LaunchCall* call = <LaunchCall*>self._place(of, sizeof(LaunchCall) + size)
+        cdef bint is_placed = call != NULL
+        if is_placed:
+            memcpy(call + 1, data, size)
+            data = call + 1
+        else:
+            call = &local
+        call.call.perform, call.call.kind, call.launch = make_launch, LAUNCH, self._cu_launch
+        call.function, call.stream, call.data, call.size = <void*>loaded.address, <void*>of.raw, data, size
+        call.x, call.y, call.z = x, y, z
+        call.threads, call.threads_y, call.threads_z, call.shared = threads, threads_y, threads_z, shared
+        if not self._make(of, &call.call, is_placed):
             self._slow_launch(kernel, grid, arguments, stream)
 
     cpdef event_record(self, event, stream, bint external=False):
-        """See Driver."""
+        """See Driver.  Other processes ask only the driver for an event that they may open: its records are not put off."""
         cdef Event recorded = entry(self._events, event)
         cdef Stream of = self._stream(stream)
-        cdef void* former
-        if external or recorded is None or of is None or recorded.device != of.device or not self._use(of, &former):
+        if external or recorded is None or of is None or recorded.device != of.device or recorded.interprocess:
             return self._slow_record(event, stream, external)
-        cdef int code
-        with nogil:
-            code = self._cu_record(<void*>recorded.raw, <void*>of.raw)
-        self._leave(former)
-        if code:
-            self._slow_record(event, stream, external)
+        if not self._make_stream_call(of, RECORD, <void*>self._cu_record, 0, recorded.raw, 0):
+            return self._slow_record(event, stream, external)
+        recorded.ring = of.ring
+        if of.ring != NULL:
+            recorded.position = ring_head(of.ring)
 
     cpdef stream_wait_event(self, stream, event, bint external=False):
-        """See Driver."""
+        """See Driver.  The record comes first: where it was put off on another device, that one's calls are made now."""
         cdef Event awaited = entry(self._events, event)
         cdef Stream of = self._stream(stream)
-        cdef void* former
-        if external or awaited is None or of is None or not self._use(of, &former):
+        if external or awaited is None or of is None:
             return self._slow_wait(stream, event, external)
-        cdef int code
-        with nogil:
-            code = self._cu_wait(<void*>of.raw, <void*>awaited.raw, 0)
-        self._leave(former)
-        if code:
+        if awaited.ring != NULL and awaited.ring != of.ring and awaited.ring != self._ring_of(of):
+            return self._slow_wait(stream, event, external)
+        if not self._make_stream_call(of, WAIT, <void*>self._cu_wait, 0, awaited.raw, 0):
             self._slow_wait(stream, event)
 
     cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind, stream):
+        """See Driver.  A copy of host memory is made at once: of pageable memory, it is done with it when it returns."""
+        cdef Stream of = self._stream(stream)
+        cdef bint is_made = False
+        if not nbytes or of is None:
+            return self._slow_copy(dst, src, nbytes, kind, stream)
+        if kind is HOST_TO_DEVICE or kind is DEVICE_TO_HOST:
+            self.hold()
+            is_made = self._make_stream_call(of, COPY, <void*>self._cu_copy, dst, src, nbytes)
+            self.release()
+        else:
+            is_made = self._make_stream_call(of, COPY, <void*>self._cu_copy, dst, src, nbytes)
+        if not is_made:
+            self._slow_copy(dst, src, nbytes, kind, stream)
+
+    cpdef fill(self, unsigned long long dst, unsigned char value, Py_ssize_t nbytes, stream):
         """See Driver."""
         cdef Stream of = self._stream(stream)
-        cdef void* former
-        if not nbytes or of is None or not self._use(of, &former):
-            return self._slow_copy(dst, src, nbytes, kind, stream)
-        cdef int code
-        with nogil:
-            code = self._cu_copy(dst, src, nbytes, <void*>of.raw)
-        self._leave(former)
-        if code:
-            self._slow_copy(dst, src, nbytes, kind, stream)
+        if not nbytes or of is None or not self._make_stream_call(of, FILL, <void*>self._cu_fill, dst, value, nbytes):
+            self._slow_fill(dst, value, nbytes, stream)
 
     cpdef library_run(self, plan, bytearray packed, unsigned long long workspace, stream):
         """See HotCalls."""
         cdef LibraryCall call = entry(self._library_calls, plan)
         cdef Stream of = self._stream(stream)
-        cdef void* former
-        cdef int code
-        if call is None or of is None or call.device != of.device or not self._use(of, &former):
-            return self._slow_run(plan, unpack_addresses(packed), workspace, stream)
-        try:
-            code = call.run(packed, workspace, of.raw)
-        finally:
-            self._leave(former)
-        if code:
+        cdef LibraryRun* run
+        cdef bint is_made = False
+        if call is not None and of is not None and call.device == of.device:
+            run = <LibraryRun*>self._place(of, sizeof(LibraryRun))
+            if run == NULL:
+                is_made = self._run(call, packed, workspace, of)
+            elif call.prepare(run, packed, workspace, of.raw):
+                ring_commit(of.ring, &run.call)
+                is_made = True
+        if not is_made:
             self._slow_run(plan, unpack_addresses(packed), workspace, stream)
+
+    cdef bint _run(self, LibraryCall call, bytearray packed, unsigned long long workspace, Stream of) except -1:
+        """Make a library's call.  False if the slow path has to be taken, as where its lock is held."""
+        cdef LibraryRun run
+        cdef void* former
+        cdef bint is_made = False
+        if call.lock is not None and not call.lock.try_acquire():
+            return False
+        self._holds += 1  # rings make such calls without the lock
+        try:
+            if self._use(of, &former):
+                if call.prepare(&run, packed, workspace, of.raw):
+                    with nogil:
+                        is_made = run.call.perform(&run.call) == 0
+                    if not is_made:
+                        call.failed()
+                self._leave(former)
+        finally:
+            self._holds -= 1
+            if call.lock is not None:
+                call.lock.release()
+        return is_made
 
 
 cdef size_t MAX_BYTES = MAX_ARGUMENT_BYTES
@@ -271,43 +492,90 @@ cdef unsigned long long ALIGNMENT = MAX_ALIGNMENT
 cdef int BIAS = DESC_BIAS_POINTER
 
 
+cdef enum:
+    POINTERS = 16  # of a library's call, at most
+
+ctypedef unsigned long long Addresses[POINTERS]
+
+cdef struct LibraryRun:
+    RingCall call
+    void* plan  # what the run belongs to: Multiplication, a KernelCall's Template or Executable
+    unsigned long long stream, workspace, algorithm
+    bint sets_stream
+    Addresses pointers
+
+
 cdef class LibraryCall:
-    """A plan of a library's, on any operands."""
+    """A plan of a library's, on any operands.  It lives as long as the driver.
+
+    lock: held while a run is made, unless a ring makes it; None if none is needed.
+    """
 
     cdef readonly int device
+    cdef Lock lock
 
-    cdef int run(self, bytearray packed, unsigned long long workspace, unsigned long long stream) except? -1:
-        """Queue it.  Not 0 where the long way has to be gone."""
-        return 1
+    cdef bint prepare(
+        self, LibraryRun* run, bytearray packed, unsigned long long workspace, unsigned long long stream
+    ) except -1:
+        """Describe a run.  False where the slow path has to be taken."""
+        return False
+
+    cdef void failed(self):
+        """Note that a run which `prepare` described could not be made."""
+
+
+cdef struct Multiplication:
+    Multiply multiply
+    SetAttribute set_bias
+    void* handle
+    void* operation
+    void* alpha
+    void* beta
+    void* a
+    void* b
+    void* d
+    size_t workspace_nbytes
+
+
+cdef int multiplied(
+    Multiplication* of, unsigned long long out, unsigned long long a, unsigned long long b,
+    unsigned long long algorithm, unsigned long long workspace, size_t workspace_nbytes, unsigned long long stream,
+) noexcept nogil:
+    return of.multiply(
+        of.handle, of.operation, of.alpha, <void*>a, of.a, <void*>b, of.b, of.beta, <void*>out, of.d, <void*>out, of.d,
+        <void*>algorithm, <void*>workspace, workspace_nbytes, <void*>stream,
+    )
+
+
+cdef int multiply(RingCall* call) noexcept nogil:
+    """pointers: out, operands in cuBLASLt's order, bias."""
+    cdef LibraryRun* run = <LibraryRun*>call
+    cdef Multiplication* of = <Multiplication*>run.plan
+    cdef unsigned long long* given = &run.pointers[0]
+    cdef int status = 0
+    if of.set_bias != NULL:
+        status = of.set_bias(of.operation, BIAS, &given[3], sizeof(given[3]))
+    return status or multiplied(
+        of, given[0], given[1], given[2], run.algorithm, run.workspace, of.workspace_nbytes, run.stream
+    )
 
 
 cdef class Product(LibraryCall):
     """cublasLtMatmul with everything but the operands, the algorithm, the workspace and the stream given, as addresses."""
 
-    cdef Multiply _multiply
-    cdef SetAttribute _set_attribute
-    cdef void* _handle
-    cdef void* _operation
-    cdef void* _alpha
-    cdef void* _beta
-    cdef void* _a
-    cdef void* _b
-    cdef void* _d
+    cdef Multiplication _of
     cdef bint _is_swapped
-    cdef size_t _workspace_nbytes
     cdef readonly dict algorithms
-    cdef Lock _lock
 
     def __init__(
         self, unsigned long long function, unsigned long long handle, unsigned long long operation,
         unsigned long long alpha, unsigned long long beta, unsigned long long a, unsigned long long b,
         unsigned long long d,
     ):
-        self._multiply = <Multiply><uintptr_t>function
-        self._handle, self._operation = <void*>handle, <void*>operation
-        self._alpha, self._beta = <void*>alpha, <void*>beta
-        self._a, self._b, self._d = <void*>a, <void*>b, <void*>d
-        self._set_attribute = NULL
+        self._of.multiply, self._of.set_bias = <Multiply><uintptr_t>function, NULL
+        self._of.handle, self._of.operation = <void*>handle, <void*>operation
+        self._of.alpha, self._of.beta = <void*>alpha, <void*>beta
+        self._of.a, self._of.b, self._of.d = <void*>a, <void*>b, <void*>d
         self.device = -1
         self.algorithms = {}
 
@@ -317,50 +585,33 @@ cdef class Product(LibraryCall):
         set_attribute: cublasLtMatmulDescSetAttribute if there is a bias, else 0.  lock: held from setting a bias to using
         it.  `algorithms` gives their addresses by the alignment of the operands.
         """
-        self.device, self._is_swapped, self._workspace_nbytes = device, is_swapped, workspace_nbytes
-        self._set_attribute, self._lock = <SetAttribute><uintptr_t>set_attribute, lock
+        self.device, self._is_swapped, self._of.workspace_nbytes = device, is_swapped, workspace_nbytes
+        self._of.set_bias, self.lock = <SetAttribute><uintptr_t>set_attribute, lock if set_attribute else None
 
-    cdef int run(self, bytearray packed, unsigned long long workspace, unsigned long long stream) except? -1:
-        """See LibraryCall.  With a bias its lock is held, and one that is held is waited for on the long way."""
+    cdef bint prepare(
+        self, LibraryRun* run, bytearray packed, unsigned long long workspace, unsigned long long stream
+    ) except -1:
+        """See LibraryCall."""
         cdef unsigned long long* given = <unsigned long long*>PyByteArray_AS_STRING(packed)
         cdef unsigned long long out = given[0], a = given[1], b = given[2]
-        cdef unsigned long long bias = given[3] if self._set_attribute != NULL else 0
+        cdef unsigned long long bias = given[3] if self._of.set_bias != NULL else 0
         cdef unsigned long long bits = ALIGNMENT | out | a | b | bias
-        cdef unsigned long long algorithm = self.algorithms.get(bits & -bits, 0)
-        if algorithm == 0:
-            return 1
+        run.algorithm = self.algorithms.get(bits & -bits, 0)
+        run.call.perform, run.call.kind, run.plan = multiply, PRODUCT, &self._of
+        run.workspace, run.stream = workspace, stream
         if not self._is_swapped:
             a, b = b, a
-        cdef int status = 0
-        if self._set_attribute != NULL:
-            if not self._lock.try_acquire():
-                return 1
-            status = self._set_attribute(self._operation, BIAS, &bias, sizeof(bias))
-        if status == 0:
-            with nogil:
-                status = self._call(out, a, b, algorithm, workspace, self._workspace_nbytes, stream)
-        if self._set_attribute != NULL:
-            self._lock.release()
-        return status
-
-    cdef int _call(
-        self, unsigned long long out, unsigned long long a, unsigned long long b, unsigned long long algorithm,
-        unsigned long long workspace, size_t workspace_nbytes, unsigned long long stream,
-    ) noexcept nogil:
-        return self._multiply(
-            self._handle, self._operation, self._alpha, <void*>a, self._a, <void*>b, self._b, self._beta,
-            <void*>out, self._d, <void*>out, self._d, <void*>algorithm, <void*>workspace, workspace_nbytes,
-            <void*>stream,
-        )
+        run.pointers[0], run.pointers[1], run.pointers[2], run.pointers[3] = out, a, b, bias
+        return run.algorithm != 0
 
     def __call__(
         self, unsigned long long out, unsigned long long a, unsigned long long b, unsigned long long algorithm,
         unsigned long long workspace, size_t workspace_nbytes, unsigned long long stream,
     ):
-        """The cublasStatus_t."""
+        """Queue operands in cuBLASLt's order, with the bias that is set.  Return the cublasStatus_t."""
         cdef int status
         with nogil:
-            status = self._call(out, a, b, algorithm, workspace, workspace_nbytes, stream)
+            status = multiplied(&self._of, out, a, b, algorithm, workspace, workspace_nbytes, stream)
         return status
 
 
@@ -369,50 +620,57 @@ cdef enum:
     KERNEL_BYTES = 1024  # of a product's arguments
 
 
+cdef struct Template:  # of a launch; places: where in its arguments the operands' addresses go
+    Launch launch
+    void* function
+    unsigned int x, y, z, threads
+    size_t size
+    size_t places[OPERANDS]
+    char arguments[KERNEL_BYTES]
+
+
+cdef int make_kernel_call(RingCall* call) noexcept nogil:
+    cdef LibraryRun* run = <LibraryRun*>call
+    cdef Template* of = <Template*>run.plan
+    cdef char arguments[KERNEL_BYTES]
+    memcpy(arguments, of.arguments, of.size)
+    for index in range(OPERANDS):
+        memcpy(arguments + of.places[index], &run.pointers[index], sizeof(run.pointers[index]))
+    cdef void* extra[5]
+    extra[0], extra[1], extra[2], extra[3], extra[4] = <void*>1, arguments, <void*>2, &of.size, NULL
+    return of.launch(of.function, of.x, of.y, of.z, of.threads, 1, 1, 0, <void*>run.stream, NULL, extra)
+
+
 cdef class KernelCall(LibraryCall):
     """A product by a launch of an own kernel on a grid.
 
     arguments: the launch's, at most KERNEL_BYTES;  places: where in them the operands' addresses go.
     """
 
-    cdef Launch _cu_launch
     cdef Function _kernel
-    cdef unsigned int _x, _y, _z, _threads
-    cdef char _arguments[KERNEL_BYTES]
-    cdef size_t _size
-    cdef size_t _places[OPERANDS]
+    cdef Template _of
 
     def __init__(self, Native calls, Function kernel, grid, bytes arguments, tuple places):
         assert len(arguments) <= KERNEL_BYTES and len(places) == OPERANDS
-        self._cu_launch, self._kernel, self.device = calls._cu_launch, kernel, kernel.device
-        (self._x, self._y, self._z), self._threads = grid[0], grid[1]
-        self._size = len(arguments)
-        memcpy(self._arguments, PyBytes_AS_STRING(arguments), self._size)
+        self._kernel, self.device = kernel, kernel.device
+        self._of.launch, self._of.function = calls._cu_launch, <void*>kernel.address
+        (self._of.x, self._of.y, self._of.z), self._of.threads = grid[0], grid[1]
+        self._of.size = len(arguments)
+        memcpy(self._of.arguments, PyBytes_AS_STRING(arguments), self._of.size)
         for index in range(OPERANDS):
-            self._places[index] = places[index]
+            self._of.places[index] = places[index]
 
-    cdef int run(self, bytearray packed, unsigned long long workspace, unsigned long long stream) except? -1:
+    cdef bint prepare(
+        self, LibraryRun* run, bytearray packed, unsigned long long workspace, unsigned long long stream
+    ) except -1:
         """See LibraryCall."""
-        cdef unsigned long long* given = <unsigned long long*>PyByteArray_AS_STRING(packed)
-        cdef char arguments[KERNEL_BYTES]
-        memcpy(arguments, self._arguments, self._size)
-        for index in range(OPERANDS):
-            memcpy(arguments + self._places[index], &given[index], sizeof(given[index]))
-        cdef void* extra[5]
-        extra[0], extra[1], extra[2], extra[3], extra[4] = <void*>1, arguments, <void*>2, &self._size, NULL
-        cdef int code
-        with nogil:
-            code = self._cu_launch(
-                <void*>self._kernel.address, self._x, self._y, self._z, self._threads, 1, 1, 0, <void*>stream, NULL,
-                extra,
-            )
-        return code
+        run.call.perform, run.call.kind, run.plan, run.stream = make_kernel_call, LAUNCH, &self._of, stream
+        memcpy(run.pointers, PyByteArray_AS_STRING(packed), OPERANDS * sizeof(run.pointers[0]))
+        return True
 
 
-cdef enum:  # POINTERS: of a pack, at most.  The others: cudnn_graph.h
-    POINTERS = 16, PACK = 16, INT64 = 3, ADDRESS = 6, PACK_UIDS = 1000, PACK_POINTERS = 1001, PACK_WORKSPACE = 1003
-
-ctypedef unsigned long long Addresses[POINTERS]
+cdef enum:  # cudnn_graph.h
+    PACK = 16, INT64 = 3, ADDRESS = 6, PACK_UIDS = 1000, PACK_POINTERS = 1001, PACK_WORKSPACE = 1003
 
 cdef struct PackCalls:
     int (*execute)(void*, void*, void*) noexcept nogil
@@ -423,6 +681,30 @@ cdef struct PackCalls:
     int (*destroy)(void*) noexcept nogil
 
 
+cdef struct Executable:
+    PackCalls calls
+    void* handle
+    void* plan
+    Addresses uids
+    int count
+
+
+cdef int execute(RingCall* call) noexcept nogil:
+    cdef LibraryRun* run = <LibraryRun*>call
+    cdef Executable* of = <Executable*>run.plan
+    cdef void* pack = NULL
+    cdef int status = of.calls.set_stream(of.handle, <void*>run.stream) if run.sets_stream else 0
+    status = status or of.calls.create(PACK, &pack) or (
+        of.calls.set(pack, PACK_UIDS, INT64, of.count, of.uids)
+        or of.calls.set(pack, PACK_POINTERS, ADDRESS, of.count, run.pointers)
+        or of.calls.set(pack, PACK_WORKSPACE, ADDRESS, 1, &run.workspace)
+        or of.calls.finalize(pack) or of.calls.execute(of.handle, of.plan, pack)
+    )
+    if pack != NULL:
+        of.calls.destroy(pack)
+    return status
+
+
 cdef class Execution(LibraryCall):
     """cudnnBackendExecute of one plan.  Each run makes a pack, the descriptor of its addresses, and destroys it.
 
@@ -431,47 +713,33 @@ cdef class Execution(LibraryCall):
     in the workspace.
     """
 
-    cdef PackCalls _calls
-    cdef void* _handle
-    cdef void* _plan
+    cdef Executable _of
     cdef object _dnn
-    cdef Lock _lock
-    cdef Addresses _uids, _pointers
-    cdef int _scratch, _scalars, _count
+    cdef Addresses _pointers
+    cdef int _scratch, _scalars
 
     def __init__(self, dnn, bytes calls, unsigned long long plan, bytes uids, bytes pointers, int scratch, int scalars):
-        assert len(calls) == sizeof(PackCalls) and len(uids) == len(pointers) <= sizeof(self._uids)
-        self._handle, self._plan = <void*><uintptr_t>dnn.handle, <void*>plan
-        self._dnn, self._lock, self.device = dnn, dnn.lock, dnn.device
-        self._scratch, self._scalars, self._count = scratch, scalars, len(uids) // sizeof(self._uids[0])
-        memcpy(&self._calls, PyBytes_AS_STRING(calls), sizeof(PackCalls))
-        memcpy(self._uids, PyBytes_AS_STRING(uids), len(uids))
+        assert len(calls) == sizeof(PackCalls) and len(uids) == len(pointers) <= sizeof(self._pointers)
+        self._of.handle, self._of.plan = <void*><uintptr_t>dnn.handle, <void*>plan
+        self._dnn, self.lock, self.device = dnn, dnn.lock, dnn.device
+        self._scratch, self._scalars, self._of.count = scratch, scalars, len(uids) // sizeof(self._pointers[0])
+        memcpy(&self._of.calls, PyBytes_AS_STRING(calls), sizeof(PackCalls))
+        memcpy(self._of.uids, PyBytes_AS_STRING(uids), len(uids))
         memcpy(self._pointers, PyBytes_AS_STRING(pointers), len(pointers))
 
-    cdef int run(self, bytearray packed, unsigned long long workspace, unsigned long long stream) except? -1:
-        """See LibraryCall.  A lock that is held is waited for on the long way."""
-        cdef Addresses pointers
-        cdef void* pack = NULL
-        cdef int status, index
-        memcpy(pointers, self._pointers, sizeof(pointers))
-        memcpy(pointers, PyByteArray_AS_STRING(packed), self._scratch * sizeof(pointers[0]))
+    cdef bint prepare(
+        self, LibraryRun* run, bytearray packed, unsigned long long workspace, unsigned long long stream
+    ) except -1:
+        """See LibraryCall."""
+        run.call.perform, run.call.kind, run.plan = execute, EXECUTION, &self._of
+        run.stream, run.workspace, run.sets_stream = stream, workspace, self._dnn.stream != stream
+        memcpy(run.pointers, self._pointers, sizeof(run.pointers))
+        memcpy(run.pointers, PyByteArray_AS_STRING(packed), self._scratch * sizeof(run.pointers[0]))
         for index in range(self._scratch, self._scalars):
-            pointers[index] += workspace
-        if not self._lock.try_acquire():
-            return 1
-        try:
-            if self._dnn.stream != stream and self._calls.set_stream(self._handle, <void*>stream):
-                return 1
-            self._dnn.stream = stream
-            with nogil:
-                status = self._calls.create(PACK, &pack) or (
-                    self._calls.set(pack, PACK_UIDS, INT64, self._count, self._uids)
-                    or self._calls.set(pack, PACK_POINTERS, ADDRESS, self._count, pointers)
-                    or self._calls.set(pack, PACK_WORKSPACE, ADDRESS, 1, &workspace)
-                    or self._calls.finalize(pack) or self._calls.execute(self._handle, self._plan, pack)
-                )
-                if pack != NULL:
-                    self._calls.destroy(pack)
-            return status
-        finally:
-            self._lock.release()
+            run.pointers[index] += workspace
+        self._dnn.stream = stream
+        return True
+
+    cdef void failed(self):
+        """See LibraryCall.  The handle's stream may not have been set."""
+        self._dnn.stream = None

@@ -334,6 +334,12 @@ class Driver(Protocol):
     def host_accessed(self, access: Access) -> None:
         """The host is about to access host memory.  Raises RaceError if the access is not ordered after a copy."""
 
+    def expose(self) -> None:
+        """Let each later call reach its GPU before it returns: another library learns an address or a handle.
+
+        Until then a driver may put calls off, as no one else can queue work that has to follow them.
+        """
+
     def drain(self) -> None:
         """Run all queued work before the process ends; report failures on stderr without raising."""
 

@@ -237,7 +237,7 @@ def _refresh(static: Sequence[Any], given: Sequence[Any]) -> None:
     """Copy tensors to the graph's inputs, unless they have the same address."""
     with GradMode(False):
         for target, source in zip(static, given):
-            if target is not None and source is not None and target.data_ptr() != source.data_ptr():
+            if target is not None and source is not None and target.address() != source.address():
                 target.copy_(source)
 
 

@@ -385,6 +385,7 @@ def current_blas_handle() -> int:
         True
     """
     stream = thread.current_stream(devices.cuda_index())
+    stream.driver.expose()
     return stream.driver.blas_handle(stream.handle)
 
 

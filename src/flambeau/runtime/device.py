@@ -132,6 +132,12 @@ def unmirror(reason: str) -> None:
         stream.mirror.end(reason)
 
 
+def expose() -> None:
+    """Prepare for other libraries, which learn an address or a handle (`Driver.expose`)."""
+    if thread.has_machine():
+        thread.machine().driver.expose()
+
+
 _known: dict[str, device] = {}  # by device text, as used so far
 CPU = _make("cpu", None)
 thread.CPU.public = CPU

@@ -292,6 +292,7 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
             hint="pass a torch.cuda.Stream, or its cuda_stream",
             operator="caching_allocator_alloc",
         )
+    devices.expose()
     chosen = control.current_stream(device) if stream is None else stream
     handle = (
         chosen.handle

@@ -128,6 +128,7 @@ class Stream(Queue):
     @property
     def cuda_stream(self) -> int:
         """The CUstream, as an int; 0 for a default stream."""
+        self.driver.expose()
         return self.machine.driver.stream_raw(self.handle)
 
     def __cuda_stream__(self) -> tuple[int, int]:
@@ -340,7 +341,10 @@ class Event:
     @property
     def cuda_event(self) -> int:
         """The CUevent, as an int; 0 before the first record."""
-        return 0 if self._machine is None else self._machine.driver.event_raw(self.handle)
+        if self._machine is None:
+            return 0
+        self._machine.driver.expose()
+        return self._machine.driver.event_raw(self.handle)
 
     def record(self, stream: Stream | None = None) -> None:
         """Record the event on `stream` (None: the current one).  Later waits for the event refer to this record.
@@ -620,6 +624,7 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
         )
     index = devices.cuda_index(device)
     machine = thread.machine()
+    machine.driver.expose()
     stream = Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))
     if is_owner and stream_ptr is not stream:
         stream._owner = stream_ptr

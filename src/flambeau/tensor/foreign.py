@@ -21,6 +21,7 @@ from ..core.tensor import TensorBase, tensor_over
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError, ValueRangeError, shown
 from ..host import array_at, np
+from ..runtime import device as devices
 from ..runtime.device import cuda_index
 from ..runtime.stream import Stream, external_stream
 from ..strides import contiguous, extent
@@ -138,6 +139,7 @@ def capsule_of(tensor: TensorBase, device: tuple[int, int], is_versioned: bool, 
     if not tensor.numel():
         array = np.empty(tuple(tensor.shape), carrier.numpy)
     elif tensor.is_cuda:
+        devices.expose()
         array = array_at(tensor.address(), carrier, tensor.shape, tensor.strides, tensor._storage)
     else:
         array = tensor.array().view(carrier.numpy)
@@ -333,6 +335,7 @@ def of_interface(name: str, source: Any) -> Any:
     Raises: ExchangeError (BufferError) for masks, types and devices that tensors do not have.
     """
     described = source.__cuda_array_interface__
+    devices.expose()
     element_type = dtypes.from_numpy(np.dtype(described["typestr"]))
     if element_type is None or described.get("mask") is not None:
         raise ExchangeError(

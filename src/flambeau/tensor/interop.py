@@ -15,6 +15,7 @@ from ..errors import ArgumentError, AutogradError, ValueRangeError, naming, show
 from ..host import is_numpy_loaded, np
 from ..memory_formats import check_layout
 from ..ops.operator import Operator
+from ..runtime import device as devices
 from ..runtime.device import CPU_INDEX
 from . import checks, factories, foreign, storages
 from .factories import as_leaf, from_array, of_buffer
@@ -250,6 +251,7 @@ def cuda_array_interface(self: Any) -> dict[str, Any]:
             hint="use tensor.detach()",
             operator="__cuda_array_interface__",
         )
+    devices.expose()
     size = self.dtype.itemsize
     strides = None if self.is_contiguous() else tuple(step * size for step in self.strides)
     stream = thread.current_stream(self.device_index).cuda_stream

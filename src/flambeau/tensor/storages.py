@@ -164,6 +164,8 @@ class _Memory:
             >>> x.untyped_storage().data_ptr() == x.data_ptr()
             True
         """
+        if self._storage.device.index >= 0:
+            devices.expose()
         return self._storage.address()
 
     def is_pinned(self, device: Any = None) -> bool:

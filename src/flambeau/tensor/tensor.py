@@ -362,6 +362,8 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             8
         """
         devices.unmirror("the program asked for an address")
+        if self.is_cuda:
+            devices.expose()
         return self.address() if self.numel() else 0
 
     def untyped_storage(self) -> storages.UntypedStorage:

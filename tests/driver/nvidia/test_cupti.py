@@ -171,7 +171,7 @@ def test_the_fields_stand_where_cupti_s_headers_say():
 @pytest.mark.parametrize("version", SIZES)
 def test_records_become_activities(fake, version):
     fake.version = version
-    measured = cupti.measure()
+    measured = cupti.measure(lambda: None)
     assert measured.name == f"CUPTI {version}"
     place = {"deviceId": 0, "contextId": 1, "streamId": 13}
     fake.buffers = [
@@ -198,7 +198,7 @@ def test_records_become_activities(fake, version):
 
 
 def test_only_launching_calls_are_recorded_and_all_is_undone(fake):
-    measured = cupti.measure()
+    measured = cupti.measure(lambda: None)
     assert fake.enabled == {1, 2, 4, 5, 10, 22, 39} and LAUNCH_KERNEL in fake.recorded
     assert len(fake.recorded) == len(cupti.DRIVER_CALLS) + len(cupti.RUNTIME_CALLS)
     assert fake.left_out[:2] == [GET_CURRENT, SET_CURRENT]  # threads call them with the interpreter held
@@ -215,14 +215,14 @@ def test_only_launching_calls_are_recorded_and_all_is_undone(fake):
 
 
 def test_a_lost_device_is_asked_for_nothing(fake):
-    measured = cupti.measure()
+    measured = cupti.measure(lambda: None)
     fake.buffers = [kernel(1, 1, 2)]
     assert measured.stop(collect=False) == ([], 0)
     assert "cuptiActivityFlushAll" not in fake.calls and fake.enabled == set()
 
 
 def test_dropped_records_and_those_without_times_are_counted(fake):
-    measured = cupti.measure()
+    measured = cupti.measure(lambda: None)
     fake.dropped = 5
     fake.buffers = [kernel(1, 0, 0, start=0, end=0) + kernel(2, 9, 8) + kernel(3, 8, 9)]
     found, lost = measured.stop(collect=True)
@@ -234,7 +234,7 @@ def test_a_clock_that_runs_faster_is_followed(fake, monkeypatch):
     clock = iter([5000] * cupti.CLOCK_TRIES + [7000] * cupti.CLOCK_TRIES)
     monkeypatch.setattr(cupti, "perf_counter_ns", lambda: next(hosts))
     monkeypatch.setattr(fake, "_GetTimestamp", lambda now: setattr(now, "value", next(clock)), raising=False)
-    measured = cupti.measure()
+    measured = cupti.measure(lambda: None)
     fake.buffers = [kernel(1, 0, 0, start=5500, end=6000)]
     ((found,), _) = measured.stop(collect=True)
     assert (found.start_ns, found.end_ns) == (250, 500)
@@ -255,11 +255,11 @@ def test_what_cannot_be_used_is_logged_and_leaves_nothing_behind(fake, caplog):
     for fails, version, text in cases:
         caplog.clear()
         fake.fails, fake.version = fails, version
-        assert cupti.measure() is None, text
+        assert cupti.measure(lambda: None) is None, text
         (line,) = caplog.messages
         assert text in line and "work is measured by events" in line
         assert fake.enabled == fake.recorded == set(), text
-        assert cupti.measure() is None and len(caplog.messages) == 1, text  # it is said once
+        assert cupti.measure(lambda: None) is None and len(caplog.messages) == 1, text  # it is said once
         assert fake.subscribers == 0, text
 
 
@@ -273,7 +273,7 @@ def test_a_missing_library_is_logged_and_the_driver_says_none(monkeypatch, caplo
 
 
 def test_a_forked_child_leaves_cupti_alone(fake, monkeypatch):
-    measured = cupti.measure()
+    measured = cupti.measure(lambda: None)
     with monkeypatch.context() as child:
         child.setattr(cupti.os, "getpid", lambda: -1)
         measured._close()

@@ -21,7 +21,7 @@ import atexit
 import ctypes
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from ctypes import (
     CFUNCTYPE,
     POINTER,
@@ -193,8 +193,9 @@ class Clock(NamedTuple):
 class Cupti:
     """The implementation of `driver.api.Activities`."""
 
-    def __init__(self, found: Any) -> None:
-        self._library = found
+    def __init__(self, found: Any, ended: Callable[[], None]) -> None:
+        """ended: called when the measurement has ended."""
+        self._library, self._ended = found, ended
         declare(found, SIGNATURES)
         self.version, self.name = 0, "CUPTI"
         self._subscriber, self._process = c_void_p(), os.getpid()
@@ -254,6 +255,7 @@ class Cupti:
     def stop(self, collect: bool) -> tuple[list[Activity], int]:
         ended = self._clock()
         self._close(collect)
+        self._ended()
         atexit.unregister(self._close)
         dropped = c_size_t()
         self._library.cuptiActivityGetNumDroppedRecords(None, 0, byref(dropped))
@@ -331,13 +333,16 @@ class Cupti:
         return began.host_ns + since_ns + drift_ns * since_ns // length_ns
 
 
-def measure() -> Cupti | None:
-    """Begin a measurement; None if it is not possible, which the logger `flambeau` says."""
+def measure(ended: Callable[[], None]) -> Cupti | None:
+    """Begin a measurement; None if it is not possible, which the logger `flambeau` says.
+
+    ended: called when it has ended.
+    """
     found = load()
     if found is None:
         _say(logging.INFO, "CUPTI of CUDA 12.6 or later is not installed (nvidia-cuda-cupti)")
         return None
-    made = Cupti(found)
+    made = Cupti(found, ended)
     problem = made.begin()
     if problem:
         _say(logging.WARNING, f"CUPTI cannot be used: {problem}")

@@ -58,6 +58,7 @@ class Devices:
         self._handles = [check(cu.cuDeviceGet(device), "cuDeviceGet", device=device) for device in range(count)]
         self.contexts: dict[int, Context] = {}
         self.current: Callable[[], int] = self._current
+        self.flush: Callable[[], None] = _no_calls_are_put_off
 
     @property
     def count(self) -> int:
@@ -106,7 +107,15 @@ class Devices:
         return found if found is not None else self._retain(device)
 
     def use(self, device: int) -> AbstractContextManager[None]:
-        """Make the device's primary context current in this thread, until the end of the `with` block."""
+        """Make the device's primary context current in this thread, until the end of the `with` block.
+
+        Calls of the library that were put off are made before (core/submission.h).
+        """
+        self.flush()
+        return self.enter(device)
+
+    def enter(self, device: int) -> AbstractContextManager[None]:
+        """As `use`, without the calls that were put off: for a call that need not follow them."""
         context = self.contexts.get(device) or self._retain(device)
         former = self.current()
         if former == context.raw:
@@ -116,7 +125,8 @@ class Devices:
 
     def use_any(self) -> AbstractContextManager[None]:
         """Have some context current, for calls on host memory.  Opens one only where the process has none."""
-        return STAYS if self.current() else self.use(next(iter(self.contexts), 0))
+        self.flush()
+        return STAYS if self.current() else self.enter(next(iter(self.contexts), 0))
 
     def _current(self) -> int:
         return int(check(self._cu.cuCtxGetCurrent(), "cuCtxGetCurrent"))
@@ -126,6 +136,10 @@ class Devices:
             self._cu.cuDevicePrimaryCtxRetain(self.handle(device)), "cuDevicePrimaryCtxRetain", device=device
         )
         return self.contexts.setdefault(device, Context(retained, int(retained)))
+
+
+def _no_calls_are_put_off() -> None:
+    """Stand in for `flush` without compiled calls."""
 
 
 def _uuid_text(raw: bytes) -> str:

@@ -548,7 +548,7 @@ class Dnn:
         made = c_void_p()
         self.backend.call("cudnnCreate", byref(made))
         self.handle = int(made.value or 0)
-        self.stream = 0  # the handle's, as its creation leaves it
+        self.stream: int | None = 0  # the handle's, as its creation leaves it; None if it is not known
         self._library = loaded
 
     def plan(self, problem: Problem) -> DnnPlan | None:

@@ -3,6 +3,8 @@
 - No driver call is made before `start`.  Every call makes its device's context current: see devices.py.
 - Waits block the host with the interpreter unlocked, as cuda.bindings does in every call.
 - Tables of handles need no lock.  One lock guards what is made once: kernels, plans and adopted streams.
+- Compiled calls may be put off: a native thread of the device makes them (core/submission.h).  What asks for something
+  comes after them: `Devices.use` waits until they are made.
 - CUDA_VISIBLE_DEVICES and CUDA_LAUNCH_BLOCKING are honoured by NVIDIA's driver itself.
 - The driver itself refuses what a capture does not permit.  The error of a refused call names its caller;
   `capture_end` repeats the calls that were refused since the capture began.
@@ -15,10 +17,13 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import struct
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from time import perf_counter_ns
@@ -83,16 +88,28 @@ class GraphCalls:
         super().__init__()
         self._graphs: Table[Captured] = Table("graph")
         self._launchables: Table[Captured] = Table("graph")
+        self._capturing: set[StreamHandle] = set()
+
+    if TYPE_CHECKING:
+
+        def hold(self) -> None: ...
+
+        def release(self) -> None: ...
 
     def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
         of = self._streams[stream]
         with self._devices.use(of.device):
             result = self._cu.cuStreamBeginCapture(of.cu, self._mode(mode))
             check(result, "cuStreamBeginCapture", stream=stream, device=of.device, mode=mode.value)
+            self._capturing.add(stream)
+            self.hold()  # what a capture refuses is the caller's error
             CAPTURE_REFUSALS.clear()
 
     def capture_end(self, stream: StreamHandle) -> GraphHandle:
         of = self._streams[stream]
+        if stream in self._capturing:
+            self._capturing.remove(stream)
+            self.release()
         with self._devices.use(of.device):
             refused = tuple(CAPTURE_REFUSALS)
             result = self._cu.cuStreamEndCapture(of.cu)
@@ -260,6 +277,10 @@ def _exporter(handle: bytes) -> int:
     return int(_HANDLE.unpack(handle)[1])
 
 
+# of compiled calls that fail in a native thread
+DRIVER_CALLS = ("cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync", "cuMemsetD8Async")
+EARLIER_HINT = "CUDA_LAUNCH_BLOCKING=1 names its line"
+
 # cuda.h
 EXTERNAL = 1  # CU_EVENT_RECORD_EXTERNAL and CU_EVENT_WAIT_EXTERNAL
 EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, EVENT_INTERPROCESS = 1, 2, 4
@@ -295,7 +316,9 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
         self._plan_handles: dict[tuple[int, LibraryOperation], PlanHandle] = {}
         self._blas_handles = BlasHandles()
         self._library_calls: dict[PlanHandle, Any] = {}  # of the plans that compiled calls run
+        self._is_exposed = False
         self._native: Any = None  # the module with the compiled calls, if they are used
+        self._calls: Any = None  # its Native
 
     # devices
 
@@ -315,11 +338,43 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
         native = library.native()
         if native is not None and self._shared_library:
             tables = self._kernels, self._streams, self._events, self._devices.contexts, self._library_calls
-            self.hot = made = native.Native(self._shared_library, self, *tables)
+            self.hot = self._calls = made = native.Native(self._shared_library, self, *tables)
             self._native = native
             for name in native.CALLS:
                 setattr(self, name, getattr(made, name))
-            self._devices.current = made.current
+            self._devices.current, self._devices.flush = made.current, made.flush
+            atexit.register(made.flush)
+
+    def hold(self) -> None:
+        """Let compiled calls reach NVIDIA's driver before they return, until `release`.  Nests."""
+        if self._calls is not None:
+            self._calls.hold()
+
+    def release(self) -> None:
+        """See `hold`."""
+        if self._calls is not None:
+            self._calls.release()
+
+    @contextmanager
+    def _at_once(self) -> Iterator[None]:
+        """Let no native thread use a library's descriptors, which have no lock there."""
+        self.hold()
+        try:
+            yield
+        finally:
+            self.release()
+
+    def failed_earlier(self, name: str, code: int) -> None:
+        """Raise the error of a call that a native thread made.  If the device is lost, the next call says so itself."""
+        if name not in DRIVER_CALLS:
+            raise AcceleratorError(f"{name}: status {code}, in a call before this one", hint=EARLIER_HINT)
+        if code not in library.STICKY:
+            raise library.error_of(self._cu.CUresult(code), name, {"the call": "one before this"})
+
+    def expose(self) -> None:
+        if not self._is_exposed:
+            self._is_exposed = True
+            self.hold()
 
     def device_count(self) -> int:
         return self._devices.count
@@ -494,7 +549,9 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
 
     def event_query(self, event: EventHandle, orders: bool = True) -> bool:
         of = self._events[event]
-        with self._devices.use(of.device):
+        if of.is_put_off():
+            return False
+        with self._devices.enter(of.device):
             return check_ready(self._cu.cuEventQuery(of.cu), "cuEventQuery", event=event, device=of.device)
 
     def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:
@@ -571,7 +628,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
         of = self._streams[stream]
         if of.device != device:
             raise _elsewhere(f"plan {plan}", device, stream, of)
-        with self._devices.use(device):
+        with self._at_once(), self._devices.use(device):
             planned.run(addresses, workspace, of)
 
     def library_reserve(self, plan: PlanHandle) -> int:
@@ -599,7 +656,10 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
             check(self._cu.cuProfilerStop(), "cuProfilerStop")
 
     def measure(self) -> Activities | None:
-        return cupti.measure()
+        found = cupti.measure(self.release)
+        if found is not None:
+            self.hold()  # CUPTI numbers the work of the thread that calls NVIDIA's driver
+        return found
 
     # work
 
@@ -632,7 +692,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
         known = self._plan_handles.get((device, problem))
         if known is not None:
             return known
-        with self._devices.use(device):
+        with self._at_once(), self._devices.use(device):
             planned = self._planner.plan(device, problem)
             handle = PlanHandle(self._plans.add((device, planned)))
             self._plan_handles[device, problem] = handle

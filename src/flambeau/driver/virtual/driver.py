@@ -371,6 +371,9 @@ class VirtualDriver(MemoryCalls, PoolCalls, GraphCalls, IpcCalls, ExchangeCalls,
         with self._lock:
             self._events_of.wait_on_queue(self._queue(stream), self._event(event), external)
 
+    def expose(self) -> None:
+        """Do nothing: calls are never put off."""
+
     def stream_raw(self, stream: StreamHandle) -> int:
         with self._lock:
             queue = self._queue(stream)

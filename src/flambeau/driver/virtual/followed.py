@@ -426,6 +426,9 @@ class FollowedDriver(VirtualDriver):
             self._real.stream_wait_event(self._real_handles[stream], self._real_handles[event], external)
             self._follow(super().stream_wait_event, stream, event, external)
 
+    def expose(self) -> None:
+        self._real.expose()
+
     def stream_raw(self, stream: StreamHandle) -> int:
         return self._real.stream_raw(self._real_handles[stream])
 
