@@ -119,6 +119,17 @@ def test_training_on_a_virtual_gpu_races_with_nothing(example, capsys):
     assert capsys.readouterr().out.strip()
 
 
+@pytest.mark.gpu
+@pytest.mark.full
+@pytest.mark.devices(1)
+@examples
+def test_an_nvidia_gpu_gives_the_losses_of_a_virtual_one(gpus, example):
+    """Where GPUs are virtual, a step has the same losses in another machine."""
+    with machine(devices=1):
+        expected = example("--device", "cuda")
+    assert len(expected) == 4 and example("--device", "cuda") == pytest.approx(expected, rel=1e-2)
+
+
 QUICK = ("digits_cnn", "digits_gan")
 each_in_mixed_precision = pytest.mark.parametrize(
     "example", [name if name in QUICK else pytest.param(name, marks=pytest.mark.full) for name in SMALL], indirect=True
