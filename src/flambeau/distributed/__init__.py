@@ -1,8 +1,6 @@
 """torch.distributed: process groups, collectives, stores."""
 
-import importlib as _importlib
-
-from ..errors import no_attribute as _no_attribute
+from ..importer import submodule as _submodule
 from ..parallel.exchange import (
     CollectiveError,
     DistBackendError,
@@ -62,7 +60,7 @@ from ..parallel.store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from ..runtime.absent import is_available as is_mpi_available
 from ..runtime.absent import is_available as is_ucc_available
 from ..runtime.absent import is_available as is_xccl_available
-from . import algorithms, constants
+from . import algorithms
 
 __all__ = [
     "P2POp", "Backend", "CollectiveError", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
@@ -80,6 +78,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "device_mesh":
-        return _importlib.import_module(f"{__name__}.device_mesh")
-    raise _no_attribute(__name__, name)
+    return _submodule(__name__, name)
