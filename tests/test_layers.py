@@ -60,7 +60,6 @@ LAYERS = (
         "profiler",
         "random",
         "return_types",
-        "signal",
         "special",
         "types",
         "version",

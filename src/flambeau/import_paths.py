@@ -1,8 +1,8 @@
-"""Modules of PyTorch that have no file here, because they only have names for programs to import.
+"""Modules of PyTorch that have no file here, because all they have is names that other modules define.
 
-Each row is a module: what it is for, and its names by the module that defines them.  `import flambeau.fx.node` finds
-its row; the submodules of a module are the rows whose paths go on.  Type checkers know files alone, so a path that
-typed programs import has a file, with imports in place of the row.
+Each row is a module: what it is for, and its names by the module that defines them.  `import flambeau.cuda.nvtx` finds
+its row; the submodules of a module are the rows whose paths go on.  A module that programs mostly import by its path,
+such as utils.data.distributed, has a file: editors go to its source.
 """
 
 from types import SimpleNamespace as _Settings
@@ -20,7 +20,78 @@ _SHARDED = (
     "ShardedOptimStateDictConfig, ShardedStateDictConfig, ShardingStrategy, StateDictType"
 )
 
-ROWS = {
+# Type checkers know files alone: scripts/stubs writes a stub for each of these rows.
+TYPED = {
+    "autograd.grad_mode": Row(
+        "the modes of torch.autograd",
+        {".autograd.mode": "enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled"},
+    ),
+    "cuda.comm": Row(
+        "copies and sums between devices",
+        {".parallel.comm": "broadcast, broadcast_coalesced, gather, reduce_add, reduce_add_coalesced, scatter"},
+    ),
+    "cuda.graphs": Row(
+        "work that is captured once and replayed",
+        {
+            ".nn.graphed_callables": "make_graphed_callables",
+            ".runtime.graph": "CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing",
+        },
+    ),
+    "cuda.green_contexts": Row("parts of a device's multiprocessors", {".runtime.green_context": "GreenContext"}),
+    "cuda.nvtx": Row(
+        "names for parts of a program, which profilers show",
+        {".runtime.profiler": "mark, range, range_end, range_pop, range_push, range_start"},
+    ),
+    "cuda.profiler": Row("when NVIDIA's profilers collect", {".runtime.profiler": "profile, start, stop"}),
+    "cuda.random": Row(
+        "seeds and states of the GPUs' random number generators",
+        {
+            ".runtime.generator": (
+                "cuda_initial_seed as initial_seed, manual_seed_all, seed_all, seed_current as manual_seed, "
+                "seed_current_randomly as seed"
+            ),
+            ".tensor.random": (
+                "cuda_get_rng_state as get_rng_state, cuda_set_rng_state as set_rng_state, get_rng_state_all, "
+                "set_rng_state_all"
+            ),
+        },
+    ),
+    "cuda.streams": Row(
+        "the classes of streams and events", {".runtime.stream": "Event, Stream, external_stream as ExternalStream"}
+    ),
+    "distributed.flight_recorder": Row(
+        "the last collectives of this process", {".parallel.process_group": "dump_flight_recorder as dump"}
+    ),
+    "signal": Row("windows of signal processing"),
+    "signal.windows": Row(
+        "windows of signal processing",
+        {
+            ".tensor.windows": (
+                "bartlett, blackman, cosine, exponential, gaussian, general_cosine, general_hamming, hamming, hann, "
+                "kaiser, nuttall"
+            )
+        },
+    ),
+    "utils.data.dataset": Row(
+        "datasets",
+        {
+            ".data.dataset": (
+                "ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, "
+                "random_split"
+            )
+        },
+    ),
+    "utils.data.sampler": Row(
+        "samplers",
+        {
+            ".data.sampler": (
+                "BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler"
+            )
+        },
+    ),
+}
+# Names that do nothing, or say what is missing; former and private paths.
+OTHERS = {
     # Former names of mixed precision.
     "cpu": Row("mixed precision on the CPU"),
     "cpu.amp": Row(
@@ -211,9 +282,6 @@ ROWS = {
     "distributed.checkpoint.hf_storage": Row(
         _IMPORTED, {".parallel.process_group": "HuggingFaceStorageReader, HuggingFaceStorageWriter"}
     ),
-    "distributed.constants": Row(
-        "the default timeout of process groups", {".parallel.group": "TIMEOUT as default_pg_timeout"}
-    ),
     "distributed.device_mesh": Row(_SPREAD, {".parallel.process_group": "DeviceMesh, init_device_mesh"}),
     "distributed.fsdp": Row(
         _SPREAD,
@@ -259,4 +327,5 @@ ROWS = {
         "the former name of torch.hub's downloads", {".serialization.hub": "load_state_dict_from_url as load_url, tqdm"}
     ),
 }
+ROWS = TYPED | OTHERS
 install(ROWS)

@@ -1,6 +1,8 @@
 """torch.distributed: process groups, collectives, stores."""
 
-from ..importer import submodule as _submodule
+import importlib as _importlib
+
+from ..errors import no_attribute as _no_attribute
 from ..parallel.exchange import (
     CollectiveError,
     DistBackendError,
@@ -60,7 +62,7 @@ from ..parallel.store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from ..runtime.absent import is_available as is_mpi_available
 from ..runtime.absent import is_available as is_ucc_available
 from ..runtime.absent import is_available as is_xccl_available
-from . import algorithms
+from . import algorithms, constants
 
 __all__ = [
     "P2POp", "Backend", "CollectiveError", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
@@ -78,4 +80,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    return _submodule(__name__, name)
+    if name == "device_mesh":
+        return _importlib.import_module(f"{__name__}.device_mesh")
+    raise _no_attribute(__name__, name)
