@@ -22,9 +22,36 @@ _SHARDED = (
 
 # Type checkers know files alone: scripts/stubs writes a stub for each of these rows.
 TYPED = {
+    "accelerator": Row(
+        "devices and memory, independent of the device type",
+        {
+            ".runtime.accelerator": (
+                "AnyGraph as Graph, DeviceIndex as device_index, current_accelerator, current_device_index, "
+                "device_count, empty_cache, get_device_capability, is_available, set_device_index, synchronize"
+            ),
+            ".runtime.control": "current_stream, set_stream",
+            ".runtime.memory_stats": (
+                "empty_host_cache, max_memory_allocated, max_memory_reserved, mem_get_info as get_memory_info, "
+                "memory_allocated, memory_reserved, memory_stats, reset_accumulated_memory_stats, "
+                "reset_peak_memory_stats"
+            ),
+        },
+    ),
     "autograd.grad_mode": Row(
         "the modes of torch.autograd",
         {".autograd.mode": "enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled"},
+    ),
+    "compiler": Row(
+        "nothing is compiled, so its functions return their argument or have no effect",
+        {
+            ".tools.eager": (
+                "Setting as set_stance, compile, disable, no as is_compiling, no as is_dynamo_compiling, "
+                "no as is_exporting, no_backends as list_backends, nothing as cudagraph_mark_step_begin, "
+                "nothing as reset, nothing as set_default_backend, same as allow_in_graph, "
+                "same as assume_constant_result, same as nested_compile_region, same as wrap_numpy, "
+                "substitute as substitute_in_graph"
+            )
+        },
     ),
     "cuda.comm": Row(
         "copies and sums between devices",
@@ -61,6 +88,16 @@ TYPED = {
     ),
     "distributed.flight_recorder": Row(
         "the last collectives of this process", {".parallel.process_group": "dump_flight_recorder as dump"}
+    ),
+    "futures": Row("values that are there later", {".parallel.futures": "Future, collect_all, wait_all"}),
+    "return_types": Row(
+        "the named tuples of functions with several results",
+        {
+            ".ops.results": (
+                "aminmax, cummax, cummin, histogram, histogramdd, kthvalue, max_ as max, median, min_ as min, mode, "
+                "nanmedian, sort, topk"
+            )
+        },
     ),
     "signal": Row("windows of signal processing"),
     "signal.windows": Row(
