@@ -115,7 +115,7 @@ from .tools.compiled import warn_if_uncompiled as _warn_if_uncompiled
 
 __version__ = "0.2.0"
 _warn_if_uncompiled()
-autograd.Variable = _Variable  # type: ignore[attr-defined]  # set here, since it needs tensors, which need autograd
+autograd.Variable = _Variable  # set here, since it needs tensors, which need autograd
 for _name in ("ops",):  # internal modules whose names PyTorch uses otherwise; imports still find them
     if isinstance(globals().get(_name), type(_importlib)):
         del globals()[_name]

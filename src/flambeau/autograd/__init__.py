@@ -22,6 +22,8 @@ from .mode import (
 if _typing.TYPE_CHECKING:
     from . import mode as grad_mode  # import_paths.py has the submodule of this name
 
+    Variable: type[_typing.Any]  # set by the package
+
 __all__ = [
     "Function",
     "backward",
