@@ -86,6 +86,22 @@ TYPED = {
     "cuda.streams": Row(
         "the classes of streams and events", {".runtime.stream": "Event, Stream, external_stream as ExternalStream"}
     ),
+    "distributed.algorithms": Row("work over several processes"),
+    "distributed.algorithms.ddp_comm_hooks": Row("how DistributedDataParallel reduces a bucket of gradients"),
+    "distributed.algorithms.ddp_comm_hooks.default_hooks": Row(
+        "an all_reduce in full or in half precision",
+        {
+            ".parallel.comm_hooks": (
+                "allreduce_hook, bf16_compress_hook, bf16_compress_wrapper, fp16_compress_hook, fp16_compress_wrapper"
+            )
+        },
+    ),
+    "distributed.algorithms.join": Row(
+        "uneven inputs of several processes", {".parallel.join": "Join, JoinHook, Joinable"}
+    ),
+    "distributed.constants": Row(
+        "the default timeout of process groups", {".parallel.group": "TIMEOUT as default_pg_timeout"}
+    ),
     "distributed.flight_recorder": Row(
         "the last collectives of this process", {".parallel.process_group": "dump_flight_recorder as dump"}
     ),
