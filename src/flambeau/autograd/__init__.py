@@ -20,7 +20,7 @@ from .mode import (
 )
 
 if _typing.TYPE_CHECKING:
-    from . import mode as grad_mode  # import_paths.py has the submodule of this name
+    from . import mode as grad_mode  # the submodule is a row of import_paths.py, which names members of this
 
     Variable: type[_typing.Any]  # set by the package
 

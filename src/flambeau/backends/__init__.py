@@ -7,7 +7,7 @@ from ..importer import submodule as _submodule
 from ..numerics import BackendsModule as _Module
 from . import cuda, cudnn
 
-if _typing.TYPE_CHECKING:  # for the types of their names: import_paths.py has these modules
+if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which name members of these
     from .. import host as cpu
     from ..runtime import absent as mkl
     from ..runtime import absent as mkldnn

@@ -101,7 +101,7 @@ from ..tensor.random import cuda_set_rng_state as set_rng_state
 from ..tensor.random import get_rng_state_all, set_rng_state_all
 from . import memory
 
-if _typing.TYPE_CHECKING:  # import_paths.py has these submodules, of whose names these modules have the types
+if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which name members of these
     from ..parallel import comm
     from ..runtime import graph as graphs
     from ..runtime import green_context as green_contexts

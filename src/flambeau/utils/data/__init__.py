@@ -27,7 +27,7 @@ from ...importer import submodule as _submodule
 from . import _utils, dataloader, distributed  # noqa: F401  (_utils: some programs name it)
 from .dataloader import _DatasetKind  # noqa: F401  (some programs name it)
 
-if _typing.TYPE_CHECKING:  # import_paths.py has these submodules, of whose names these modules have the types
+if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which name members of these
     from ...data import dataset, sampler
 
 __all__ = [
