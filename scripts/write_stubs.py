@@ -16,6 +16,8 @@ from typing import Any
 
 import flambeau
 from flambeau import optim
+from flambeau.import_paths import TYPED
+from flambeau.importer import submodules
 from flambeau.nn import functional, modules
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
@@ -391,7 +393,22 @@ def alias_stubs() -> dict[str, str]:
         for name in package._MODULES:
             target = getattr(package, name).__name__.removeprefix("flambeau.")
             found[f"{folder}/{name}.pyi"] = f"{HEADER}from {up}{target} import *\n"
-    return found | module_stubs()
+    return found | row_stubs() | module_stubs()
+
+
+def row_stubs() -> dict[str, str]:
+    """The stubs of modules that are rows of a table."""
+    found = {}
+    for path, row in TYPED.items():
+        children = submodules(f"flambeau.{path}")
+        up = "." * (path.count(".") + 1 + bool(children))
+        lines = [f"from . import {name} as {name}" for name in children]
+        for source, names in row.names.items():
+            pairs = [each.partition(" as ")[::2] for each in names.split(", ")]
+            lines += [f"from {up}{source.removeprefix('.')} import {name} as {shown or name}" for name, shown in pairs]
+        file = f"{path.replace('.', '/')}{'/__init__' if children else ''}.pyi"
+        found[file] = "\n".join((HEADER.rstrip("\n"), *sorted(lines), ""))
+    return found
 
 
 def module_stubs() -> dict[str, str]:
@@ -428,6 +445,7 @@ def main(arguments: list[str]) -> int:
         if "--check" in arguments:
             print(f"{path.relative_to(PACKAGE.parent)} is stale: run scripts/stubs")
         else:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     return int("--check" in arguments and bool(stale))
 

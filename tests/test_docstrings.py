@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import flambeau
+from flambeau.import_paths import ROWS
 from flambeau.nn import functional
 from flambeau.testing import machine
 from tests.conftest import ON_HARDWARE
@@ -42,6 +43,9 @@ INTERNAL = {
 WITHOUT_EXAMPLE = {
     "*._*": "private in PyTorch too, and there for imports",
     "flambeau.cuda.Event.from_ipc_handle": "needs a second process",
+    "flambeau.export.ExportedProgram": "a class that has no instances",
+    "flambeau.fx.*": "classes that have no instances",
+    "flambeau.onnx.*": "enumerations of an export, which raises",
     "flambeau.ops.operator.Call*": "passed to an operator's body: docs/guides/adding-an-operator.md",
     "flambeau.ops.operator.Operand*": "passed to an operator's body: docs/guides/adding-an-operator.md",
     "flambeau.optim.*.formula": "for the optimizer itself; the class's example shows the step",
@@ -51,13 +55,19 @@ WITHOUT_EXAMPLE = {
 
 
 def further_modules() -> Iterator[Any]:
-    """Every module with an `__all__`, except those of `core` and private ones; packages come before their modules."""
+    """Every module with an `__all__`, except those of `core` and private ones; packages come before their modules.
+
+    Then the modules without a file.
+    """
     for path in sorted(ROOT.rglob("*.py"), key=lambda path: (len(path.parts) - (path.stem == "__init__"), path)):
         parts = path.relative_to(ROOT.parent).with_suffix("").parts
         parts = parts[:-1] if parts[-1] == "__init__" else parts
-        is_private = any(part.startswith("_") or part in ("core", "names_only") for part in parts)
+        is_private = any(part.startswith("_") or part == "core" for part in parts)
         if not is_private and "\n__all__" in path.read_text():
             yield importlib.import_module(".".join(parts))
+    for row in ROWS:
+        if not any(part.startswith("_") for part in row.split(".")):
+            yield importlib.import_module(f"flambeau.{row}")
 
 
 def methods(owner: type) -> Iterator[tuple[str, Any]]:

@@ -15,6 +15,7 @@ from types import ModuleType
 import pytest
 
 import flambeau
+from flambeau.import_paths import ROWS
 from flambeau.tensor.operators import INTERNAL
 from scripts.write_stubs import PACKAGE
 
@@ -34,9 +35,8 @@ SHELLS = (
     "flambeau.utils.data",
     "flambeau.utils.hooks",
 )
-MODULES = sorted(
-    each.name for each in pkgutil.walk_packages(flambeau.__path__, "flambeau.") if not each.name.endswith("__main__")
-)
+FILES = [each.name for each in pkgutil.walk_packages(flambeau.__path__, "flambeau.")]
+MODULES = sorted(name for name in (*FILES, *(f"flambeau.{row}" for row in ROWS)) if not name.endswith("__main__"))
 
 NAMES = {
     "flambeau": """

@@ -14,6 +14,7 @@ import os as _os
 from math import e, inf, nan, pi
 
 from . import autograd, cuda, errors
+from . import import_paths as _import_paths  # noqa: F401  (makes the modules without a file importable)
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .autograd.autocast import *  # noqa: F403
 from .autograd.autocast import __all__ as _autocast_names
@@ -60,6 +61,7 @@ from .dtypes import bool_ as bool
 from .dtypes import float_ as float
 from .dtypes import int_ as int
 from .errors import AcceleratorError, OutOfMemoryError
+from .importer import submodule as _submodule
 from .memory_formats import (
     channels_last,
     channels_last_3d,
@@ -113,7 +115,7 @@ from .tools.compiled import warn_if_uncompiled as _warn_if_uncompiled
 
 __version__ = "0.2.0"
 _warn_if_uncompiled()
-autograd.Variable = _Variable  # type: ignore[attr-defined]  # set here, since it needs tensors, which need autograd
+autograd.Variable = _Variable  # set here, since it needs tensors, which need autograd
 for _name in ("ops",):  # internal modules whose names PyTorch uses otherwise; imports still find them
     if isinstance(globals().get(_name), type(_importlib)):
         del globals()[_name]
@@ -139,10 +141,6 @@ _EAGER = {
     "_assert": "check_that", "_check": "check", "ops": "operators", "SymBool": "SymBool", "SymFloat": "SymFloat",
     "SymInt": "SymInt",
 }  # fmt: skip
-_NAMES_ONLY = (
-    "_C", "__config__", "_custom_ops", "_dynamo", "_inductor", "_subclasses", "ao", "export", "fft", "fx", "onnx",
-    "storage",
-)  # fmt: skip
 _SUBMODULES = (
     "accelerator",
     "amp",
@@ -152,6 +150,7 @@ _SUBMODULES = (
     "data",
     "distributed",
     "distributions",
+    "fft",
     "func",
     "futures",
     "hub",
@@ -208,8 +207,6 @@ def __getattr__(name: str) -> object:
         return _default_generator(-1)
     if name in _EAGER:
         return getattr(_importlib.import_module(f"{__name__}.tools.eager"), _EAGER[name])
-    if name in _NAMES_ONLY:
-        return _importlib.import_module(f"{__name__}.names_only.{name}")
     if name in _LATE:
         found: object = getattr(_importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
         globals()[name] = found
@@ -220,7 +217,7 @@ def __getattr__(name: str) -> object:
         return _importlib.import_module(f"{__name__}.distributions.sampling").sample_dirichlet
     if name.startswith("_foreach_"):
         return _importlib.import_module(f"{__name__}.tensor.foreach").function(name)
-    raise errors.no_attribute(__name__, name)
+    return _submodule(__name__, name)
 
 
 if "FLAMBEAU_CHECK" in _os.environ:  # in a process that a program under `flambeau check` has started

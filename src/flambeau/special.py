@@ -1,8 +1,28 @@
-"""torch.special: special functions of mathematics."""
+"""torch.special: special functions, which are operators that PyTorch has there alone, and others under its names."""
 
+from typing import Any as _Any
+
+from . import ops as _ops  # noqa: F401  (registers the operators)
 from .errors import no_attribute as _no_attribute
-from .tensor.special import *  # noqa: F403
-from .tensor.special import __all__ as __all__
+from .ops.operator import REGISTRY as _REGISTRY
+from .tensor.functions import polygamma as _polygamma
+
+_PREFIX = "special_"  # of the operators that are in torch.special alone
+_ALIASES = {
+    "digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expit": "sigmoid",
+    "expm1": "expm1", "gammainc": "igamma", "gammaincc": "igammac", "gammaln": "lgamma", "i0": "i0", "log1p": "log1p",
+    "log_softmax": "log_softmax", "logit": "logit", "logsumexp": "logsumexp", "multigammaln": "mvlgamma",
+    "psi": "digamma", "round": "round", "sinc": "sinc", "softmax": "softmax", "xlogy": "xlogy",
+}  # fmt: skip
+
+_FUNCTIONS: dict[str, _Any] = {
+    operator.called: operator for name, operator in _REGISTRY.items() if name.startswith(_PREFIX)
+}
+_FUNCTIONS |= {alias: _REGISTRY[name].called_as(alias) for alias, name in _ALIASES.items() if name in _REGISTRY}
+_FUNCTIONS["polygamma"] = _polygamma
+globals().update(_FUNCTIONS)
+
+__all__ = sorted(_FUNCTIONS)
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,9 @@
 """torch.autograd: gradients, under PyTorch's names."""
 
-from ..errors import no_attribute as _no_attribute
-from . import forward_ad, function, functional, grad_mode, graph
+import typing as _typing
+
+from ..importer import submodule as _submodule
+from . import forward_ad, function, functional, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
@@ -16,6 +18,11 @@ from .mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+
+if _typing.TYPE_CHECKING:
+    from . import mode as grad_mode  # the submodule is a row of import_paths.py, which names members of this
+
+    Variable: type[_typing.Any]  # set by the package
 
 __all__ = [
     "Function",
@@ -42,4 +49,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    raise _no_attribute(__name__, name)
+    return _submodule(__name__, name)

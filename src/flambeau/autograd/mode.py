@@ -114,11 +114,7 @@ class no_grad(GradMode):  # noqa: N801
     """
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        context = object.__new__(cls)
-        if function is None:
-            return context
-        context.__init__()  # type: ignore[misc]  # of a class with subclasses: their __init__ may differ
-        return context(function)
+        return object.__new__(cls) if function is None else cls()(function)
 
     def __init__(self) -> None:
         super().__init__(False)
@@ -179,11 +175,7 @@ class inference_mode(_ContextDecorator):  # noqa: N801
     """
 
     def __new__(cls, mode: Any = True) -> Any:
-        context = object.__new__(cls)
-        if isinstance(mode, bool) or not callable(mode):
-            return context
-        context.__init__()  # type: ignore[misc]  # of a class with subclasses: their __init__ may differ
-        return context(mode)
+        return object.__new__(cls) if isinstance(mode, bool) or not callable(mode) else cls()(mode)
 
     def __init__(self, mode: bool = True) -> None:
         _check_bool("inference_mode", mode)

@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
@@ -77,12 +76,6 @@ class Alias(Loader):
         module.__spec__ = self.spec  # the import system has put its own there
 
 
-@cache
-def _names_only() -> frozenset[str]:
-    """The modules of PyTorch of which flambeau has the names alone."""
-    return frozenset(path.stem for path in (Path(__file__).parents[1] / "names_only").iterdir())
-
-
 class TorchDistribution(Distribution):
     """The installed package `torch`, for programs that ask importlib.metadata for its version."""
 
@@ -103,9 +96,7 @@ class Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname != NAME and not fullname.startswith(f"{NAME}."):
             return None
-        rest = fullname.removeprefix(NAME)
-        is_name_only = rest[1:].partition(".")[0] in _names_only()
-        ours = f"{OURS}.names_only{rest}" if is_name_only else OURS + rest
+        ours = OURS + fullname.removeprefix(NAME)
         found = find_spec(ours)
         if found is None:
             return None

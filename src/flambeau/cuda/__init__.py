@@ -4,7 +4,7 @@ import importlib as _importlib
 import typing as _typing
 
 from ..errors import AcceleratorError, CudaError, DeferredCudaCallError, OutOfMemoryError
-from ..errors import no_attribute as _no_attribute
+from ..importer import submodule as _submodule
 from ..runtime.control import (
     can_device_access_peer,
     check_error,
@@ -99,10 +99,17 @@ from ..tensor.legacy import CudaShortTensor as ShortTensor
 from ..tensor.random import cuda_get_rng_state as get_rng_state
 from ..tensor.random import cuda_set_rng_state as set_rng_state
 from ..tensor.random import get_rng_state_all, set_rng_state_all
-from . import graphs, green_contexts, memory, nvtx, profiler, random, streams
+from . import memory
 
-if _typing.TYPE_CHECKING:
+if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which name members of these
+    from ..parallel import comm
+    from ..runtime import graph as graphs
+    from ..runtime import green_context as green_contexts
+    from ..runtime import profiler
+    from ..runtime import profiler as nvtx
+    from ..runtime import stream as streams
     from ..runtime.user_kernel import CudaKernel, kernel
+    from ..tensor import random
 
 
 def __getattr__(name: str) -> object:
@@ -115,7 +122,7 @@ def __getattr__(name: str) -> object:
         return _importlib.import_module(f"{__name__}.{name}")
     if name == "default_generators":
         return _cuda_generators()
-    raise _no_attribute(__name__, name)
+    return _submodule(__name__, name)
 
 
 def __dir__() -> list[str]:

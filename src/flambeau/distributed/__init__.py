@@ -62,7 +62,9 @@ from ..parallel.store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from ..runtime.absent import is_available as is_mpi_available
 from ..runtime.absent import is_available as is_ucc_available
 from ..runtime.absent import is_available as is_xccl_available
-from . import algorithms, constants
+
+# rows of import_paths.py
+algorithms, constants = (_importlib.import_module(f"{__name__}.{name}") for name in ("algorithms", "constants"))
 
 __all__ = [
     "P2POp", "Backend", "CollectiveError", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",

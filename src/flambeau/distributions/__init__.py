@@ -16,7 +16,6 @@ from . import (
     library,
     mixture,
     multivariate,
-    proportions,
     transforms,
 )
 from .constraint_registry import biject_to, transform_to
@@ -59,13 +58,14 @@ from .distribution import Distribution, ExponentialFamily, Independent, Transfor
 from .kl import kl_divergence, register_kl
 from .mixture import MixtureSameFamily
 from .multivariate import (
+    Beta,
+    Dirichlet,
     LKJCholesky,
     LogisticNormal,
     LowRankMultivariateNormal,
     MultivariateNormal,
     Wishart,
 )
-from .proportions import Beta, Dirichlet
 from .transforms import *  # noqa: F403
 from .transforms import __all__ as _transform_names
 
@@ -87,9 +87,8 @@ _FORMER = {  # PyTorch's modules, by the one that has their classes here
     discrete: "bernoulli binomial categorical geometric multinomial negative_binomial one_hot_categorical poisson "
     "relaxed_bernoulli relaxed_categorical",
     distribution: "exp_family independent transformed_distribution",
-    multivariate: "lkj_cholesky logistic_normal lowrank_multivariate_normal multivariate_normal wishart",
+    multivariate: "beta dirichlet lkj_cholesky logistic_normal lowrank_multivariate_normal multivariate_normal wishart",
     mixture: "mixture_same_family",
-    proportions: "beta dirichlet",
     library: "utils",
 }
 for _module, _names in _FORMER.items():

@@ -26,8 +26,7 @@ from .continuous import (
 from .discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
 from .distribution import Distribution, ExponentialFamily, Independent, TransformedDistribution, normalizer_gradient
 from .library import softplus, sum_rightmost, torch
-from .multivariate import LowRankMultivariateNormal, MultivariateNormal, half_log_det, squared_length
-from .proportions import Beta, Dirichlet
+from .multivariate import Beta, Dirichlet, LowRankMultivariateNormal, MultivariateNormal, half_log_det, squared_length
 
 Divergence = Callable[[Any, Any], Any]
 _registered: dict[tuple[type, type], Divergence] = {}

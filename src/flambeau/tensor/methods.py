@@ -1,4 +1,4 @@
-"""Methods of tensors that are not operators: `to`, conversions by name, indexing, `new_*`, exchange."""
+"""Methods of tensors that are not operators: `to`, conversions, loops over elements, indexing, `new_*`, exchange."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from typing import Any
 
 from .. import dtypes, transfer
 from .. import memory_formats as formats
+from ..autograd.mode import GradMode
 from ..core import views as core_views
 from ..core.call import method_of, sizes_method_of
 from ..core.factories import resolve, sizes
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
-from ..errors import ArgumentTypeError, FlambeauError, name_error, naming, shown
+from ..errors import ArgumentTypeError, AutogradError, FlambeauError, name_error, naming, shown
 from ..ops import compare, join, special, views
 from ..ops.indexing import index_put_
 from ..ops.operator import Operator
 from ..runtime import device as devices
 from ..runtime.device import CPU_INDEX, cuda_index
+from ..strides import broadcast
 from . import (
     checks,
-    host_loops,
+    factories,
     indexing,
     inplace_views,
     interop,
@@ -290,6 +292,74 @@ def polygamma(self: Any, n: int) -> Any:
     return special.polygamma(self, n)
 
 
+# methods that call a Python function for every element of a CPU tensor
+
+
+def _check_loop(name: str, function: Any, tensors: tuple[Any, ...]) -> None:
+    first = tensors[0]
+    for other in tensors:
+        checks.tensor(name, "other", other)
+        if other.is_cuda:
+            raise ArgumentTypeError(
+                f"is only implemented on CPU tensors, this is {other.describe()}", hint="call .cpu()", operator=name
+            )
+        if other.dtype is not first.dtype:
+            raise ArgumentTypeError(
+                f"expected a tensor of {first.dtype.name}, got {other.describe()}", hint="convert it", operator=name
+            )
+        if other.requires_grad:
+            raise AutogradError(
+                f"can't be called on a tensor that requires grad: {other.describe()}",
+                hint="use detach() first",
+                operator=name,
+            )
+    checks.function(name, "callable", function)
+
+
+def _called_for_each(name: str, function: Callable[..., Any], tensors: tuple[Any, ...]) -> Any:
+    target = tensors[0]
+    _check_loop(name, function, tensors)
+    broadcast([each.shape for each in tensors], name)
+    rows = [each.expand(target.shape).reshape(-1).tolist() for each in tensors]
+    values = [function(*row) for row in zip(*rows)]
+    with GradMode(False):
+        target.copy_(factories.tensor(values, dtype=target.dtype).reshape(target.shape))
+    return target
+
+
+def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
+    """Replace every element of a CPU tensor by a Python function of it.  Slow: operators compute whole tensors.
+
+    Raises: ArgumentTypeError on a GPU, AutogradError for a tensor that requires a gradient.
+    Example:
+        >>> torch.tensor([1, 2]).apply_(lambda value: value * 10)
+        tensor([10, 20])
+    """
+    return _called_for_each("apply_", callable, (self,))
+
+
+def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
+    """Replace every element of a CPU tensor by a Python function of it and of another tensor's element.
+
+    Raises: ArgumentTypeError on a GPU or for any other type, AutogradError for a tensor that requires a gradient.
+    Example:
+        >>> torch.tensor([1, 2]).map_(torch.tensor([3, 4]), lambda own, other: own * other)
+        tensor([3, 8])
+    """
+    return _called_for_each("map_", callable, (self, tensor))
+
+
+def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
+    """Replace every element of a CPU tensor by a function of it and of the elements of two others: see `map_`.
+
+    Example:
+        >>> one = torch.ones(2)
+        >>> torch.zeros(2).map2_(one, one, lambda own, x, y: own + x + y)
+        tensor([2., 2.])
+    """
+    return _called_for_each("map2_", callable, (self, x, y))
+
+
 def install(cls: Any) -> None:
     """Add these methods to a tensor class."""
     for name, element_type in CONVERSIONS.items():
@@ -298,8 +368,9 @@ def install(cls: Any) -> None:
         join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
     ):  # fmt: skip
         put(cls, operator.name, _several(operator))
-    groups = like_factories.NEW_METHODS, host_loops.METHODS, inplace_views.METHODS, queries.METHODS, reals.METHODS
-    for method in (new, polygamma, where, *[each for group in (*groups, storages.METHODS) for each in group]):
+    own = apply_, map_, map2_, new, polygamma, where
+    groups = own, like_factories.NEW_METHODS, inplace_views.METHODS, queries.METHODS, reals.METHODS, storages.METHODS
+    for method in (each for group in groups for each in group):
         if method.__code__.co_varnames[0] == "input":
             put(cls, method.__name__, _of_function(method))
         else:

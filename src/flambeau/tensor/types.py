@@ -67,7 +67,6 @@ class finfo:  # noqa: N801  (PyTorch's name for it)
     """  # noqa: E501
 
     __slots__ = ("_of", "_values")
-    __hash__ = None  # type: ignore[assignment]  # as in PyTorch
 
     def __init__(self, type: Any = None) -> None:
         self._of = default.floating if type is None else _type_of("finfo", "type", type).to_real()
@@ -140,7 +139,6 @@ class iinfo:  # noqa: N801  (PyTorch's name for it)
     """
 
     __slots__ = ("_of",)
-    __hash__ = None  # type: ignore[assignment]  # as in PyTorch
 
     def __init__(self, type: Any) -> None:
         self._of = _type_of("iinfo", "type", type)

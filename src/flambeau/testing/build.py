@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
@@ -149,10 +149,10 @@ def program_runs() -> Iterator[Run]:
     yield Run([kernel for data_type in FLOATING_TYPES for kernel in own_convolutions.convolution_kernels(data_type)], 0)
 
 
-def sample_runs(types: Iterable[dtype] = ALL) -> Iterator[Run]:
+def sample_runs() -> Iterator[Run]:
     """Runs of every operator's samples."""
     for _, operator, data_type, number, sample in cases():
-        if data_type in types:
+        if data_type in ALL:
             with machine(devices=1) as virtual:
                 outputs = _called(operator, data_type, sample)
                 leading = len(virtual.devices[0].kernels)

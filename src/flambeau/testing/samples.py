@@ -12,8 +12,6 @@ from ..ops.operator import REGISTRY, Array, Operator, Sample
 # spreads values by more than a step of gradcheck: where two values tie, a maximum has no derivative
 _GOLDEN = 0.6180339887498949
 
-Maker = Callable[[Any, "dtype", Array], Any]
-
 
 def values(array: Array, data_type: dtype) -> Any:
     """The NumPy values of an Array, spread evenly over [low, high].  Its seed changes the order."""

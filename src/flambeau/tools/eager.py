@@ -204,6 +204,7 @@ load_inline_extension = _lacking(
     "cpp_extension.load_inline", _COMPILED, _OWN_KERNELS, (_IMPORT, "cpp_extension.load_inline()")
 )
 make_extension = _lacking("cpp_extension", _COMPILED, _OWN_KERNELS, (_IMPORT, "cpp_extension.CppExtension()"))
+CUDA_HOME = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")  # programs read it before they build
 
 
 # checks in programs that a compiler reads

@@ -33,7 +33,6 @@ STATES = {
 }  # fmt: skip
 ADDS = ("segment_alloc", "segment_map")
 REMOVES = ("segment_free", "segment_unmap")
-ACTIONS = ("alloc", "free_requested", "free_completed", "oom", "snapshot", *ADDS, *REMOVES)
 HINT = "torch.cuda.memory._dump_snapshot(path) writes such a file, in flambeau and in PyTorch"
 OURS = "flambeau"  # the name of this allocator in the settings of a snapshot; those of PyTorch have none
 LIBRARIES = ("/torch/", "/flambeau/", "/site-packages/", "/dist-packages/", "<frozen ", "<built-in", "??")

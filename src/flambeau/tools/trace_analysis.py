@@ -88,7 +88,6 @@ class Figures(NamedTuple):
     kernel_ns: int
     copy_ns: int
     overlapped_ns: int
-    nbytes_copied: int
 
 
 class Line(NamedTuple):
@@ -141,18 +140,16 @@ class Analysis:
         """Times of each device that did something."""
         kernels: defaultdict[int, list[Interval]] = defaultdict(list)
         copies: defaultdict[int, list[Interval]] = defaultdict(list)
-        moved: defaultdict[int, int] = defaultdict(int)
         for span in self.trace.spans:
             places = [span.device] + ([span.peer] if span.peer >= 0 else [])
             for device in places:
                 (copies if span.lane != "kernels" else kernels)[device].append((span.start_ns, span.end_ns))
-                moved[device] += span.nbytes if span.lane != "kernels" else 0
         found = []
         for device in sorted({*kernels, *copies}):
             of_kernels, of_copies = union(kernels[device]), union(copies[device])
             busy = total(union(of_kernels + of_copies))
             beside = common(of_copies, of_kernels)
-            found.append(Figures(device, busy, total(of_kernels), total(of_copies), beside, moved[device]))
+            found.append(Figures(device, busy, total(of_kernels), total(of_copies), beside))
         return found
 
     @cached_property

@@ -1,10 +1,10 @@
 """torch.utils."""
 
-from ..errors import no_attribute as _no_attribute
+from ..importer import submodule as _submodule
 from . import checkpoint, data, dlpack, hooks
 
 __all__ = ["checkpoint", "data", "dlpack", "hooks"]
 
 
 def __getattr__(name: str) -> object:
-    raise _no_attribute(__name__, name)
+    return _submodule(__name__, name)

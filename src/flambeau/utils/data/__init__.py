@@ -1,5 +1,7 @@
 """torch.utils.data: datasets, samplers and DataLoader."""
 
+import typing as _typing
+
 from ...data import (
     BatchSampler,
     ChainDataset,
@@ -21,9 +23,12 @@ from ...data import (
     get_worker_info,
     random_split,
 )
-from ...errors import no_attribute as _no_attribute
-from . import _utils, dataloader, dataset, distributed, sampler  # noqa: F401  (_utils: some programs name it)
+from ...importer import submodule as _submodule
+from . import _utils, dataloader, distributed  # noqa: F401  (_utils: some programs name it)
 from .dataloader import _DatasetKind  # noqa: F401  (some programs name it)
+
+if _typing.TYPE_CHECKING:  # the submodules are rows of import_paths.py, which name members of these
+    from ...data import dataset, sampler
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
@@ -44,4 +49,4 @@ def __getattr__(name: str) -> object:
     if name in _DATA_PIPES:
         hint = "use an IterableDataset, or a Dataset, with a DataLoader"
         raise AttributeError(f"{__name__}.{name}: there are no DataPipes in flambeau\nhint: {hint}", name=name)
-    raise _no_attribute(__name__, name)
+    return _submodule(__name__, name)

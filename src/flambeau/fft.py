@@ -1,7 +1,7 @@
 """torch.fft: importable; its functions say that complex arithmetic is not there."""
 
-from ..errors import no_attribute as _no_attribute
-from ..tools.eager import transforms as _transforms
+from .errors import no_attribute as _no_attribute
+from .tools.eager import transforms as _transforms
 
 globals().update(_transforms)
 __all__ = sorted(_transforms)

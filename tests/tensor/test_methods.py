@@ -1,4 +1,4 @@
-"""Python functions called for every element."""
+"""Methods that call a Python function for every element."""
 
 import pytest
 

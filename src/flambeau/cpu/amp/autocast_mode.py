@@ -1,5 +1,0 @@
-"""torch.cpu.amp.autocast_mode."""
-
-from ...amp.autocast_mode import CpuAutocast as autocast
-
-__all__ = ["autocast"]

@@ -1,7 +1,0 @@
-"""torch.cuda.amp.autocast_mode."""
-
-from ...amp.autocast_mode import CudaAutocast as autocast
-from ...amp.autocast_mode import cuda_custom_bwd as custom_bwd
-from ...amp.autocast_mode import cuda_custom_fwd as custom_fwd
-
-__all__ = ["autocast", "custom_bwd", "custom_fwd"]

@@ -1,0 +1,384 @@
+"""Modules of PyTorch that have no file here, because all they have is names that other modules define.
+
+Each row is a module: what it is for, and its names by the module that defines them.  `import flambeau.cuda.nvtx` finds
+its row; the submodules of a module are the rows whose paths go on.  A module that programs mostly import by its path,
+such as utils.data.distributed, has a file: editors go to its source.
+"""
+
+from types import SimpleNamespace as _Settings
+
+from .importer import Row, install
+
+_IMPORTED = "names that programs import"
+_UNUSED = "a library or hardware that is not used"
+_SPREAD = "names that programs import; modules and tensors are not spread over processes"
+_NOT_EXPORTED = "names that programs import; networks are not exported"
+_SETTINGS = "settings of a compiler that is not there: programs set them, and none has an effect"
+_PLACEMENTS = "Partial, Placement, Replicate, Shard"
+_SHARDED = (
+    "CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, FullyShardedDataParallel, MixedPrecision, "
+    "ShardedOptimStateDictConfig, ShardedStateDictConfig, ShardingStrategy, StateDictType"
+)
+
+# Type checkers know files alone: scripts/stubs writes a stub for each of these rows.
+TYPED = {
+    "accelerator": Row(
+        "devices and memory, independent of the device type",
+        {
+            ".runtime.accelerator": (
+                "AnyGraph as Graph, DeviceIndex as device_index, current_accelerator, current_device_index, "
+                "device_count, empty_cache, get_device_capability, is_available, set_device_index, synchronize"
+            ),
+            ".runtime.control": "current_stream, set_stream",
+            ".runtime.memory_stats": (
+                "empty_host_cache, max_memory_allocated, max_memory_reserved, mem_get_info as get_memory_info, "
+                "memory_allocated, memory_reserved, memory_stats, reset_accumulated_memory_stats, "
+                "reset_peak_memory_stats"
+            ),
+        },
+    ),
+    "autograd.grad_mode": Row(
+        "the modes of torch.autograd",
+        {".autograd.mode": "enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled"},
+    ),
+    "compiler": Row(
+        "nothing is compiled, so its functions return their argument or have no effect",
+        {
+            ".tools.eager": (
+                "Setting as set_stance, compile, disable, no as is_compiling, no as is_dynamo_compiling, "
+                "no as is_exporting, no_backends as list_backends, nothing as cudagraph_mark_step_begin, "
+                "nothing as reset, nothing as set_default_backend, same as allow_in_graph, "
+                "same as assume_constant_result, same as nested_compile_region, same as wrap_numpy, "
+                "substitute as substitute_in_graph"
+            )
+        },
+    ),
+    "cuda.comm": Row(
+        "copies and sums between devices",
+        {".parallel.comm": "broadcast, broadcast_coalesced, gather, reduce_add, reduce_add_coalesced, scatter"},
+    ),
+    "cuda.graphs": Row(
+        "work that is captured once and replayed",
+        {
+            ".nn.graphed_callables": "make_graphed_callables",
+            ".runtime.graph": "CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing",
+        },
+    ),
+    "cuda.green_contexts": Row("parts of a device's multiprocessors", {".runtime.green_context": "GreenContext"}),
+    "cuda.nvtx": Row(
+        "names for parts of a program, which profilers show",
+        {".runtime.profiler": "mark, range, range_end, range_pop, range_push, range_start"},
+    ),
+    "cuda.profiler": Row("when NVIDIA's profilers collect", {".runtime.profiler": "profile, start, stop"}),
+    "cuda.random": Row(
+        "seeds and states of the GPUs' random number generators",
+        {
+            ".runtime.generator": (
+                "cuda_initial_seed as initial_seed, manual_seed_all, seed_all, seed_current as manual_seed, "
+                "seed_current_randomly as seed"
+            ),
+            ".tensor.random": (
+                "cuda_get_rng_state as get_rng_state, cuda_set_rng_state as set_rng_state, get_rng_state_all, "
+                "set_rng_state_all"
+            ),
+        },
+    ),
+    "cuda.streams": Row(
+        "the classes of streams and events", {".runtime.stream": "Event, Stream, external_stream as ExternalStream"}
+    ),
+    "distributed.algorithms": Row("work over several processes"),
+    "distributed.algorithms.ddp_comm_hooks": Row("how DistributedDataParallel reduces a bucket of gradients"),
+    "distributed.algorithms.ddp_comm_hooks.default_hooks": Row(
+        "an all_reduce in full or in half precision",
+        {
+            ".parallel.comm_hooks": (
+                "allreduce_hook, bf16_compress_hook, bf16_compress_wrapper, fp16_compress_hook, fp16_compress_wrapper"
+            )
+        },
+    ),
+    "distributed.algorithms.join": Row(
+        "uneven inputs of several processes", {".parallel.join": "Join, JoinHook, Joinable"}
+    ),
+    "distributed.constants": Row(
+        "the default timeout of process groups", {".parallel.group": "TIMEOUT as default_pg_timeout"}
+    ),
+    "distributed.flight_recorder": Row(
+        "the last collectives of this process", {".parallel.process_group": "dump_flight_recorder as dump"}
+    ),
+    "futures": Row("values that are there later", {".parallel.futures": "Future, collect_all, wait_all"}),
+    "return_types": Row(
+        "the named tuples of functions with several results",
+        {
+            ".ops.results": (
+                "aminmax, cummax, cummin, histogram, histogramdd, kthvalue, max_ as max, median, min_ as min, mode, "
+                "nanmedian, sort, topk"
+            )
+        },
+    ),
+    "signal": Row("windows of signal processing"),
+    "signal.windows": Row(
+        "windows of signal processing",
+        {
+            ".tensor.windows": (
+                "bartlett, blackman, cosine, exponential, gaussian, general_cosine, general_hamming, hamming, hann, "
+                "kaiser, nuttall"
+            )
+        },
+    ),
+    "utils.data.dataset": Row(
+        "datasets",
+        {
+            ".data.dataset": (
+                "ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, "
+                "random_split"
+            )
+        },
+    ),
+    "utils.data.sampler": Row(
+        "samplers",
+        {
+            ".data.sampler": (
+                "BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler"
+            )
+        },
+    ),
+}
+# Names that do nothing, or say what is missing; former and private paths.
+OTHERS = {
+    # Former names of mixed precision.
+    "cpu": Row("mixed precision on the CPU"),
+    "cpu.amp": Row(
+        "the former names of torch.amp for the CPU",
+        {".amp.autocast_mode": "CpuAutocast as autocast, CpuGradScaler as GradScaler"},
+    ),
+    "cpu.amp.autocast_mode": Row("a module of torch.cpu.amp", {".cpu.amp": "autocast"}),
+    "cpu.amp.grad_scaler": Row("a module of torch.cpu.amp", {".cpu.amp": "GradScaler"}),
+    "cuda.amp.autocast_mode": Row("a module of torch.cuda.amp", {".cuda.amp": "autocast, custom_bwd, custom_fwd"}),
+    "cuda.amp.common": Row("a module of torch.cuda.amp", {".cuda.amp": "amp_definitely_not_available"}),
+    "cuda.amp.grad_scaler": Row(
+        "a module of torch.cuda.amp", {".cuda.amp": "GradScaler", ".amp.grad_scaler": "OptState"}
+    ),
+    # Hardware and libraries that are not used.
+    "mps": Row("Apple's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
+    "xpu": Row("Intel's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
+    "backends.cpu": Row("which instructions of the processor are used", {".host": "get_cpu_capability"}),
+    "backends.mkl": Row(_UNUSED, {".runtime.absent": "is_available"}),
+    "backends.mkldnn": Row(_UNUSED, {".runtime.absent": "is_available"}),
+    "backends.mps": Row(_UNUSED, {".runtime.absent": "is_available, is_built"}),
+    "backends.openmp": Row(_UNUSED, {".runtime.absent": "is_available"}),
+    # Compilers: nothing is compiled, traced or exported.
+    "_C": Row(
+        "names of PyTorch's compiled core that programs and packages touch",
+        {
+            ".runtime.generator": "Generator",
+            ".strides": "Size",
+            ".tensor.subclass": (
+                "default_running as DisableTorchFunction, default_running as DisableTorchFunctionSubclass, "
+                "run_default as _disabled_torch_function_impl"
+            ),
+            ".tensor.tensor": "Tensor as TensorBase",
+            ".tools.eager": (
+                "DispatchKey, same as DispatchKeySet, Setting as _ExcludeDispatchKeyGuard, "
+                "no as _are_functorch_transforms_active, no as _has_mkldnn, no as _is_tracing, "
+                "nothing as _get_tracing_state, nothing as _jit_override_can_fuse_on_cpu, "
+                "nothing as _jit_override_can_fuse_on_gpu, nothing as _jit_set_bailout_depth, "
+                "nothing as _jit_set_nvfuser_enabled, nothing as _jit_set_profiling_executor, "
+                "nothing as _jit_set_profiling_mode, nothing as _jit_set_texpr_fuser_enabled, "
+                "nothing as _log_api_usage_once"
+            ),
+        },
+    ),
+    "__config__": Row("how the library was built", {".tools.compiled": "configuration as show"}),
+    "_custom_ops": Row(
+        "the former form of torch.library",
+        {".tools.eager": "custom_op, decorator as impl, decorator as impl_abstract"},
+    ),
+    "_dynamo": Row(
+        "a compiler that is not there; its functions have no effect",
+        {
+            ".tools.eager": (
+                "NoGraph as OptimizedModule, Setting as set_stance, disable, optimize, no as is_compiling, "
+                "no as is_dynamo_supported, no_backends as list_backends, nothing as graph_break, "
+                "nothing as mark_dynamic, nothing as mark_static, nothing as mark_static_address, "
+                "nothing as maybe_mark_dynamic, nothing as reset, same as allow_in_graph, "
+                "same as assume_constant_result, same as disallow_in_graph, same as run, "
+                "substitute as substitute_in_graph"
+            )
+        },
+    ),
+    "_dynamo._trace_wrapped_higher_order_op": Row(_IMPORTED, {".tools.eager": "Setting as TransformGetItemToIndex"}),
+    "_dynamo.config": Row(
+        _SETTINGS,
+        values={
+            "accumulated_cache_size_limit": 256,
+            "accumulated_recompile_limit": 256,
+            "allow_unspec_int_on_nn_module": False,
+            "assume_static_by_default": True,
+            "automatic_dynamic_shapes": True,
+            "cache_size_limit": 8,
+            "capture_dynamic_output_shape_ops": False,
+            "capture_scalar_outputs": False,
+            "compiled_autograd": False,
+            "disable": False,
+            "dynamic_shapes": True,
+            "fail_on_recompile_limit_hit": False,
+            "force_parameter_static_shapes": True,
+            "guard_nn_modules": True,
+            "inline_inbuilt_nn_modules": True,
+            "optimize_ddp": True,
+            "recompile_limit": 8,
+            "suppress_errors": False,
+            "verbose": False,
+        },
+    ),
+    "_dynamo.eval_frame": Row(
+        "the class of compiled modules, of which there are none",
+        {".tools.eager": "NoGraph as OptimizedModule, no as is_dynamo_supported"},
+    ),
+    "_dynamo.utils": Row(_IMPORTED, {".tools.eager": "no as is_compile_supported"}),
+    "_inductor": Row("a compiler that is not there"),
+    "_inductor.config": Row(
+        _SETTINGS,
+        values={
+            "coordinate_descent_check_all_directions": False,
+            "coordinate_descent_tuning": False,
+            "cpp": _Settings(threads=-1),
+            "debug": False,
+            "epilogue_fusion": True,
+            "fallback_random": False,
+            "force_fuse_int_mm_with_mul": False,
+            "freezing": False,
+            "fx_graph_cache": True,
+            "max_autotune": False,
+            "max_autotune_gemm_backends": "ATEN,TRITON,CPP",
+            "reorder_for_compute_comm_overlap": False,
+            "shape_padding": True,
+            "triton": _Settings(cudagraph_skip_dynamic_graphs=False, cudagraph_trees=True, cudagraphs=False),
+            "use_mixed_mm": True,
+        },
+    ),
+    "_subclasses": Row(
+        "tensors without values, which do not exist",
+        {".tools.eager": "NoGraph as FakeTensor, NoGraph as FakeTensorMode"},
+    ),
+    "_subclasses.fake_tensor": Row(
+        "tensors without values, which do not exist",
+        {".tools.eager": "NoGraph as FakeTensor, NoGraph as FakeTensorMode, no as is_fake"},
+    ),
+    "ao": Row("names that packages import; networks are not quantized"),
+    "ao.quantization": Row(
+        "the marks in networks that could be quantized; here they pass their input on",
+        {".nn": "Identity as DeQuantStub, Identity as QuantStub"},
+    ),
+    "export": Row(
+        "the export of programs, which raises NotSupportedError",
+        {".tools.eager": "GraphModule as ExportedProgram, export_program as export, nothing as Dim"},
+    ),
+    "fx": Row(
+        "names that programs import; programs are not traced, so there are no graphs",
+        {
+            ".tools.eager": (
+                "Graph, GraphModule, Interpreter, Node, Proxy, Tracer, Interpreter as Transformer, symbolic_trace, "
+                "same as wrap"
+            )
+        },
+    ),
+    "fx.experimental": Row(_IMPORTED),
+    "fx.experimental.proxy_tensor": Row(
+        "names that programs import; nothing is traced",
+        {".tools.eager": "nothing as get_proxy_mode, symbolic_trace as make_fx"},
+    ),
+    "fx.experimental.symbolic_shapes": Row(
+        "names that programs import; sizes are numbers",
+        {".tools.eager": "no as is_symbolic, same as guard_or_false, same as guard_or_true"},
+    ),
+    "fx.graph_module": Row(
+        _IMPORTED,
+        {".tools.eager": "GraphModule, GraphModule as _CodeOnlyModule, nothing as _copy_attr"},
+        {"_USER_PRESERVED_ATTRIBUTES_KEY": "_user_preserved_attributes"},
+    ),
+    "fx.node": Row(_IMPORTED, {".tools.eager": "Node", "typing": "Any as Argument, Any as Target"}),
+    "fx.proxy": Row(_IMPORTED, {".tools.eager": "Proxy"}),
+    "jit.annotations": Row(
+        "annotations of arguments that are a number or a list of numbers",
+        {
+            "builtins": (
+                "list as BroadcastingList1, list as BroadcastingList2, list as BroadcastingList3, "
+                "list as BroadcastingList4, list as BroadcastingList5, list as BroadcastingList6"
+            ),
+            "typing": "Any, Dict, List, Optional, Tuple, Union",
+        },
+    ),
+    "onnx": Row(
+        _NOT_EXPORTED,
+        {
+            ".tools.eager": (
+                "OperatorExportTypes, TrainingMode, no as is_in_onnx_export, nothing as register_custom_op_symbolic, "
+                "nothing as unregister_custom_op_symbolic, onnx_export as export"
+            )
+        },
+    ),
+    "onnx.symbolic_helper": Row(
+        "the decorator of functions that describe operators, which are not called",
+        {".tools.eager": "decorator as parse_args"},
+    ),
+    "onnx.symbolic_opset11": Row(_NOT_EXPORTED, {".onnx": "export"}),
+    "onnx.symbolic_opset9": Row(_NOT_EXPORTED, {".onnx": "export"}),
+    # Parts of torch.distributed that are not there, and second paths to its names.
+    "distributed._composable": Row(_SPREAD),
+    "distributed._composable.fsdp": Row(_SPREAD, {".parallel.process_group": "fully_shard"}),
+    "distributed._functional_collectives": Row(
+        _SPREAD,
+        {".parallel.process_group": "all_to_all_single_autograd", ".tools.eager": "same as wait_tensor"},
+    ),
+    "distributed.checkpoint": Row("names that programs import; files of several processes are not written"),
+    "distributed.checkpoint.hf_storage": Row(
+        _IMPORTED, {".parallel.process_group": "HuggingFaceStorageReader, HuggingFaceStorageWriter"}
+    ),
+    "distributed.device_mesh": Row(_SPREAD, {".parallel.process_group": "DeviceMesh, init_device_mesh"}),
+    "distributed.fsdp": Row(
+        _SPREAD,
+        {".parallel.process_group": f"{_SHARDED}, CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard"},
+    ),
+    "distributed.fsdp.fully_sharded_data_parallel": Row(_SPREAD, {".parallel.process_group": _SHARDED}),
+    "distributed.tensor": Row(
+        _SPREAD,
+        {
+            ".parallel.process_group": (
+                f"DTensor, DeviceMesh, {_PLACEMENTS}, distribute_module, distribute_tensor, init_device_mesh"
+            )
+        },
+    ),
+    "distributed.tensor._utils": Row(_SPREAD, {".parallel.process_group": "compute_local_shape_and_global_offset"}),
+    "distributed.tensor.placement_types": Row(
+        _SPREAD, {".parallel.process_group": f"{_PLACEMENTS}, Shard as _StridedShard"}
+    ),
+    # Former and private paths.
+    "storage": Row("the classes of storages", {".tensor.storages": "TypedStorage, UntypedStorage"}),
+    "utils._pytree": Row(
+        "nested lists, tuples and dicts as a list of leaves and a structure",
+        {
+            ".tools.pytree": (
+                "Context, LeafSpec, MappingKey, PyTree, TreeSpec, dict_flatten as _dict_flatten, "
+                "dict_flatten_with_keys as _dict_flatten_with_keys, dict_unflatten as _dict_unflatten, "
+                "register_pytree_node, register_pytree_node as _register_pytree_node, tree_all, tree_any, "
+                "tree_flatten, tree_iter, tree_leaves, tree_map, tree_map_, tree_map_only, tree_structure, "
+                "tree_unflatten"
+            )
+        },
+    ),
+    "utils.cpp_extension": Row(
+        "extensions of PyTorch, which are not built: its functions raise NotSupportedError",
+        {
+            ".tools.eager": (
+                "CUDA_HOME, load_extension as load, load_inline_extension as load_inline, "
+                "make_extension as BuildExtension, make_extension as CUDAExtension, make_extension as CppExtension"
+            )
+        },
+    ),
+    "utils.model_zoo": Row(
+        "the former name of torch.hub's downloads", {".serialization.hub": "load_state_dict_from_url as load_url, tqdm"}
+    ),
+}
+ROWS = TYPED | OTHERS
+install(ROWS)
