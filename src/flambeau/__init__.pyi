@@ -49,6 +49,7 @@ from .dtypes import dtype as dtype
 from .nn.package_functions import embedding_bag as embedding_bag
 from . import errors as errors
 from .tools.explain import explain as explain
+from . import fft as fft
 from .tensor.types import finfo as finfo
 from . import func as func
 from . import futures as futures

@@ -1,0 +1,2 @@
+# Written by scripts/stubs, not by hand.
+from ..runtime.green_context import GreenContext as GreenContext

@@ -1,0 +1,7 @@
+# Written by scripts/stubs, not by hand.
+from ..runtime.profiler import mark as mark
+from ..runtime.profiler import range as range
+from ..runtime.profiler import range_end as range_end
+from ..runtime.profiler import range_pop as range_pop
+from ..runtime.profiler import range_push as range_push
+from ..runtime.profiler import range_start as range_start

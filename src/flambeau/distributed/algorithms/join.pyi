@@ -1,0 +1,4 @@
+# Written by scripts/stubs, not by hand.
+from ...parallel.join import Join as Join
+from ...parallel.join import JoinHook as JoinHook
+from ...parallel.join import Joinable as Joinable

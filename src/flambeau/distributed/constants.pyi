@@ -1,0 +1,2 @@
+# Written by scripts/stubs, not by hand.
+from ..parallel.group import TIMEOUT as default_pg_timeout
