@@ -53,6 +53,13 @@ TYPED = {
             )
         },
     ),
+    "cpu": Row("mixed precision on the CPU"),
+    "cpu.amp": Row(
+        "the former names of torch.amp for the CPU",
+        {".amp.autocast_mode": "CpuAutocast as autocast, CpuGradScaler as GradScaler"},
+    ),
+    "cpu.amp.autocast_mode": Row("a module of torch.cpu.amp", {".amp.autocast_mode": "CpuAutocast as autocast"}),
+    "cpu.amp.grad_scaler": Row("a module of torch.cpu.amp", {".amp.autocast_mode": "CpuGradScaler as GradScaler"}),
     "cuda.comm": Row(
         "copies and sums between devices",
         {".parallel.comm": "broadcast, broadcast_coalesced, gather, reduce_add, reduce_add_coalesced, scatter"},
@@ -106,6 +113,7 @@ TYPED = {
         "the last collectives of this process", {".parallel.process_group": "dump_flight_recorder as dump"}
     ),
     "futures": Row("values that are there later", {".parallel.futures": "Future, collect_all, wait_all"}),
+    "mps": Row("Apple's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
     "return_types": Row(
         "the named tuples of functions with several results",
         {
@@ -142,25 +150,17 @@ TYPED = {
             )
         },
     ),
+    "xpu": Row("Intel's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
 }
 # Names that do nothing, or say what is missing; former and private paths.
 OTHERS = {
     # Former names of mixed precision.
-    "cpu": Row("mixed precision on the CPU"),
-    "cpu.amp": Row(
-        "the former names of torch.amp for the CPU",
-        {".amp.autocast_mode": "CpuAutocast as autocast, CpuGradScaler as GradScaler"},
-    ),
-    "cpu.amp.autocast_mode": Row("a module of torch.cpu.amp", {".cpu.amp": "autocast"}),
-    "cpu.amp.grad_scaler": Row("a module of torch.cpu.amp", {".cpu.amp": "GradScaler"}),
     "cuda.amp.autocast_mode": Row("a module of torch.cuda.amp", {".cuda.amp": "autocast, custom_bwd, custom_fwd"}),
     "cuda.amp.common": Row("a module of torch.cuda.amp", {".cuda.amp": "amp_definitely_not_available"}),
     "cuda.amp.grad_scaler": Row(
         "a module of torch.cuda.amp", {".cuda.amp": "GradScaler", ".amp.grad_scaler": "OptState"}
     ),
     # Hardware and libraries that are not used.
-    "mps": Row("Apple's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
-    "xpu": Row("Intel's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
     "backends.cpu": Row("which instructions of the processor are used", {".host": "get_cpu_capability"}),
     "backends.mkl": Row(_UNUSED, {".runtime.absent": "is_available"}),
     "backends.mkldnn": Row(_UNUSED, {".runtime.absent": "is_available"}),

@@ -1,0 +1,2 @@
+# Written by scripts/stubs, not by hand.
+from . import amp as amp

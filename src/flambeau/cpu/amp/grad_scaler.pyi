@@ -1,0 +1,2 @@
+# Written by scripts/stubs, not by hand.
+from ...amp.autocast_mode import CpuGradScaler as GradScaler

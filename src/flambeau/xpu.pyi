@@ -1,0 +1,3 @@
+# Written by scripts/stubs, not by hand.
+from .runtime.absent import device_count as device_count
+from .runtime.absent import is_available as is_available
