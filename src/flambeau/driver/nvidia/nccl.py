@@ -276,7 +276,7 @@ class ExchangeCalls:
 
     def abort_exchanges(self) -> None:
         for stream, communicator in list(self._communicators.items()):
-            with self._devices.use(self._streams[stream].device):
+            with self._devices.enter(self._streams[stream].device):  # calls that were put off may wait behind others
                 communicator.abort()
 
     def finish_exchanges(self, streams: Sequence[StreamHandle] | None = None) -> None:
