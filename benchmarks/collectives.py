@@ -102,11 +102,11 @@ def of_nccl(rank: int, count: int, device: int) -> Side:
     driver: Any = thread.machine().driver
     with driver._devices.use(device):
         communicator = nccl.Communicator(library, made[0], count, rank, driver._streams[stream.handle])
-    raw, at = communicator._raw, stream.cuda_stream
+    raw, at = communicator._raw, stream.driver.stream_raw(stream.handle)
     kind = nccl.DATA_TYPES[flambeau.float32]
 
     def make(operation: str, whole: Any, part: Any) -> Callable[[], Any]:
-        one, other, parts = whole.data_ptr(), part.data_ptr(), part.numel()
+        one, other, parts = whole.address(), part.address(), part.numel()
         return {
             "all_reduce": lambda: library.ncclAllReduce(one, one, whole.numel(), kind, nccl.SUM, raw, at),
             "all_gather": lambda: library.ncclAllGather(other, one, parts, kind, raw, at),

@@ -174,6 +174,7 @@ launching = functools.partial(row, goals=NEAR_RAW, raw=raw.launch)
 
 ROWS = (
     launching("add", make=_add),
+    row("add, whole", make=_add, goals=(at_most(0.6),), whole=True),
     launching("relu", make=_relu),
     launching("sum", make=_sum),
     launching("softmax", make=_softmax),

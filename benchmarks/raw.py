@@ -114,9 +114,9 @@ def product(_: Sizes) -> Take:
     blas, algorithm = plan._blas, plan.find_algorithm(256)
     assert algorithm is not None
     values = (
-        blas.handle.value, plan._operation.value, ctypes.addressof(plan._alpha), x.data_ptr(), plan._a.value,
-        x.data_ptr(), plan._b.value, ctypes.addressof(plan._beta), out.data_ptr(), plan._d.value, out.data_ptr(),
-        plan._d.value, algorithm.address, workspace.data_ptr(), plan.workspace_nbytes, None,
+        blas.handle.value, plan._operation.value, ctypes.addressof(plan._alpha), x.address(), plan._a.value,
+        x.address(), plan._b.value, ctypes.addressof(plan._beta), out.address(), plan._d.value, out.address(),
+        plan._d.value, algorithm.address, workspace.address(), plan.workspace_nbytes, None,
     )  # fmt: skip
     multiply, kept = blas._library.cublasLtMatmul, (plan, x, out, workspace)
     if in_c is None:
@@ -131,7 +131,7 @@ def executions(kind: str, make: Callable[[Any, Sizes], Work]) -> Callable[[Sizes
     def prepare(sizes: Sizes) -> Take:
         work = make(flambeau, sizes)
         made = work.call()
-        plan, pack = _executed(kind, (made[0] if isinstance(made, tuple) else made).data_ptr())
+        plan, pack = _executed(kind, (made[0] if isinstance(made, tuple) else made).address())
         calls = functools.partial(_execute, plan._dnn, plan._plan, pack)
         kept = work, made  # whose memory it works on
         return lambda: _launch_us(calls) if kept else 0
@@ -240,7 +240,7 @@ def _copies(name: str, sizes: Sizes, argtypes: tuple[Any, ...]) -> Take:
     to, source = (device, host) if "HtoD" in name else (host, device)
 
     def call() -> None:
-        _check(copy(to.data_ptr(), source.data_ptr(), nbytes, None), name)
+        _check(copy(to.address(), source.address(), nbytes, None), name)
 
     burst = device_burst(flambeau, call)
     return lambda: nbytes / 1e9 * burst / (device_ms(flambeau, call, burst) / 1000)
