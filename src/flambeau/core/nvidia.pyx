@@ -63,7 +63,7 @@ cdef extern from "submission.h" nogil:
     int ring_failure(Ring* ring, int* kind)
     void ring_forget(Ring* ring)
 
-CALLS = ("launch", "event_record", "stream_wait_event", "copy", "fill")  # what stands in for the driver's own methods
+CALLS = ("launch", "event_record", "stream_wait_event", "copy", "fill", "graph_launch")  # what stands in for the driver's own methods
 
 NO_DEVICE = -1
 MAX_ARGUMENT_BYTES = 32_764  # of one launch, on every architecture since Volta
@@ -71,12 +71,12 @@ MAX_ALIGNMENT = 256  # bytes: cublasLt asks for no more
 DESC_BIAS_POINTER = 8  # cublasLtMatmulDescAttributes_t
 PER_THREAD_STREAM = 2  # CU_STREAM_PER_THREAD: another stream in each thread
 NAMES = (  # of the calls of rings, by their kinds
-    "cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync", "cuMemsetD8Async", "cublasLtMatmul",
-    "cudnnBackendExecute",
+    "cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync", "cuMemsetD8Async", "cuGraphLaunch",
+    "cublasLtMatmul", "cudnnBackendExecute",
 )
 
 cdef enum:
-    LAUNCH, RECORD, WAIT, COPY, FILL, PRODUCT, EXECUTION  # kinds
+    LAUNCH, RECORD, WAIT, COPY, FILL, GRAPH, PRODUCT, EXECUTION  # kinds
     RINGS = 64  # at most; calls of further devices are made at once
 
 
@@ -143,7 +143,7 @@ cdef struct LaunchCall:
     unsigned int x, y, z, threads, threads_y, threads_z, shared
 
 
-cdef struct StreamCall:  # of an event, a copy or a fill
+cdef struct StreamCall:  # of an event, a copy, a fill or a graph
     RingCall call
     void* function
     void* stream
@@ -162,7 +162,7 @@ cdef int make_launch(RingCall* call) noexcept nogil:
 
 cdef int make_stream_call(RingCall* call) noexcept nogil:
     cdef StreamCall* of = <StreamCall*>call
-    if call.kind == RECORD:
+    if call.kind == RECORD or call.kind == GRAPH:
         return (<Record>of.function)(<void*>of.what, of.stream)
     if call.kind == WAIT:
         return (<Wait>of.function)(of.stream, <void*>of.what, 0)
@@ -199,7 +199,7 @@ cdef inline object entry(object table, object handle):
 cdef class Native(HotCalls):
     """The calls of one driver.
 
-    path: the driver's library.  kernels, streams, events: its tables.  contexts: {device: its Context}.
+    path: the driver's library.  kernels, streams, events, graphs: its tables.  contexts: {device: its Context}.
     library_calls: {plan: its LibraryCall}, of the plans that have one.
     Raises: OSError if the library, or a function in it, is not there.
     """
@@ -211,14 +211,15 @@ cdef class Native(HotCalls):
     cdef Wait _cu_wait
     cdef Copy _cu_copy
     cdef Fill _cu_fill
+    cdef Record _cu_graph_launch
     cdef Ring* _rings[RINGS]
     cdef int _holds
-    cdef object _kernels, _streams, _events, _contexts, _library_calls
-    cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy, _slow_fill, _slow_run
+    cdef object _kernels, _streams, _events, _graphs, _contexts, _library_calls
+    cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy, _slow_fill, _slow_graph, _slow_run
     cdef object _last_handle
     cdef Stream _last_stream
 
-    def __init__(self, path, driver, kernels, streams, events, contexts, library_calls):
+    def __init__(self, path, driver, kernels, streams, events, graphs, contexts, library_calls):
         super().__init__(driver)
         cdef void* library = dlopen(path.encode(), RTLD_LAZY)
         if library == NULL:
@@ -231,7 +232,9 @@ cdef class Native(HotCalls):
         self._cu_copy = <Copy>found(library, b"cuMemcpyAsync")
         self._cu_fill = <Fill>found(library, b"cuMemsetD8Async")
         self._holds = len(os.sched_getaffinity(0)) == 1  # a thread would take the only core
+        self._cu_graph_launch = <Record>found(library, b"cuGraphLaunch")
         self._kernels, self._streams, self._events, self._contexts = kernels, streams, events, contexts
+        self._graphs, self._slow_graph = graphs, driver.graph_launch
         self._slow_launch, self._slow_record = driver.launch, driver.event_record
         self._slow_wait, self._slow_copy = driver.stream_wait_event, driver.copy
         self._slow_fill, self._slow_run, self._library_calls = driver.fill, driver.library_run, library_calls
@@ -334,7 +337,7 @@ cdef class Native(HotCalls):
     cdef bint _make_stream_call(
         self, Stream stream, int kind, void* function, unsigned long long to, unsigned long long what, size_t nbytes
     ):
-        """Make a call of an event, a copy or a fill, or commit it.  False if it could not be made."""
+        """Make a call of an event, a copy, a fill or a graph, or commit it.  False if it could not be made."""
         cdef StreamCall local
         cdef StreamCall* call = <StreamCall*>self._place(stream, sizeof(StreamCall))
         cdef bint is_placed = call != NULL
@@ -446,6 +449,15 @@ cdef class Native(HotCalls):
         cdef Stream of = self._stream(stream)
         if not nbytes or of is None or not self._make_stream_call(of, FILL, <void*>self._cu_fill, dst, value, nbytes):
             self._slow_fill(dst, value, nbytes, stream)
+
+    cpdef graph_launch(self, graph, stream):
+        """See Driver."""
+        captured = entry(self._graphs, graph)
+        cdef Stream of = self._stream(stream)
+        if captured is None or of is None or captured.device != of.device:
+            return self._slow_graph(graph, stream)
+        if not self._make_stream_call(of, GRAPH, <void*>self._cu_graph_launch, 0, int(captured.cu), 0):
+            self._slow_graph(graph, stream)
 
     cpdef library_run(self, plan, bytearray packed, unsigned long long workspace, stream):
         """See HotCalls."""

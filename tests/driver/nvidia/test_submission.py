@@ -65,6 +65,7 @@ int cuEventRecord(P event, P stream) { return put('R', stream, event, 0, 0); }
 int cuStreamWaitEvent(P stream, P event, unsigned flags) { return put('W', stream, event, flags, 0); }
 int cuMemcpyAsync(P to, P from, size_t nbytes, P stream) { return put('C', stream, to, from, nbytes); }
 int cuMemsetD8Async(P to, unsigned char value, size_t nbytes, P stream) { return put('F', stream, to, value, nbytes); }
+int cuGraphLaunch(P graph, P stream) { return put('G', stream, graph, 0, 0); }
 int multiply(P handle, P operation, P alpha, P a, P al, P b, P bl, P beta, P c, P cl, P d, P dl, P algorithm,
              P workspace, size_t nbytes, P stream) {
     return put('M', stream, a, b, d);
@@ -167,18 +168,21 @@ def test_the_first_calls_are_made_at_once_and_the_next_by_the_thread(native, stu
 
 def test_every_kind_of_call_keeps_its_arguments_and_its_place(native, stub, side):
     kernel, event, raw = kernel_of(native), native.event_create(0, False, False, False), native._streams[side].raw
+    native.capture_begin(side, CaptureMode.GLOBAL)
+    graph = native.graph_instantiate(native.capture_end(side))
     made = awake(native, stub, side)
     native.launch(kernel, Grid((7, 1, 1), 32, 5), b"\1\2\3\4\5\6\7\x80", side)
     native.event_record(event, side)
     native.stream_wait_event(side, event)
     native.copy(11, 12, 13, CopyKind.DEVICE_TO_DEVICE, side)
     native.fill(21, 0xF2, 23, side)
+    native.graph_launch(graph, side)
     assert stub.count == made
     opened(native, stub)
     raw_event = native._events[event].raw
     assert stub.calls(since=DIRECT + 1) == [
         ("L", raw, 7, 5, checksum(b"\1\2\3\4\5\6\7\x80")), ("R", raw, raw_event, 0, 0), ("W", raw, raw_event, 0, 0),
-        ("C", raw, 11, 12, 13), ("F", raw, 21, 0xF2, 23),
+        ("C", raw, 11, 12, 13), ("F", raw, 21, 0xF2, 23), ("G", raw, 0xE8EC, 0, 0),
     ]  # fmt: skip
 
 

@@ -277,8 +277,8 @@ def _exporter(handle: bytes) -> int:
     return int(_HANDLE.unpack(handle)[1])
 
 
-# of compiled calls that fail in a native thread
-DRIVER_CALLS = ("cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync", "cuMemsetD8Async")
+# of those that a native thread makes
+LIBRARY_CALLS = ("cublasLtMatmul", "cudnnBackendExecute")
 EARLIER_HINT = "CUDA_LAUNCH_BLOCKING=1 names its line"
 
 # cuda.h
@@ -337,8 +337,9 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
         """Use compiled calls in place of the methods of the same names, which remain for error handling."""
         native = library.native()
         if native is not None and self._shared_library:
-            tables = self._kernels, self._streams, self._events, self._devices.contexts, self._library_calls
-            self.hot = self._calls = made = native.Native(self._shared_library, self, *tables)
+            tables = self._kernels, self._streams, self._events, self._launchables
+            parts = *tables, self._devices.contexts, self._library_calls
+            self.hot = self._calls = made = native.Native(self._shared_library, self, *parts)
             self._native = native
             for name in native.CALLS:
                 setattr(self, name, getattr(made, name))
@@ -366,7 +367,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
 
     def failed_earlier(self, name: str, code: int) -> None:
         """Raise the error of a call that a native thread made.  If the device is lost, the next call says so itself."""
-        if name not in DRIVER_CALLS:
+        if name in LIBRARY_CALLS:
             raise AcceleratorError(f"{name}: status {code}, in a call before this one", hint=EARLIER_HINT)
         if code not in library.STICKY:
             raise library.error_of(self._cu.CUresult(code), name, {"the call": "one before this"})
