@@ -22,6 +22,7 @@ from ..errors import (
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar
 from . import results
+from .compaction import FEW_BINS, FEW_RUNS, few_bins, few_runs, first_rows, fits_block
 from .copies import fill_kernel
 from .indexing import nonzero
 from .indexing_kernels import indexing_kernel, scalars
@@ -116,6 +117,14 @@ def _used_bits(keys: Any) -> int | None:
     return None if least < 0 else -(-greatest.bit_length() // DIGIT_BITS) * DIGIT_BITS
 
 
+def _few_unique(input: Any, sorts: bool, return_inverse: bool, return_counts: bool) -> Any:
+    """`unique`, or `unique_consecutive` if the elements are not sorted first, of few elements."""
+    values, count, inverse, counts = few_runs(input, sorts, return_inverse, return_counts)
+    found = count.item()
+    lengths = first_rows(counts, found) if return_counts else None
+    return _chosen(first_rows(values, found), inverse, lengths, return_inverse, return_counts)
+
+
 def _unique_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4), low=0, high=2),))
     yield Sample((Array((4, 3), low=0, high=2, layout="transposed"), True, True, True))
@@ -151,6 +160,8 @@ def unique(
         (tensor([1, 2, 3]), tensor([1, 1, 2]))
     """
     source: Any = input
+    if dim is None and fits_block(input, input.shape, FEW_RUNS):
+        return _few_unique(input, True, return_inverse, return_counts)
     if dim is None:
         keys, at, shape = reshape(source, (-1,)), 0, tuple(input.shape)
         if not keys.shape[0]:
@@ -201,6 +212,8 @@ def unique_consecutive(
         (tensor([1, 2, 1]), tensor([2, 1, 1]))
     """
     source: Any = input
+    if dim is None and fits_block(input, input.shape, FEW_RUNS):
+        return _few_unique(input, False, return_inverse, return_counts)
     if dim is None:
         keys, at, shape = reshape(source, (-1,)), 0, tuple(input.shape)
         if not keys.shape[0]:
@@ -603,15 +616,18 @@ def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0)
         raise ValueRangeError(
             f"minlength must be at least 0, got {minlength}", hint="leave it out", operator="bincount"
         )
-    index: Any = input.to(int64)
+    few = few_bins(input) if fits_block(input, input.shape) else None
     bins = minlength
     if input.shape[0]:
-        least, greatest = (each.item() for each in aminmax(index))
+        least, greatest = few[1].tolist() if few is not None else (each.item() for each in aminmax(input))
         if least < 0:
             raise ValueRangeError(
                 f"the integers must be at least 0, the least is {least}", hint="subtract it", operator="bincount"
             )
         bins = max(minlength, greatest + 1)
+    if few is not None and weights is None and bins <= FEW_BINS:
+        return first_rows(few[0], bins)
+    index: Any = input.to(int64)
     if weights is None or not input.shape[0]:
         return tally(index, bins)
     given: Any = weights if weights.dtype is float32 else weights.to(float64)
@@ -661,9 +677,7 @@ def bin_places(input: Value, low: Value, high: Value, bins: Value) -> Any:
     return np.where((input >= low) & (input <= high), at, -1)
 
 
-@composite(
-    samples=_histc_samples, errors=_histc_errors, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), differentiable=False
-)
+@composite(samples=_histc_samples, errors=_histc_errors, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), differentiable=False)
 def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere.
 
