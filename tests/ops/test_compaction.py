@@ -181,3 +181,21 @@ def test_few_elements_take_one_launch_one_copy_and_one_wait(gpus):
     for name, (call, blocks) in calls.items():
         assert counts.of(call) == {"block": blocks, "copy": 1, "host wait": 1, "launch": 1}, name
     assert counts.of(lambda: x.masked_scatter(mask, x)) == {"block": 1, "launch": 1}
+
+
+@pytest.mark.devices(1)
+def test_more_elements_are_a_few_launches_and_one_wait(gpus):
+    from benchmarks import counts
+
+    x = torch.arange(FEW + 1, device="cuda") % 50
+    floats = x.float()
+    mask = x > 4
+    calls = {
+        "nonzero": (x.nonzero, 4),
+        "masked_select": (lambda: x.masked_select(mask), 4),
+        "unique_consecutive": (floats.unique_consecutive, 5),
+        "bincount": (x.bincount, 5),
+    }
+    for name, (call, launches) in calls.items():
+        found = counts.of(call)
+        assert (found["launch"], found["copy"], found["host wait"]) == (launches, 1, 1), (name, found)

@@ -25,6 +25,7 @@ from ..errors import (
 )
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
+from ..memory_formats import contiguous_format
 from .compaction import elements_where, few_places, first_rows, fits_block, is_recorded, rows_where
 from .copies import C_TYPES_BY_SIZE, plan_row_copy
 from .indexing_kernels import (
@@ -42,7 +43,7 @@ from .indexing_kernels import (
     write_few,
     write_rows,
 )
-from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
+from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
 from .pointwise import grid_over
 from .samples import index_array
 from .slicing import select, unbind
@@ -180,8 +181,10 @@ def nonzero(input: Operand, as_tuple: bool = False) -> Any:
         places, count = few_places(input)
         out = first_rows(places, count.item())
     else:
-        starts: Any = count_nonzero_before(input)
-        out = places_of_nonzero(input, starts, select(starts, 0, -1).item() if prod(input.shape) else 0)
+        is_mask = input.dtype is bool_ and input.is_contiguous()
+        mask = input if is_mask else REGISTRY["convert"](input, bool_, contiguous_format)
+        starts: Any = count_nonzero_before(mask)
+        out = places_of_nonzero(mask, starts, select(starts, 0, -1).item() if prod(input.shape) else 0)
     return unbind(out, 1) if as_tuple else out
 
 

@@ -37,13 +37,43 @@ from .views import movedim, reshape
 # unique elements
 
 
-def _differs(values: Any) -> Any:
-    """Whether each element of the last dimension differs from the one before; the first does."""
-    size = values.shape[-1]
-    after, before = values.narrow(-1, 1, size - 1), values.narrow(-1, 0, size - 1)
-    is_new = values.new_ones(values.shape, dtype=dtypes.bool_)
-    is_new.narrow(-1, 1, size - 1).copy_(REGISTRY["ne"](after, before))
-    return is_new
+@cache
+def _begins_kernel(dtype: dtype) -> Kernel:
+    arguments = f"bool* out, const {dtype.cuda}* values, long long rows, long long n"
+    params: list[Param] = [
+        Pointer("out", bool_, "w", ("rows", "n")), Pointer("values", dtype, "r", ("rows", "n")), *scalars("rows", "n"),
+    ]  # fmt: skip
+
+    def reference(out: Any, values: Any, rows: int, n: int) -> None:
+        out[:, 0] = True
+        np.not_equal(values[:, 1:], values[:, :-1], out=out[:, 1:])
+
+    step = f"""
+long long column;
+divide(i, n, column);
+out[i] = column == 0 || load<{dtype.wide.cuda}>(values[i]) != load<{dtype.wide.cuda}>(values[i - 1]);
+"""
+    body = f"for (long long i = first_index(); i < rows * n; i += index_step()) {{{step}}}"
+    return indexing_kernel(f"run_begins_{dtype.name}", arguments, body, params, reference)
+
+
+def _runs() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0, high=1),))
+    yield Sample((Array((4, 3), low=0, high=1, layout="transposed"),))
+    yield Sample((Array((2, 0)),))
+
+
+@operator(samples=_runs, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
+def run_begins(call: Call, input: Operand) -> Any:
+    """Whether each element of the last dimension differs from the one before; the first does.
+
+    Host: returns at once.
+    """
+    out, numel = call.output(input.shape, bool_), input.numel()
+    if numel:
+        n = input.shape[-1]
+        call.launch(_begins_kernel(input.dtype), grid_over(numel), out, call.contiguous(input), numel // n, n)
+    return out
 
 
 def _groups(is_new: Any) -> Any:
@@ -62,7 +92,7 @@ def _counts(starts: Any, total: int) -> Any:
 def _ranks(values: Any) -> Any:
     """The rank of each element of the last dimension among its distinct elements."""
     ordered = sort_rows(values)
-    return values.new_zeros(values.shape, dtype=int64).scatter(-1, ordered.indices, _groups(_differs(ordered.values)))
+    return values.new_zeros(values.shape, dtype=int64).scatter(-1, ordered.indices, _groups(run_begins(ordered.values)))
 
 
 def _row_ranks(rows: Any) -> Any:
@@ -106,6 +136,11 @@ def _empty(input: Any, shape: Sequence[int], return_inverse: bool, return_counts
     )  # fmt: skip
 
 
+def _ends(values: Any) -> Any:
+    """The least and the greatest of some integers, as numbers.  Host: waits once."""
+    return REGISTRY["stack"](list(aminmax(values)), 0).tolist()
+
+
 def _used_bits(keys: Any) -> int | None:
     """The low bits in which the integers of a long vector differ, in whole bytes; None if that is not known.
 
@@ -113,7 +148,7 @@ def _used_bits(keys: Any) -> int | None:
     """
     if keys.dtype not in (int32, int64) or keys.shape[0] <= LONG_ROW:
         return None
-    least, greatest = (each.item() for each in aminmax(keys))
+    least, greatest = _ends(keys)
     return None if least < 0 else -(-greatest.bit_length() // DIGIT_BITS) * DIGIT_BITS
 
 
@@ -177,7 +212,7 @@ def unique(
         ordered = order = sort_values(keys, False, bits)
     else:
         ordered, order = sort_rows(keys, False, bits)
-    is_new = _differs(ordered)
+    is_new = run_begins(ordered)
     starts = _starts(is_new)
     first: Any = starts if dim is None else order.index_select(0, starts)
     found = (ordered if dim is None else source).index_select(at, first)
@@ -218,12 +253,12 @@ def unique_consecutive(
         keys, at, shape = reshape(source, (-1,)), 0, tuple(input.shape)
         if not keys.shape[0]:
             return _empty(source, input.shape, return_inverse, return_counts)
-        is_new = _differs(keys)
+        is_new = run_begins(keys)
     else:
         rows, at = _as_rows("unique_consecutive", source, dim)
         if not prod(input.shape):
             return _empty(source, (0,), return_inverse, return_counts)
-        is_new = any_(_differs(rows.t()), 0)
+        is_new = any_(run_begins(rows.t()), 0)
         shape = tuple(is_new.shape)
     starts = _starts(is_new)
     found = (keys if dim is None else source).index_select(at, starts)
@@ -619,7 +654,7 @@ def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0)
     few = few_bins(input) if fits_block(input, input.shape) else None
     bins = minlength
     if input.shape[0]:
-        least, greatest = few[1].tolist() if few is not None else (each.item() for each in aminmax(input))
+        least, greatest = _ends(input) if few is None else few[1].tolist()
         if least < 0:
             raise ValueRangeError(
                 f"the integers must be at least 0, the least is {least}", hint="subtract it", operator="bincount"
