@@ -93,7 +93,7 @@ def calls() -> dict[str, Call]:
     a, b = torch.randn(64, 64, device="cuda"), torch.randn(64, 64, device="cuda")
     host = torch.randn(64, 64).pin_memory()
     images, kernel, bias = (torch.randn(*shape, device="cuda") for shape in ((4, 8, 16, 16), (8, 8, 3, 3), (8,)))
-    trained = _trained()
+    trained, ones = _trained(), torch.ones(1, device="cuda")
     side, event = torch.cuda.Stream(), torch.cuda.Event()
     gru, gru_step = _recurrent()
 
@@ -118,6 +118,7 @@ def calls() -> dict[str, Call]:
         "randn": lambda: torch.randn(64, 64, device="cuda"),
         "a[1:]": lambda: a[1:],
         "a.item()": lambda: a[0, 0].item(),
+        "_assert_async": lambda: torch._assert_async(ones),
         "pinned to cuda": lambda: host.to("cuda", non_blocking=True),
         "cuda to cpu": lambda: a.cpu(),
         "cuda to pinned": lambda: a.to("cpu", non_blocking=True),

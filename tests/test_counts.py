@@ -25,6 +25,7 @@ EXPECTED = {
     "randn": {"block": 1, "launch": 1},
     "a[1:]": {},
     "a.item()": {"copy": 1, "host wait": 1},
+    "_assert_async": {"launch": 1},
     "pinned to cuda": {"block": 1, "copy": 1},
     "cuda to cpu": {"copy": 1, "host wait": 1},
     "cuda to pinned": {"copy": 1, "record": 1},

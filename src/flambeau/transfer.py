@@ -6,10 +6,11 @@ source; from the host, on the host if the copy waits anyway, else on the device.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
+from . import host, uncomputed
 from . import strides as st
-from . import uncomputed
 from .core import record, thread
 from .core.call import assign, call_two
 from .core.inplace import check_inplace, node_for_inplace, record_inplace
@@ -17,12 +18,15 @@ from .core.layout import Layout, layout_of
 from .core.locks import whole
 from .core.queue import hooks
 from .core.tensor import TensorBase, alias_of, before_write, empty_tensor, new_tensor
-from .dtypes import dtype
+from .driver.api import CopyKind
+from .dtypes import dtype, uint8
 from .errors import ShapeError
+from .kernel import Access
 from .memory_formats import lies_in, preserve_format, suggested
 from .operands import check_own_overlap, overlap_of
 from .ops.operator import COMPOSITE, REGISTRY, Operand, Operator
-from .runtime.copy import copy_bytes, route_of
+from .runtime import sync_debug
+from .runtime.copy import Route, copy_bytes, route_of
 
 
 def dense(tensor: TensorBase, wanted: dtype) -> TensorBase:
@@ -245,6 +249,75 @@ def dense_copy(tensor: TensorBase, wanted: dtype) -> TensorBase:
     return target
 
 
+# reading values
+
+SMALL_READ = 4 << 10  # bytes that are read by way of page-locked memory, which is kept for later reads
+
+READ = Route(
+    "from a device to page-locked memory of the library", CopyKind.DEVICE_TO_HOST, True, False,
+    "the host reads the values at once",
+    "to('cpu', non_blocking=True) gives pinned memory; wait() on the result before its values are read",
+)  # fmt: skip
+
+
+class Landing:
+    """Page-locked memory to which small tensors are copied when they are read.  It belongs to the machine's driver."""
+
+    __slots__ = ("address", "bytes", "machine")
+
+    def __init__(self, machine: Any) -> None:
+        self.machine = weakref.ref(machine)
+        self.address = machine.driver.host_alloc(SMALL_READ)
+        self.bytes = host.array_at(self.address, uint8, (SMALL_READ,), None)
+
+
+_landings: list[Landing] = []  # those that no read uses
+
+
+def _landing(machine: Any) -> Landing:
+    """Return a landing that no other thread or signal handler has."""
+    while _landings:
+        try:
+            landing = _landings.pop()
+        except IndexError:  # another thread has taken the last one
+            break
+        if landing.machine() is machine:
+            return landing
+    return Landing(machine)
+
+
 def read(tensor: TensorBase) -> Any:
     """Return a tensor's values as a NumPy array of its own memory or a copy.  Host: waits for the current stream."""
-    return tensor.array() if tensor.device_index < 0 else to_device(tensor, -1, False).array()
+    layout = tensor._layout
+    if layout.device.index < 0:
+        return tensor.array()
+    machine = thread.machine()
+    is_small = 0 < layout.nbytes <= SMALL_READ
+    if is_small and layout.device.machine is machine and machine.capture is None:
+        return _read_small(tensor if layout.compact else _compact_copy(tensor), machine)
+    return to_device(tensor, -1, False).array()
+
+
+def _read_small(source: TensorBase, machine: Any) -> Any:
+    """Return a copy of the values of a compact tensor.  If the wait fails, the landing is not used again."""
+    layout = source._layout
+    address = source._storage.address() + source._offset * layout.itemsize
+    computes = uncomputed.computes()
+    if not computes:
+        uncomputed.note_read(layout.dtype, source.describe())
+    stream = thread.current_stream(layout.device.index)
+    if hooks.on_route is not None:
+        hooks.on_route(READ, stream, None, layout.nbytes)
+    sync_debug.about_to_wait(stream.device_index)
+    landing = _landing(machine)
+    stream.copy(landing.address, address, layout.nbytes, CopyKind.DEVICE_TO_HOST)
+    stream.synchronize()
+    if hooks.on_host_read is not None:
+        hooks.on_host_read(Access(landing.address, uint8, "r", (layout.nbytes,), None))
+    if layout.plain is None:
+        layout.prepare()
+    values = host.np.ndarray(layout.shape, layout.plain, landing.bytes, 0, layout.steps).copy()
+    _landings.append(landing)
+    if not computes:
+        values[...] = 1  # as uncomputed.stand_in
+    return values

@@ -30,8 +30,8 @@ def on_gpu(dense, _):
 
 def values(result):
     if isinstance(result, (tuple, list)):
-        return [bits for each in result if each is not None for bits in values(each)]
-    return [result.cpu().numpy().tobytes()]
+        return [bits for each in result for bits in values(each)]
+    return [] if result is None else [result.cpu().numpy().tobytes()]
 
 
 def run(calls):

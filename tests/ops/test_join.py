@@ -5,6 +5,7 @@ import pytest
 
 import flambeau as torch
 from benchmarks.counts import of as cost_of
+from flambeau.errors import AcceleratorError, ValueRangeError
 from flambeau.ops.join import GROUP
 from flambeau.testing import machine
 
@@ -89,13 +90,28 @@ def test_repeat_interleave_by_counts(device):
     assert torch.repeat_interleave(narrow).dtype is torch.int32
     assert torch.tensor(3.0, device=device).repeat_interleave(2).tolist() == [3, 3]
     assert x.repeat_interleave(counts, 1, output_size=4).tolist() == [[0, 2, 2, 2], [3, 5, 5, 5]]
+    many = np.random.default_rng(1).integers(0, 7, 3000)
+    found = torch.repeat_interleave(torch.tensor(many, device=device)[::3])
+    assert np.array_equal(found.cpu().numpy(), np.repeat(np.arange(1000), many[::3]))
     leaf = x.clone().requires_grad_()
     leaf.repeat_interleave(counts, 1).sum().backward()
     assert leaf.grad.tolist() == [[1, 0, 3], [1, 0, 3]]
+
+
+def test_another_size_than_the_sum_of_counts_is_an_error():
+    for size in (3, 5):
+        with pytest.raises(ValueRangeError, match=f"repeat_interleave: output_size is {size}, .* add up to 4"):
+            torch.arange(3).repeat_interleave(torch.tensor([1, 0, 3]), output_size=size)
+        with machine(devices=1):
+            x, counts = torch.arange(3, device="cuda"), torch.tensor([1, 0, 3], device="cuda")
+            x.repeat_interleave(counts, output_size=size)
+            with pytest.raises(AcceleratorError, match=f"output_size is {size}"):
+                torch.cuda.synchronize()
 
 
 def test_repeat_interleave_with_its_size_does_not_make_the_host_wait():
     with machine(devices=1):
         x, counts = torch.arange(3.0, device="cuda"), torch.tensor([1, 0, 3], device="cuda")
         assert "host wait" not in cost_of(lambda: x.repeat_interleave(counts, 0, output_size=4))
-        assert cost_of(lambda: x.repeat_interleave(counts, 0))["host wait"] == 1
+        found = cost_of(lambda: x.repeat_interleave(counts, 0))
+        assert (found["launch"], found["copy"], found["host wait"]) == (3, 1, 1)

@@ -277,6 +277,23 @@ def test_multinomial_takes_one_number_of_each_row_and_sample_on_a_gpu(gpus):
         assert found[row, sample].item() == pytest.approx(fraction * 1000, abs=1)
 
 
+def test_multinomial_checks_every_row(device):
+    from benchmarks import counts
+
+    for rows in (2, 65, 300):
+        for wrong, told in ((-1.0, "element < 0"), (np.nan, "`nan`"), (np.inf, "`inf`"), (0.0, "sum of weights <= 0")):
+            weights = torch.ones(rows, 600, device=device).bfloat16()
+            weights[rows - 1] = 0
+            weights[rows - 1, 599] = wrong
+            with pytest.raises(ArgumentError, match=told):
+                torch.multinomial(weights, 1)
+            weights[rows - 1, 598 if wrong == 0 else 599] = 2
+            assert torch.multinomial(weights.t().contiguous().t(), 1)[rows - 1].item() == (598 if wrong == 0 else 599)
+    if device == "cuda":
+        found = counts.of(lambda: torch.multinomial(weights[0], 1))
+        assert (found["launch"], found["copy"], found["host wait"]) == (4, 1, 1)
+
+
 @pytest.mark.parametrize("weights", [[1.0, math.nan], [1.0, math.inf], [-1.0, 2.0], [0.0, 0.0]])
 def test_multinomial_refuses_weights_that_are_none(weights):
     with pytest.raises(ArgumentError, match="multinomial: "):

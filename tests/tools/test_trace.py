@@ -52,7 +52,7 @@ def test_a_hidden_wait_names_its_call_and_the_work_that_it_waited_for(two):
     hidden, explicit = found.trace.waits
     spans = found.spans
     assert (hidden.name, hidden.is_hidden, line(hidden.site)) == ("Tensor.item", True, line(spans[0].site) + 1)
-    assert "pageable" in hidden.reason and "non_blocking=True" in hidden.hint
+    assert "reads the values" in hidden.reason and "non_blocking=True" in hidden.hint
     assert spans[hidden.span].name == "copy d2h" and hidden.end_ns == spans[hidden.span].end_ns
     assert not explicit.is_hidden and explicit.name == "synchronize" and spans[explicit.span].name == spans[0].name
     assert explicit.blocked_ns > 0

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import bool_, dtype
+from ..dtypes import dtype
 from ..errors import DeviceAssertError, ShapeError
 from ..kernel import Grid, Kernel, Pointer
 from .operator import Array, Call, ErrorSample, Operand, Sample, operator
@@ -23,18 +23,16 @@ def _kernel(dtype: dtype, message: str) -> Kernel:
     """The kernel of the assertion.  On a GPU the error does not have the message."""
     entry, t, c = f"assert_nonzero_{dtype.name}", dtype.cuda, dtype.wide.cuda
     code = f"""{PRELUDE}
-extern "C" __global__ void {entry}(bool* out, const {t}* input) {{
+extern "C" __global__ void {entry}(const {t}* input) {{
   device_assert(load<{c}>(*input) != 0);
-  *out = true;
 }}
 """
 
-    def reference(out: Any, input: Any) -> None:
+    def reference(input: Any) -> None:
         if not input[0]:
             raise DeviceAssertError(f"{message or FAILED}", operator="_assert_async")
-        out[...] = True
 
-    return Kernel(entry, code, [Pointer("out", bool_, "w", (1,)), Pointer("input", dtype, "r", (1,))], reference, 1.0)
+    return Kernel(entry, code, [Pointer("input", dtype, "r", (1,))], reference, 1.0)
 
 
 def _true() -> Iterator[Sample]:
@@ -47,14 +45,13 @@ def _wrong() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((0,)),), ShapeError, "one value, got 0")
 
 
-HIDDEN = {"name": "_assert_async", "differentiable": False, "method": False, "function": False}
+HIDDEN = {"name": "_assert_async", "differentiable": False, "method": False, "function": False, "takes_out": False}
 
 
 @operator(samples=_true, errors=_wrong, dtypes=dtypes.ALL, **HIDDEN)
-def assert_nonzero(call: Call, input: Operand, message: str = "") -> Any:
-    """True if the only value of the input is not zero.
+def assert_nonzero(call: Call, input: Operand, message: str = "") -> None:
+    """Assert that the only value of the input is not zero.
 
-    Shapes: no dimensions.
     Host:   returns at once.
     Raises: ShapeError unless there is one value; DeviceAssertError for zero, on the CPU.
     """
@@ -64,9 +61,7 @@ def assert_nonzero(call: Call, input: Operand, message: str = "") -> Any:
             hint="use all() or any() first",
             operator=call.name,
         )
-    out = call.output((), bool_)
-    call.launch(_kernel(input.dtype, message), ONE_THREAD, out, call.contiguous(input))
-    return out
+    call.launch(_kernel(input.dtype, message), ONE_THREAD, call.contiguous(input))
 
 
 def assert_async(input: Operand, assert_msg: str = "") -> None:

@@ -24,6 +24,7 @@ from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
 from ..scalars import converted
 from .arithmetic import remainder
+from .compaction import few_replaced, fits_block, is_recorded
 from .copies import C_TYPES_BY_SIZE, fill_kernel
 from .indexing import INDEX_TYPES, check_source, copied_input, nonzero, row_shape
 from .indexing_kernels import (
@@ -641,6 +642,9 @@ def masked_scatter(input: Operand, mask: Operand, source: Operand) -> Any:
             hint=f"convert it with .to(torch.{input.dtype.name})",
             operator="masked_scatter",
         )
+    shape = st.broadcast([input.shape, mask.shape], "masked_scatter")
+    if fits_block(input, shape) and source.numel() and not is_recorded(input, source):
+        return few_replaced(input, mask, source)
     target, chosen = broadcast_tensors(input, mask)
     if not source.numel():
         return target.clone()

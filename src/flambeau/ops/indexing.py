@@ -25,6 +25,8 @@ from ..errors import (
 )
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
+from ..memory_formats import contiguous_format
+from .compaction import elements_where, few_places, first_rows, fits_block, is_recorded, rows_where
 from .copies import C_TYPES_BY_SIZE, plan_row_copy
 from .indexing_kernels import (
     INDEX_ARGUMENTS,
@@ -41,7 +43,7 @@ from .indexing_kernels import (
     write_few,
     write_rows,
 )
-from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
+from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
 from .pointwise import grid_over
 from .samples import index_array
 from .slicing import select, unbind
@@ -175,8 +177,14 @@ def nonzero(input: Operand, as_tuple: bool = False) -> Any:
     """
     if as_tuple and not input.shape:
         return nonzero(reshape(input, (1,)), True)
-    starts: Any = count_nonzero_before(input)
-    out = places_of_nonzero(input, starts, select(starts, 0, -1).item() if prod(input.shape) else 0)
+    if fits_block(input, input.shape):
+        places, count = few_places(input)
+        out = first_rows(places, count.item())
+    else:
+        is_mask = input.dtype is bool_ and input.is_contiguous()
+        mask = input if is_mask else REGISTRY["convert"](input, bool_, contiguous_format)
+        starts: Any = count_nonzero_before(mask)
+        out = places_of_nonzero(mask, starts, select(starts, 0, -1).item() if prod(input.shape) else 0)
     return unbind(out, 1) if as_tuple else out
 
 
@@ -598,6 +606,14 @@ def _entries(input: Any, indices: Sequence[Any], flat: bool) -> tuple[list[Any],
     return entries, dims
 
 
+def is_mask_of(input: Any, mask: Any) -> bool:
+    """Return whether a tensor is a mask of the first dimensions of another one on its device, or of all."""
+    if mask is None or mask.dtype is not bool_ or mask.device_index != input.device_index:
+        return False
+    ndim = len(mask.shape)
+    return ndim > 0 and (mask.shape == input.shape or mask.shape == input.shape[:ndim])
+
+
 def check_mask(input: Any, mask: Any, dim: int) -> None:
     """Raise IndexRangeError unless a mask has the shape of the dimensions from `dim` on."""
     for at, size in enumerate(mask.shape):
@@ -649,6 +665,9 @@ def index(input: Operand, indices: Any) -> Any:
             raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError.
     """
+    mask = indices[0] if len(indices) == 1 else None
+    if is_mask_of(input, mask) and fits_block(input, input.shape) and not is_recorded(input):
+        return rows_where(input, mask)
     at = selection_of(input, indices)
     return reshape(at.source.index_select(at.dim, at.rows, wrap=True), at.shape)
 
@@ -760,6 +779,9 @@ def masked_select(input: Operand, mask: Operand) -> Any:
             hint="compare first, for example x > 0",
             operator="masked_select",
         )
+    shape = input.shape if mask.shape == input.shape else st.broadcast([input.shape, mask.shape], "masked_select")
+    if fits_block(input, shape) and not is_recorded(input):
+        return elements_where(input, mask)
     source, chosen = broadcast_tensors(input, mask)
     return reshape(source, (-1,)).index_select(0, nonzero(reshape(chosen, (-1,))).select(1, 0))
 

@@ -402,6 +402,7 @@ def repeat_interleave(
     the result the repeated indexes.
     output_size: the size of the repeated dimension of the result, which is the sum of all counts.
     Host:   waits for the sum of a vector of counts unless output_size is given; otherwise returns at once.
+            A wrong output_size for a vector of counts stops the device on a GPU.
     Raises: ValueRangeError for a negative count or a wrong output_size, DtypeError, ShapeError, IndexRangeError.
     Example:
         >>> x = torch.tensor([1, 2])
@@ -436,8 +437,59 @@ def repeat_interleave(
     return _repeated(source, repeats, at)
 
 
+PLACES_OF_SUMS = """
+device_assert(sums[n - 1] == total);
+for (long long i = first_index(); i < total; i += index_step()) {
+    long long low = 0, high = n - 1;
+    while (low < high) {
+        const long long middle = (low + high) / 2;
+        if (sums[middle] <= i) low = middle + 1;
+        else high = middle;
+    }
+    out[i] = low;
+}
+"""
+
+
+@cache
+def _places_kernel(dtype: dtype) -> Kernel:
+    entry = f"places_of_sums_{dtype.name}"
+    arguments = f"{dtype.cuda}* out, const {dtype.cuda}* sums, long long n, long long total"
+    head = f'extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments})'
+    params: list[Param] = [
+        Pointer("out", dtype, "w", ("total",)), Pointer("sums", dtype, "r", ("n",)),
+        Scalar("n", "int64"), Scalar("total", "int64"),
+    ]  # fmt: skip
+
+    def reference(out: Any, sums: Any, n: int, total: int) -> None:
+        if sums[n - 1] != total:
+            raise ValueRangeError(
+                f"output_size is {total}, the counts add up to {sums[n - 1]}",
+                hint="leave it out: the host waits for the sum then",
+                operator="repeat_interleave",
+            )
+        out[...] = np.searchsorted(sums, np.arange(total), "right")
+
+    return Kernel(entry, f"{PRELUDE}{ROW_COPY_SOURCE}\n{head} {{ {PLACES_OF_SUMS} }}\n", params, reference, 20.0)
+
+
+def _sums() -> Iterator[Sample]:
+    yield Sample((Array((1,), 5, 5), 5))
+
+
+@operator(samples=_sums, dtypes=(int32, int64), method=False, function=False, differentiable=False)
+def places_of_sums(call: Call, sums: Operand, total: int) -> Any:
+    """Index i sums[i] - sums[i - 1] times, for all i; sums: a vector of running sums, of which `total` is the last.
+
+    Host: returns at once; another sum raises on the CPU and stops the device on a GPU.
+    """
+    out = call.output((total,), sums.dtype)
+    call.launch(_places_kernel(sums.dtype), grid_over(total, 1), out, call.contiguous(sums), sums.shape[0], total)
+    return out
+
+
 def _places_of_counts(counts: Any, total: int | None) -> Any:
-    """Index i counts[i] times, for all i: the cumulative sum of 1 at the start of each index."""
+    """Index i counts[i] times, for all i."""
     if counts.dtype not in (int32, int64):
         raise DtypeError(
             f"counts must be integers, got {counts.dtype.name}",
@@ -459,9 +511,7 @@ def _places_of_counts(counts: Any, total: int | None) -> Any:
     size = counts.shape[0]
     if not size or not total:
         return counts.new_zeros((total,))
-    begins = counts.cumsum(0, counts.dtype).narrow(0, 0, size - 1)
-    steps = counts.new_zeros((total + 1,)).scatter_add(0, begins, counts.new_ones((size - 1,)))
-    return steps.cumsum(0, counts.dtype).narrow(0, 0, total)
+    return places_of_sums(counts.cumsum(0, counts.dtype), total)
 
 
 def _negative(count: int) -> ValueRangeError:

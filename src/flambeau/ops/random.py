@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -20,12 +21,13 @@ from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, dtype, float32, float64, int64
 from ..errors import ArgumentError, DtypeError, ShapeError, ValueRangeError
 from ..host import np
-from ..kernel import Grid
+from ..kernel import Grid, Kernel, Param, Pointer, Strided
 from ..scalars import integer_range
 from . import cuda_random, host_random, philox
+from .indexing_kernels import scalars, strided_layout
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
 from .philox import CHANCE_HINT, KEY_SPAN, fill_random, is_portable, per_counter
-from .pointwise import floating_only, numpy_type, pointwise
+from .pointwise import FULL_DEVICE_BLOCKS, PRELUDE, THREADS, floating_only, numpy_type, pointwise
 from .samples import NUMERIC_TYPES
 from .sorting import sort_rows_of
 
@@ -583,6 +585,71 @@ def choose(call: Call, chances: Operand, sums: Operand, num_samples: int, *, gen
     return out
 
 
+CHECK_WEIGHTS = """
+for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
+    bool are_valid = true, has_some = false;
+    for (long long i = threadIdx.x; i < size; i += blockDim.x) {
+        const C weight = load<C>(input[offset(layout, 0, row * size + i)]);
+        are_valid = are_valid && weight >= 0 && weight < INFINITY;
+        has_some = has_some || weight > 0;
+    }
+    are_valid = __syncthreads_and(are_valid);
+    has_some = __syncthreads_or(has_some);
+    if (threadIdx.x == 0) fine[2 * row] = are_valid, fine[2 * row + 1] = has_some;
+}
+"""
+ROWS_READ = 64  # rows whose checks are read; those of more are joined on the device
+
+
+@cache
+def _weights_kernel(dtype: dtype) -> Kernel:
+    entry = f"check_weights_{dtype.name}"
+    arguments = f"bool* fine, const {dtype.cuda}* input, Layout<1> layout, long long rows, long long size"
+    head = f'extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments})'
+    params: list[Param] = [
+        Pointer("fine", bool_, "w", ("rows", 2)), Pointer("input", dtype, "r", "layout"), Strided("layout", ("input",)),
+        *scalars("rows", "size"),
+    ]  # fmt: skip
+
+    def reference(fine: Any, input: Any, rows: int, size: int) -> None:
+        weights = input.reshape(rows, size).astype(dtype.wide.numpy, copy=False)
+        fine[:, 0] = ((weights >= 0) & (weights < math.inf)).all(-1)
+        fine[:, 1] = (weights > 0).any(-1)
+
+    code = f"{PRELUDE}\n{head} {{ typedef {dtype.wide.cuda} C; {CHECK_WEIGHTS} }}\n"
+    return Kernel(entry, code, params, reference, 4.0)
+
+
+def _weight_rows() -> Iterator[Sample]:
+    yield Sample((Array((3, 7), -1, 4),))
+    yield Sample((Array((4, 3), 0.1, 1, layout="transposed"),))
+
+
+@operator(samples=_weight_rows, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, differentiable=False)
+def check_weight_rows(call: Call, input: Operand) -> Any:
+    """For each row: whether its weights are finite and not negative, and whether one is above 0.
+
+    Shapes: [*, n] gives [rows, 2].
+    Host:   returns at once.
+    """
+    size = input.shape[-1]
+    rows = input.numel() // size
+    fine = call.output((rows, 2), bool_)
+    grid = Grid((min(rows, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+    layout = strided_layout(input.shape, input.strides)
+    call.launch(_weights_kernel(input.dtype), grid, fine, input, layout, rows, size)
+    return fine
+
+
+def _weights_are_fine(input: Any) -> tuple[bool, bool]:
+    """Whether all weights are finite and not negative, and whether each row has one above 0.  Host: waits."""
+    rows: Any = check_weight_rows(input.detach())
+    if rows.shape[0] > ROWS_READ:
+        rows = rows.all(0, keepdim=True)
+    are_valid, have_some = zip(*rows.tolist())
+    return all(are_valid), all(have_some)
+
+
 def _weights() -> Iterator[Sample]:
     weights = Array((3, 7), 0.1, 1, grad=False)
     yield Sample((weights, 4))
@@ -656,13 +723,14 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
         )
     if not input.numel():
         return
-    if not bool(((input >= 0) & (input < math.inf)).all()):
+    are_valid, have_some = _weights_are_fine(input)
+    if not are_valid:
         raise ArgumentError(
             "input contains either `inf`, `nan` or element < 0",
             hint="weights are finite and not negative",
             operator=name,
         )
-    if not bool((input > 0).any(-1).all()):
+    if not have_some:
         raise ArgumentError("sum of weights <= 0 in a row", hint="each row needs a weight above 0", operator=name)
 
 

@@ -22,6 +22,7 @@ from ..errors import (
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar
 from . import results
+from .compaction import FEW_BINS, FEW_RUNS, few_bins, few_runs, first_rows, fits_block
 from .copies import fill_kernel
 from .indexing import nonzero
 from .indexing_kernels import indexing_kernel, scalars
@@ -36,13 +37,43 @@ from .views import movedim, reshape
 # unique elements
 
 
-def _differs(values: Any) -> Any:
-    """Whether each element of the last dimension differs from the one before; the first does."""
-    size = values.shape[-1]
-    after, before = values.narrow(-1, 1, size - 1), values.narrow(-1, 0, size - 1)
-    is_new = values.new_ones(values.shape, dtype=dtypes.bool_)
-    is_new.narrow(-1, 1, size - 1).copy_(REGISTRY["ne"](after, before))
-    return is_new
+@cache
+def _begins_kernel(dtype: dtype) -> Kernel:
+    arguments = f"bool* out, const {dtype.cuda}* values, long long rows, long long n"
+    params: list[Param] = [
+        Pointer("out", bool_, "w", ("rows", "n")), Pointer("values", dtype, "r", ("rows", "n")), *scalars("rows", "n"),
+    ]  # fmt: skip
+
+    def reference(out: Any, values: Any, rows: int, n: int) -> None:
+        out[:, 0] = True
+        np.not_equal(values[:, 1:], values[:, :-1], out=out[:, 1:])
+
+    step = f"""
+long long column;
+divide(i, n, column);
+out[i] = column == 0 || load<{dtype.wide.cuda}>(values[i]) != load<{dtype.wide.cuda}>(values[i - 1]);
+"""
+    body = f"for (long long i = first_index(); i < rows * n; i += index_step()) {{{step}}}"
+    return indexing_kernel(f"run_begins_{dtype.name}", arguments, body, params, reference)
+
+
+def _runs() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0, high=1),))
+    yield Sample((Array((4, 3), low=0, high=1, layout="transposed"),))
+    yield Sample((Array((2, 0)),))
+
+
+@operator(samples=_runs, dtypes=dtypes.ALL, method=False, function=False, differentiable=False)
+def run_begins(call: Call, input: Operand) -> Any:
+    """Whether each element of the last dimension differs from the one before; the first does.
+
+    Host: returns at once.
+    """
+    out, numel = call.output(input.shape, bool_), input.numel()
+    if numel:
+        n = input.shape[-1]
+        call.launch(_begins_kernel(input.dtype), grid_over(numel), out, call.contiguous(input), numel // n, n)
+    return out
 
 
 def _groups(is_new: Any) -> Any:
@@ -61,7 +92,7 @@ def _counts(starts: Any, total: int) -> Any:
 def _ranks(values: Any) -> Any:
     """The rank of each element of the last dimension among its distinct elements."""
     ordered = sort_rows(values)
-    return values.new_zeros(values.shape, dtype=int64).scatter(-1, ordered.indices, _groups(_differs(ordered.values)))
+    return values.new_zeros(values.shape, dtype=int64).scatter(-1, ordered.indices, _groups(run_begins(ordered.values)))
 
 
 def _row_ranks(rows: Any) -> Any:
@@ -105,6 +136,11 @@ def _empty(input: Any, shape: Sequence[int], return_inverse: bool, return_counts
     )  # fmt: skip
 
 
+def _ends(values: Any) -> Any:
+    """The least and the greatest of some integers, as numbers.  Host: waits once."""
+    return REGISTRY["stack"](list(aminmax(values)), 0).tolist()
+
+
 def _used_bits(keys: Any) -> int | None:
     """The low bits in which the integers of a long vector differ, in whole bytes; None if that is not known.
 
@@ -112,8 +148,16 @@ def _used_bits(keys: Any) -> int | None:
     """
     if keys.dtype not in (int32, int64) or keys.shape[0] <= LONG_ROW:
         return None
-    least, greatest = (each.item() for each in aminmax(keys))
+    least, greatest = _ends(keys)
     return None if least < 0 else -(-greatest.bit_length() // DIGIT_BITS) * DIGIT_BITS
+
+
+def _few_unique(input: Any, sorts: bool, return_inverse: bool, return_counts: bool) -> Any:
+    """`unique`, or `unique_consecutive` if the elements are not sorted first, of few elements."""
+    values, count, inverse, counts = few_runs(input, sorts, return_inverse, return_counts)
+    found = count.item()
+    lengths = first_rows(counts, found) if return_counts else None
+    return _chosen(first_rows(values, found), inverse, lengths, return_inverse, return_counts)
 
 
 def _unique_samples() -> Iterator[Sample]:
@@ -151,6 +195,8 @@ def unique(
         (tensor([1, 2, 3]), tensor([1, 1, 2]))
     """
     source: Any = input
+    if dim is None and fits_block(input, input.shape, FEW_RUNS):
+        return _few_unique(input, True, return_inverse, return_counts)
     if dim is None:
         keys, at, shape = reshape(source, (-1,)), 0, tuple(input.shape)
         if not keys.shape[0]:
@@ -166,7 +212,7 @@ def unique(
         ordered = order = sort_values(keys, False, bits)
     else:
         ordered, order = sort_rows(keys, False, bits)
-    is_new = _differs(ordered)
+    is_new = run_begins(ordered)
     starts = _starts(is_new)
     first: Any = starts if dim is None else order.index_select(0, starts)
     found = (ordered if dim is None else source).index_select(at, first)
@@ -201,16 +247,18 @@ def unique_consecutive(
         (tensor([1, 2, 1]), tensor([2, 1, 1]))
     """
     source: Any = input
+    if dim is None and fits_block(input, input.shape, FEW_RUNS):
+        return _few_unique(input, False, return_inverse, return_counts)
     if dim is None:
         keys, at, shape = reshape(source, (-1,)), 0, tuple(input.shape)
         if not keys.shape[0]:
             return _empty(source, input.shape, return_inverse, return_counts)
-        is_new = _differs(keys)
+        is_new = run_begins(keys)
     else:
         rows, at = _as_rows("unique_consecutive", source, dim)
         if not prod(input.shape):
             return _empty(source, (0,), return_inverse, return_counts)
-        is_new = any_(_differs(rows.t()), 0)
+        is_new = any_(run_begins(rows.t()), 0)
         shape = tuple(is_new.shape)
     starts = _starts(is_new)
     found = (keys if dim is None else source).index_select(at, starts)
@@ -603,15 +651,18 @@ def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0)
         raise ValueRangeError(
             f"minlength must be at least 0, got {minlength}", hint="leave it out", operator="bincount"
         )
-    index: Any = input.to(int64)
+    few = few_bins(input) if fits_block(input, input.shape) else None
     bins = minlength
     if input.shape[0]:
-        least, greatest = (each.item() for each in aminmax(index))
+        least, greatest = _ends(input) if few is None else few[1].tolist()
         if least < 0:
             raise ValueRangeError(
                 f"the integers must be at least 0, the least is {least}", hint="subtract it", operator="bincount"
             )
         bins = max(minlength, greatest + 1)
+    if few is not None and weights is None and bins <= FEW_BINS:
+        return first_rows(few[0], bins)
+    index: Any = input.to(int64)
     if weights is None or not input.shape[0]:
         return tally(index, bins)
     given: Any = weights if weights.dtype is float32 else weights.to(float64)
@@ -661,9 +712,7 @@ def bin_places(input: Value, low: Value, high: Value, bins: Value) -> Any:
     return np.where((input >= low) & (input <= high), at, -1)
 
 
-@composite(
-    samples=_histc_samples, errors=_histc_errors, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), differentiable=False
-)
+@composite(samples=_histc_samples, errors=_histc_errors, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), differentiable=False)
 def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """The number of elements in each of `bins` bins of equal width from min to max; elements outside count nowhere.
 

@@ -24,6 +24,7 @@ from .samples import bad_last
 from .views import permute, transpose
 
 TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same number
+WARP = 32  # threads, of which a block has a multiple
 LONG_ROW = 16 * TILE
 SELECT_ROW = 4096  # elements of a row from which on a select is faster than a sort
 HOST_SELECT_ROW = 64  # the same on the CPU
@@ -109,7 +110,7 @@ def sort_rows_of(
     ends: list[Any] = [(values, indices), other]
     if len(widths) % 2:
         ends.reverse()  # so that the last merge writes the results
-    grid = Grid((rows * -(-n // TILE), 1, 1), TILE // 2)
+    grid = Grid((rows * -(-n // TILE), 1, 1), max(WARP, min(1 << (n - 1).bit_length(), TILE) // 2))
     call.launch(_tile_kernel(dtype, descending), grid, *ends[0], input, rows, n)
     for width in widths:
         call.launch(_merge_kernel(dtype, descending), grid_over(rows * n, 1), *ends[1], *ends[0], rows, n, width)

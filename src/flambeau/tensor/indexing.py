@@ -12,7 +12,7 @@ from ..dtypes import int32, int64
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, name_error, shown
 from ..host import is_numpy_loaded, np
 from ..operands import check_own_overlap
-from ..ops.indexing import check_mask
+from ..ops.indexing import check_mask, is_mask_of
 from ..ops.operator import REGISTRY
 from . import factories
 
@@ -47,6 +47,8 @@ def _selected(tensor: Any, index: Any) -> Any:
         return _sliced(tensor, 0, index)
     if isinstance(index, TensorBase) and _lists_rows(tensor, index):
         return calls.call(REGISTRY["index_select"], (tensor, 0, index, True), NO_NAMES)
+    if isinstance(index, TensorBase) and is_mask_of(tensor, index):
+        return calls.call_two(REGISTRY["index"], tensor, [index])
     chosen = select(tensor, index)
     if chosen.indices:
         return REGISTRY["index"](chosen.view, chosen.indices)

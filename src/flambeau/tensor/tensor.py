@@ -642,7 +642,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         """
         if self.numel() != 1:
             raise checks.no_scalar("item", self)
-        return transfer.read(self).reshape(()).astype(self.dtype.wide.numpy, copy=False).item()
+        return transfer.read(self).astype(self.dtype.wide.numpy, copy=False).item()
 
     def tolist(self) -> Any:
         """Return the values as nested lists; a Python number if there are no dimensions.

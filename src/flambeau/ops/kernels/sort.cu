@@ -15,21 +15,22 @@ template <bool DESCENDING, class T> inline bool precedes(T a, long long at_a, T 
     return at_a < at_b;
 }
 
-// One block of TILE / 2 threads per tile.  Places beyond the row's end sort behind everything.
-template <class T, class C, bool DESCENDING>
-inline void sort_tile(T* keys, long long* places, const T* input, long long n, long long tiles) {
-    __shared__ T key[TILE];
-    __shared__ int place[TILE];
-    const long long row = blockIdx.x / tiles, start = blockIdx.x % tiles * TILE;
-    const int held = (int)(n - start < TILE ? n - start : TILE);
-    for (int i = threadIdx.x; i < TILE; i += blockDim.x) {
-        place[i] = i;
-        if (i < held) key[i] = input[row * n + start + i];
-    }
-    for (int run = 2; run <= TILE; run *= 2) {
+// The least power of 2, and at least 2, that so many keys fit in.
+inline int sorted_size(int held) {
+    int size = 2;
+    while (size < held) size *= 2;
+    return size;
+}
+
+// Sort `held` keys in shared memory, with their places, by half as many threads as sorted_size says, or more.
+// Places beyond the keys sort behind everything.
+template <class T, class C, bool DESCENDING> inline void sort_held(T* key, int* place, int held) {
+    const int size = sorted_size(held);
+    for (int run = 2; run <= size; run *= 2) {
         for (int reach = run / 2; reach > 0; reach /= 2) {
             __syncthreads();
             const int low = 2 * threadIdx.x - (threadIdx.x & (reach - 1)), high = low + reach;
+            if (low >= size) continue;
             const T a = key[low], b = key[high];
             const int at_a = place[low], at_b = place[high];
             const bool in_order = at_b >= held && (at_a < held || at_a < at_b) ||
@@ -40,6 +41,20 @@ inline void sort_tile(T* keys, long long* places, const T* input, long long n, l
             }
         }
     }
+}
+
+// One block per tile.
+template <class T, class C, bool DESCENDING>
+inline void sort_tile(T* keys, long long* places, const T* input, long long n, long long tiles) {
+    __shared__ T key[TILE];
+    __shared__ int place[TILE];
+    const long long row = blockIdx.x / tiles, start = blockIdx.x % tiles * TILE;
+    const int held = (int)(n - start < TILE ? n - start : TILE);
+    for (int i = threadIdx.x, size = sorted_size(held); i < size; i += blockDim.x) {
+        place[i] = i;
+        if (i < held) key[i] = input[row * n + start + i];
+    }
+    sort_held<T, C, DESCENDING>(key, place, held);
     __syncthreads();
     for (int i = threadIdx.x; i < held; i += blockDim.x) {
         keys[row * n + start + i] = key[i];
