@@ -172,6 +172,8 @@ def solution(a: Any, b: Any) -> tuple[Any, Any]:
 
     Operands: A [*, n, n] is spent; B [*, n, r] is updated; pivots [*, n] are scratch; codes [*] are written.
     """
+    if not b.size:
+        return b, lu(a)[1]
     try:
         return np.linalg.solve(a, b), 0
     except np.linalg.LinAlgError:

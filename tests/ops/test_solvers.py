@@ -8,6 +8,7 @@ from flambeau import linalg
 from flambeau.driver.nvidia.solver import BATCHED_ROWS, JACOBI_ROWS
 from flambeau.errors import LinAlgError, NotSupportedError
 from flambeau.ops import solvers
+from flambeau.testing import machine
 
 pytestmark = pytest.mark.devices(1)
 TOLERANCE = {torch.float32: 2e-3, torch.float64: 1e-9}
@@ -170,15 +171,28 @@ def test_codes_of_failures(gpus):
     assert not divided.isfinite().any()
 
 
-def test_decompositions_that_do_not_converge_are_errors_of_the_call(gpus):
-    if not gpus.driver.capabilities.runs_references:
-        pytest.skip("cuSOLVER may give NaN for NaN")
-    nan = torch.full((2, 3, 3), float("nan"), device="cuda")
-    nan[0] = torch.eye(3)
-    for function in (linalg.eigh, linalg.eigvalsh, linalg.svd, linalg.svdvals):
-        with pytest.raises(LinAlgError, match=rf"{function.called}: \(batch element 1\) .*converge"):
-            function(nan)
-    assert linalg.svdvals(torch.eye(2, device="cuda")).tolist() == [1, 1]  # the device works on
+def test_decompositions_that_do_not_converge_are_errors_of_the_call():
+    """On virtual GPUs: cuSOLVER may give NaN for NaN."""
+    with machine(devices=1):
+        nan = torch.full((2, 3, 3), float("nan"), device="cuda")
+        nan[0] = torch.eye(3)
+        for function in (linalg.eigh, linalg.eigvalsh, linalg.svd, linalg.svdvals):
+            with pytest.raises(LinAlgError, match=rf"{function.called}: \(batch element 1\) .*converge"):
+                function(nan)
+        assert linalg.svdvals(torch.eye(2, device="cuda")).tolist() == [1, 1]  # the device works on
+
+
+def test_matrices_without_elements(gpus):
+    a, zero = 2 * torch.eye(3, device="cuda"), torch.zeros(3, 3, device="cuda")
+    none = torch.ones(3, 0, device="cuda")
+    assert [linalg.solve_ex(each, none).info.item() for each in (a, zero)] == [0, 1]
+    assert linalg.solve_triangular(a, none, upper=True).shape == (3, 0)
+    assert linalg.qr(none, "complete").Q.equal(a / 2) and linalg.lu(none).P.equal(a / 2)
+    assert linalg.svd(none.mT).Vh.equal(a / 2) and linalg.svd(none.mT).U.shape == (0, 0)
+    assert linalg.det(torch.ones(2, 0, 0, device="cuda")).tolist() == [1, 1]
+    assert linalg.eigh(torch.ones(2, 0, 0, device="cuda")).eigenvectors.shape == (2, 0, 0)
+    assert linalg.inv_ex(torch.ones(0, 3, 3, device="cuda")).info.shape == (0,)
+    assert linalg.householder_product(a, a[0, :0]).equal(a / 2)
 
 
 @pytest.fixture
