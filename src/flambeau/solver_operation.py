@@ -105,7 +105,7 @@ def _lapack(name: str, *arrays: Any) -> Any:
 
 @routine(CHOLESKY)
 def cholesky(a: Any, upper: bool) -> tuple[Any, Any]:
-    """(triangular factor, code) of symmetric matrices, of which that triangle is read.
+    """(triangular factor, code) of symmetric matrices, of which that triangle is read; the other is undefined.
 
     Operands: A [*, n, n] is updated; codes [*] are written.
     """

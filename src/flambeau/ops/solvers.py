@@ -279,12 +279,17 @@ def _(grad: Any, out: Any, A: Any, upper: bool, unitriangular: bool, needs: Any)
 @solver_operator()
 def cholesky_of(call: Call, A: Operand, upper: bool) -> Any:
     """(factor, code of the failure) of symmetric positive definite matrices, of which that triangle is read."""
-    out = call.output(A.shape, A.dtype)
-    into(call, out, triu if upper else tril, A, 0)
+    out, triangle = call.output(A.shape, A.dtype), triu if upper else tril
     if not A.numel():
         return out, no_failures(call, A.shape[:-2])
-    info = call.output(A.shape[:-2], int32)
+    info, is_batch = call.output(A.shape[:-2], int32), prod(A.shape[:-2]) > 1
+    if is_batch:
+        call.assign(out, A)
+    else:
+        into(call, out, triangle, A, 0)
     queue(call, CHOLESKY, (UPDATED, out), (WRITTEN, info), options=(upper,))
+    if is_batch:  # cuSOLVER uses the other triangle as workspace
+        into(call, out, triangle, out, 0)
     return out, info
 
 
