@@ -19,7 +19,7 @@ from .. import strides as st
 from ..dtypes import dtype, float32, int32
 from ..errors import DtypeError, LinAlgError, NotSupportedError
 from ..host import np
-from ..kernel import MAX_BLOCKS, Grid, Kernel, Param, Pointer
+from ..kernel import MAX_BLOCKS, Grid, Kernel, Param, Pointer, Scalar
 from ..solver_operation import (
     CHOLESKY,
     EIGEN,
@@ -52,6 +52,7 @@ from .slicing import diagonal, narrow
 
 TYPES = dtypes.FLOATING_TYPES[-2:]
 WARP = 32
+SMALL_SIDE = 32  # rows and columns of a small matrix
 Shape = Sequence[int]
 
 
@@ -158,12 +159,12 @@ def spent(call: Call, operand: Any) -> tuple[str, Any]:
 
 
 def in_columns(call: Call, operand: Any) -> Any:
-    """The operand if its columns are contiguous, else a copy.  NumPy takes any strides."""
-    return operand if call.is_on_host or operand.strides == by_columns(operand.shape) else copied(call, operand)
+    """The operand if its columns are contiguous, else a copy."""
+    return operand if operand.strides == by_columns(operand.shape) else copied(call, operand)
 
 
 def dense(call: Call, operand: Any) -> Any:
-    """The operand if its columns or its rows are contiguous, else a copy.  NumPy takes any strides."""
+    """The operand if its columns or its rows are contiguous, else a copy."""
     return operand if operand.is_contiguous() else in_columns(call, operand)
 
 
@@ -642,6 +643,73 @@ def _(grad: Any, A: Any) -> Any:
 # QR
 
 
+@cache
+def _reflection_kernel(kind: dtype) -> Kernel:
+    entry, of = f"reflection_{kind.name}", kind.cuda
+    source = f"""{PRELUDE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
+    {of}* target, const {of}* vectors, const {of}* factors, long long batch, long long rows, long long columns,
+    long long width, long long count, long long row_step, long long column_step, bool last_first, bool of_identity) {{
+  const long long numel = batch * columns;
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel;
+       i += (long long)gridDim.x * blockDim.x) {{
+    long long column;
+    const long long matrix = divide(i, columns, column);
+    {of}* mine = target + matrix * rows * columns + column * column_step;
+    for (int row = 0; of_identity && row < rows; ++row) mine[row * row_step] = row == column;
+    for (int step = 0; step < count; ++step) {{
+      const int at = last_first ? count - 1 - step : step;
+      const {of}* vector = vectors + (matrix * width + at) * rows;
+      {of} along = mine[at * row_step];
+      for (int row = at + 1; row < rows; ++row) along += vector[row] * mine[row * row_step];
+      along *= factors[matrix * count + at];
+      mine[at * row_step] -= along;
+      for (int row = at + 1; row < rows; ++row) mine[row * row_step] -= along * vector[row];
+    }}
+  }}
+}}
+"""
+
+    def reference(
+        target: Any, vectors: Any, factors: Any, batch: int, rows: int, columns: int, width: int, count: int,
+        row_step: int, _: int, last_first: bool, of_identity: bool,
+    ) -> None:  # fmt: skip
+        by_rows = target.reshape(batch, rows, columns)
+        target = target.reshape(batch, columns, rows).swapaxes(1, 2) if row_step == 1 else by_rows
+        if of_identity:
+            target[...] = np.eye(rows, columns)
+        for at in reversed(range(count)) if last_first else range(count):
+            vector = np.concatenate([np.ones((batch, 1), factors.dtype), vectors[:, at, at + 1 :]], 1)
+            along = factors[:, at, None, None] * (vector[:, None] @ target[:, at:])
+            target[:, at:] -= vector[:, :, None] * along
+
+    sizes = ("batch", "rows", "columns", "width", "count", "row_step", "column_step")
+    params: list[Param] = [
+        Pointer("target", kind, "rw", ("batch", "columns", "rows")),
+        Pointer("vectors", kind, "r", ("batch", "width", "rows")), Pointer("factors", kind, "r", ("batch", "count")),
+        *scalars(*sizes), Scalar("last_first", "bool"), Scalar("of_identity", "bool"),
+    ]  # fmt: skip
+    return Kernel(entry, source, params, reference)
+
+
+def _reflect(call: Call, A: Any, factors: Any, out: Any, left: bool, last_first: bool, of_identity: bool) -> None:
+    """Apply the reflections of small matrices to the columns of `out` or, if not left, to its rows.
+
+    One launch does what libraries do in a call for each matrix.
+    """
+    width, count = A.shape[-1], factors.shape[-1]
+    rows, columns = out.shape[-2:] if left else out.shape[-2:][::-1]
+    sizes = prod(out.shape[:-2]), rows, columns, width, count, *((1, rows) if left else (columns, 1))
+    operands = out, in_columns(call, A), call.contiguous(factors)
+    kernel = _reflection_kernel(out.dtype)
+    call.launch(kernel, grid_over(sizes[0] * columns), *operands, *sizes, last_first, of_identity)
+
+
+def is_small_batch(A: Any) -> bool:
+    """Whether matrices are several, and so small that a thread computes a column."""
+    return bool(prod(A.shape[:-2]) > 1 and max(A.shape[-2:]) <= SMALL_SIDE)
+
+
 @solver_operator()
 def reflectors_of(call: Call, input: Operand) -> Any:
     """(R and the vectors of the reflections below it, their factors) of matrices."""
@@ -664,11 +732,15 @@ def qr_of(call: Call, A: Operand, mode: str) -> Any:
         if q.numel():
             set_identity(call, q)
         return q, r
-    packed = corner(call, q, m, n) if n <= columns else column_scratch(call, A.shape, A.dtype)
+    is_small = is_small_batch(A)
+    packed = column_scratch(call, A.shape, A.dtype) if is_small or n > columns else corner(call, q, m, n)
     factors = call.scratch((*batch, k), A.dtype)
     call.assign(packed, A)
     queue(call, REFLECTORS, (UPDATED, packed), (WRITTEN, factors))
     into(call, r, triu, corner(call, packed, columns, n), 0)
+    if is_small:
+        _reflect(call, packed, factors, q, True, True, True)
+        return q, r
     if n > columns:
         call.assign(q, corner(call, packed, m, columns))
     queue(call, REFLECTED_COLUMNS, (UPDATED, q), (READ, factors))
@@ -718,6 +790,9 @@ def reflected_columns_of(call: Call, A: Operand, factors: Operand) -> Any:
         if out.numel():
             set_identity(call, out)
         return out
+    if is_small_batch(A):
+        _reflect(call, A, factors, out, True, True, True)
+        return out
     call.assign(out, A)
     queue(call, REFLECTED_COLUMNS, (UPDATED, out), (READ, call.contiguous(factors)))
     return out
@@ -735,7 +810,9 @@ def reflection_of(call: Call, A: Operand, factors: Operand, other: Operand, left
     """Q @ other, where Q is the product of reflections; other @ Q if not left; with Q^T if transposed."""
     out = column_output(call, other.shape, other.dtype)
     call.assign(out, other)
-    if factors.numel() and out.numel():
+    if factors.numel() and out.numel() and is_small_batch(A):
+        _reflect(call, A, factors, out, left, left != transposed, False)
+    elif factors.numel() and out.numel():
         operands = (READ, in_columns(call, A)), (READ, call.contiguous(factors))
         queue(call, REFLECTION, *operands, (UPDATED, out), options=(left, transposed))
     return out
