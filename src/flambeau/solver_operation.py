@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from . import host
 from .dtypes import dtype
@@ -22,6 +23,8 @@ from .kernel import Access
 # How an operation uses an operand.  The library may overwrite a spent one; a scratch one has no meaning at all.
 READ, WRITTEN, UPDATED, SPENT, SCRATCH = "read", "written", "updated", "spent", "scratch"
 ACCESSES = {READ: "r", WRITTEN: "w", UPDATED: "rw", SPENT: "rw", SCRATCH: "w"}
+
+LEAST_TOGETHER = 16  # matrices for each step: a batch of more is factorized step by step, not matrix by matrix
 
 # The operations that libraries of GPUs compute.  Operands and options of each: see its routine below.
 CHOLESKY, LU, LU_IN_ORDER = "cholesky", "lu", "lu_in_order"
@@ -64,20 +67,27 @@ class Solver:
         return [Access(at, each.dtype, ACCESSES[each.mode], each.shape, each.strides) for at, each in rows]
 
     def reference(self, *arrays: Any) -> None:
-        pairs = list(zip(arrays, self.arguments))
-        inputs = [array for array, each in pairs if each.mode in (READ, UPDATED, SPENT)]
-        outputs = [array for array, each in pairs if each.mode in (WRITTEN, UPDATED)]
-        for out, result in zip(outputs, ROUTINES[self.kind](*inputs, *self.options), strict=True):
-            out[...] = result
+        inputs, outputs = self._uses
+        results = ROUTINES[self.kind](*[arrays[index] for index in inputs], *self.options)
+        for index, result in zip(outputs, results, strict=True):
+            arrays[index][...] = result
+
+    @cached_property
+    def _uses(self) -> tuple[list[int], list[int]]:
+        """The indexes of the operands that the routine gets, and of those that it makes."""
+        modes = list(enumerate(each.mode for each in self.arguments))
+        inputs = [index for index, mode in modes if mode in (READ, UPDATED, SPENT)]
+        return inputs, [index for index, mode in modes if mode in (WRITTEN, UPDATED)]
 
 
+Routine = TypeVar("Routine", bound=Callable[..., tuple[Any, ...]])
 ROUTINES: dict[str, Callable[..., tuple[Any, ...]]] = {}
 
 
-def routine(name: str) -> Callable[..., Any]:
+def routine(name: str) -> Callable[[Routine], Routine]:
     """Register a function of arrays, which returns a tuple, as a kind of solver operation."""
 
-    def registered(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    def registered(function: Routine) -> Routine:
         ROUTINES[name] = function
         return function
 
@@ -132,6 +142,8 @@ def lu(a: Any) -> tuple[Any, Any, Any]:
     Operands: A [*, m, n] is updated; codes [*] and pivots [*, k] are written.
     """
     *batch, m, n = a.shape
+    if prod(batch) > LEAST_TOGETHER * min(m, n):
+        return _eliminated(a, True)
     found = _each(_lapack("getrf", a), a, core=[2])
     return (
         _filled(a.shape, a.dtype, [factors for factors, _, _ in found]),
@@ -146,24 +158,30 @@ def lu_in_order(a: Any) -> tuple[Any, Any]:
 
     Operands: A [*, m, n] is updated; codes [*] are written.
     """
-    found = _each(_eliminated, a, core=[2])
-    return (
-        _filled(a.shape, a.dtype, [factors for factors, _ in found]),
-        _filled(a.shape[:-2], "int32", [code for _, code in found]),
-    )
+    return _eliminated(a, False)[:2]
 
 
-def _eliminated(matrix: Any) -> tuple[Any, int]:
-    """LU of one matrix: a zero on the diagonal gives infinities and NaN."""
-    out, code = np.array(matrix), 0
-    steps = min(out.shape)
+def _eliminated(a: Any, exchanges: bool) -> tuple[Any, Any, Any]:
+    """(LU factors, codes, pivots) of a batch, all matrices step by step together.
+
+    Without exchanges of rows, a zero on the diagonal gives infinities and NaN.
+    """
+    *batch, m, n = a.shape
+    out, k = np.array(a).reshape(-1, m, n), min(m, n)
+    codes, pivots, every = np.zeros(len(out), "int32"), np.zeros((len(out), k), "int32"), np.arange(len(out))
     with np.errstate(all="ignore"):
-        for at in range(steps):
-            if not code and out[at, at] == 0:
-                code = at + 1
-            out[at + 1 :, at] /= out[at, at]
-            out[at + 1 :, at + 1 :] -= np.outer(out[at + 1 :, at], out[at, at + 1 :])
-    return out, code
+        for at in range(k):
+            if exchanges:
+                pivots[:, at] = rows = at + np.abs(out[:, at:, at]).argmax(1)
+                held = out[every, rows]
+                out[every, rows] = out[:, at]
+                out[:, at] = held
+            numbers = out[:, at, at]
+            is_zero = numbers == 0
+            codes[(codes == 0) & is_zero] = at + 1
+            out[:, at + 1 :, at] /= np.where(is_zero, 1, numbers)[:, None] if exchanges else numbers[:, None]
+            out[:, at + 1 :, at + 1 :] -= out[:, at + 1 :, at, None] * out[:, at, None, at + 1 :]
+    return out.reshape(a.shape), codes.reshape(batch), (pivots + 1).reshape(*batch, k)
 
 
 @routine(SOLUTION)

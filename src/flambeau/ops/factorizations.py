@@ -57,6 +57,9 @@ from .views import expand
 
 def back(result: Any, like: Any) -> Any:
     """A result, or each of several, on the device of an operand."""
+    first = result[0] if isinstance(result, tuple) else result
+    if first.device_index == like.device_index:
+        return result
     if isinstance(result, tuple):
         moved = [back(each, like) for each in result]
         return type(result)(*moved) if hasattr(result, "_fields") else tuple(moved)

@@ -39,7 +39,11 @@ from ..solver_operation import (
     WRITTEN,
     Argument,
     Solver,
+    lu,
+    reflected_columns,
+    reflectors,
     routine,
+    solution,
 )
 from .copies import fill
 from .creation import arange, tril, triu
@@ -158,6 +162,14 @@ def spent(call: Call, operand: Any) -> tuple[str, Any]:
     return (READ, operand) if call.is_on_host else (SPENT, copied(call, operand))
 
 
+def replaced(call: Call, target: Any, source: Any) -> tuple[tuple[str, Any], ...]:
+    """The operands with which an operation makes `target` of `source`: a copy, in place; on the CPU, both."""
+    if call.is_on_host:
+        return (READ, source), (WRITTEN, target)
+    call.assign(target, source)
+    return ((UPDATED, target),)
+
+
 def in_columns(call: Call, operand: Any) -> Any:
     """The operand if its columns are contiguous, else a copy."""
     return operand if operand.strides == by_columns(operand.shape) else copied(call, operand)
@@ -218,21 +230,28 @@ def identities(like: Any) -> Any:
 # inverse and solutions
 
 
-def _solve(call: Call, A: Any, out: Any) -> Any:
-    """Replace B in `out` by X of A @ X = B; return the codes of failures."""
-    if not A.numel():
-        return no_failures(call, A.shape[:-2])
-    info, pivots = call.output(A.shape[:-2], int32), call.scratch(A.shape[:-1], int32)
-    queue(call, SOLUTION, spent(call, A), (UPDATED, out), (SCRATCH, pivots), (WRITTEN, info))
-    return info
+@routine("inverse")
+def _inverse(a: Any) -> tuple[Any, Any]:
+    try:
+        return np.linalg.inv(a), 0
+    except np.linalg.LinAlgError:
+        return solution(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
 
 
 @solver_operator()
 def inverse_of(call: Call, A: Operand) -> Any:
     """(inverse, code of the failure) of square matrices."""
     out = column_output(call, A.shape, A.dtype)
+    if not A.numel():
+        return out, no_failures(call, A.shape[:-2])
+    info = call.output(A.shape[:-2], int32)
+    if call.is_on_host:
+        queue(call, "inverse", (READ, A), (WRITTEN, out), (WRITTEN, info))
+        return out, info
     set_identity(call, out)
-    return out, _solve(call, A, out)
+    pivots = call.scratch(A.shape[:-1], int32)
+    queue(call, SOLUTION, spent(call, A), (UPDATED, out), (SCRATCH, pivots), (WRITTEN, info))
+    return out, info
 
 
 @inverse_of.derivative
@@ -244,8 +263,11 @@ def _(grads: Any, out: Any) -> Any:
 def solution_of(call: Call, A: Operand, B: Operand) -> Any:
     """(solution X of A @ X = B, code of the failure), for batches of one shape."""
     out = column_output(call, B.shape, B.dtype)
-    call.assign(out, B)
-    return out, _solve(call, A, out)
+    if not A.numel():
+        return out, no_failures(call, A.shape[:-2])
+    info, pivots = call.output(A.shape[:-2], int32), call.scratch(A.shape[:-1], int32)
+    queue(call, SOLUTION, spent(call, A), *replaced(call, out, B), (SCRATCH, pivots), (WRITTEN, info))
+    return out, info
 
 
 @solution_of.derivative
@@ -258,9 +280,8 @@ def _(grads: Any, out: Any, A: Any, needs: Any) -> Any:
 def triangular_solution_of(call: Call, A: Operand, B: Operand, upper: bool, unitriangular: bool) -> Any:
     """Solution X of A @ X = B for triangular A, for batches of one shape."""
     out = column_output(call, B.shape, B.dtype)
-    call.assign(out, B)
     if out.numel():
-        queue(call, TRIANGULAR, (READ, dense(call, A)), (UPDATED, out), options=(upper, unitriangular))
+        queue(call, TRIANGULAR, (READ, dense(call, A)), *replaced(call, out, B), options=(upper, unitriangular))
     return out
 
 
@@ -284,6 +305,9 @@ def cholesky_of(call: Call, A: Operand, upper: bool) -> Any:
     if not A.numel():
         return out, no_failures(call, A.shape[:-2])
     info, is_batch = call.output(A.shape[:-2], int32), prod(A.shape[:-2]) > 1
+    if call.is_on_host:
+        queue(call, CHOLESKY, (READ, A), (WRITTEN, out), (WRITTEN, info), options=(upper,))
+        return out, info
     if is_batch:
         call.assign(out, A)
     else:
@@ -313,14 +337,13 @@ def lu_of(call: Call, A: Operand, pivot: bool) -> Any:
     """(factors in one matrix, pivots counted from 1, code of the failure)."""
     *batch, m, n = A.shape
     out, pivots = column_output(call, A.shape, A.dtype), call.output((*batch, min(m, n)), int32)
-    call.assign(out, A)
     if not A.numel():
         return out, pivots, no_failures(call, batch)
     info = call.output(batch, int32)
     if pivot:
-        queue(call, LU, (UPDATED, out), (WRITTEN, info), (WRITTEN, pivots))
+        queue(call, LU, *replaced(call, out, A), (WRITTEN, info), (WRITTEN, pivots))
         return out, pivots, info
-    queue(call, LU_IN_ORDER, (UPDATED, out), (WRITTEN, info))
+    queue(call, LU_IN_ORDER, *replaced(call, out, A), (WRITTEN, info))
     order = call.scratch((min(m, n),), int32)
     into(call, order, arange, order, 1, 1)
     call.assign(pivots, order)
@@ -358,10 +381,9 @@ def _(grads: Any, out: Any, out1: Any) -> Any:
 def lu_solution_of(call: Call, LU_data: Operand, pivots: Operand, B: Operand, transposed: bool) -> Any:
     """Solution X of A @ X = B, or of A^T @ X = B, given the LU factors of A, for batches of one shape."""
     out = column_output(call, B.shape, B.dtype)
-    call.assign(out, B)
     if out.numel():
         factors = (READ, in_columns(call, LU_data)), (READ, call.contiguous(pivots, int32))
-        queue(call, LU_SOLUTION, *factors, (UPDATED, out), options=(transposed,))
+        queue(call, LU_SOLUTION, *factors, *replaced(call, out, B), options=(transposed,))
     return out
 
 
@@ -553,14 +575,10 @@ extern "C" __global__ void __launch_bounds__({WARP}) {entry}(
 """
 
     def reference(product: Any, sign: Any, logarithm: Any, factors: Any, pivots: Any, batch: int, n: int) -> None:
-        numbers = np.diagonal(factors, 0, 1, 2)
-        turns = np.where(pivots == np.arange(1, n + 1), 1, -1).prod(-1)
-        with np.errstate(all="ignore"):
-            if product is not None:
-                product[...] = numbers.prod(-1) * turns
-            if sign is not None:
-                sign[...] = np.sign(numbers).prod(-1) * turns
-                logarithm[...] = np.log(np.abs(numbers)).sum(-1)
+        if product is not None:
+            product[...] = _product_of_diagonal(factors, pivots)
+        if sign is not None:
+            sign[...], logarithm[...] = _logarithm_of_diagonal(factors, pivots)
 
     params: list[Param] = [
         *(Pointer(name, kind, "w", ("batch",)) for name in ("product", "sign", "logarithm")),
@@ -570,6 +588,36 @@ extern "C" __global__ void __launch_bounds__({WARP}) {entry}(
     return Kernel(entry, source, params, reference)
 
 
+def _diagonal(factors: Any, pivots: Any) -> tuple[Any, Any]:
+    """(Diagonal of U, 1 or -1 for an even or odd number of exchanged rows) of LU factors."""
+    turns = np.where(pivots == np.arange(1, factors.shape[-1] + 1), 1, -1).prod(-1).astype(factors.dtype)
+    return np.diagonal(factors, 0, -2, -1), turns
+
+
+def _product_of_diagonal(factors: Any, pivots: Any) -> Any:
+    numbers, turns = _diagonal(factors, pivots)
+    with np.errstate(all="ignore"):
+        return numbers.prod(-1) * turns
+
+
+def _logarithm_of_diagonal(factors: Any, pivots: Any) -> tuple[Any, Any]:
+    numbers, turns = _diagonal(factors, pivots)
+    with np.errstate(all="ignore"):
+        return np.sign(numbers).prod(-1) * turns, np.log(np.abs(numbers)).sum(-1)
+
+
+@routine("determinant")
+def _determinant(a: Any) -> tuple[Any]:
+    factors, _, pivots = lu(a)
+    return (_product_of_diagonal(factors, pivots),)
+
+
+@routine("log_determinant")
+def _log_determinant(a: Any) -> tuple[Any, Any]:
+    factors, _, pivots = lu(a)
+    return _logarithm_of_diagonal(factors, pivots)
+
+
 def _determine(call: Call, A: Any, *results: Any) -> None:
     """Write the determinant, or its sign and logarithm, whichever is not None, of square matrices."""
     batch, n = prod(A.shape[:-2]), A.shape[-1]
@@ -577,6 +625,10 @@ def _determine(call: Call, A: Any, *results: Any) -> None:
         for result, value in zip(results, (1, 1, 0)):
             if result is not None:
                 into(call, result, fill, result, value)
+        return
+    if call.is_on_host:
+        written = [(WRITTEN, result) for result in results if result is not None]
+        queue(call, "determinant" if len(written) == 1 else "log_determinant", (READ, A), *written)
         return
     factors = copied(call, A)
     pivots, info = call.scratch(A.shape[:-1], int32), call.scratch(A.shape[:-2], int32)
@@ -678,10 +730,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
         target = target.reshape(batch, columns, rows).swapaxes(1, 2) if row_step == 1 else by_rows
         if of_identity:
             target[...] = np.eye(rows, columns)
-        for at in reversed(range(count)) if last_first else range(count):
-            vector = np.concatenate([np.ones((batch, 1), factors.dtype), vectors[:, at, at + 1 :]], 1)
-            along = factors[:, at, None, None] * (vector[:, None] @ target[:, at:])
-            target[:, at:] -= vector[:, :, None] * along
+        _apply(vectors, factors, target, last_first)
 
     sizes = ("batch", "rows", "columns", "width", "count", "row_step", "column_step")
     params: list[Param] = [
@@ -690,6 +739,15 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
         *scalars(*sizes), Scalar("last_first", "bool"), Scalar("of_identity", "bool"),
     ]  # fmt: skip
     return Kernel(entry, source, params, reference)
+
+
+def _apply(vectors: Any, factors: Any, target: Any, last_first: bool) -> None:
+    """Apply reflections to the columns of a batch of arrays.  vectors: [batch, count or more, rows]."""
+    count, ones = factors.shape[-1], np.ones((len(target), 1), factors.dtype)
+    for at in reversed(range(count)) if last_first else range(count):
+        vector = np.concatenate([ones, vectors[:, at, at + 1 :]], 1)
+        along = factors[:, at, None, None] * (vector[:, None] @ target[:, at:])
+        target[:, at:] -= vector[:, :, None] * along
 
 
 def _reflect(call: Call, A: Any, factors: Any, out: Any, left: bool, last_first: bool, of_identity: bool) -> None:
@@ -715,10 +773,26 @@ def reflectors_of(call: Call, input: Operand) -> Any:
     """(R and the vectors of the reflections below it, their factors) of matrices."""
     *batch, m, n = input.shape
     out, factors = column_output(call, input.shape, input.dtype), call.output((*batch, min(m, n)), input.dtype)
-    call.assign(out, input)
     if out.numel():
-        queue(call, REFLECTORS, (UPDATED, out), (WRITTEN, factors))
+        queue(call, REFLECTORS, *replaced(call, out, input), (WRITTEN, factors))
     return out, factors
+
+
+@routine("qr")
+def _qr(a: Any, columns: int) -> tuple[Any, Any]:
+    """(Q with a number of columns, R)."""
+    packed, factors = reflectors(a)
+    *batch, m, n = a.shape
+    if is_small_batch(a):
+        q = np.zeros((prod(batch), m, columns), a.dtype)
+        q[...] = np.eye(m, columns)
+        _apply(packed.reshape(-1, m, n).swapaxes(1, 2), factors.reshape(len(q), -1), q, True)
+        q = q.reshape(*batch, m, columns)
+    else:
+        wide = np.zeros((*batch, m, columns), a.dtype)
+        wide[..., :n] = packed[..., :columns]
+        (q,) = reflected_columns(wide, factors)
+    return q, np.triu(packed[..., :columns, :])
 
 
 @solver_operator()
@@ -731,6 +805,9 @@ def qr_of(call: Call, A: Operand, mode: str) -> Any:
     if not A.numel():
         if q.numel():
             set_identity(call, q)
+        return q, r
+    if call.is_on_host:
+        queue(call, "qr", (READ, A), (WRITTEN, q), (WRITTEN, r), options=(columns,))
         return q, r
     is_small = is_small_batch(A)
     packed = column_scratch(call, A.shape, A.dtype) if is_small or n > columns else corner(call, q, m, n)
@@ -793,8 +870,7 @@ def reflected_columns_of(call: Call, A: Operand, factors: Operand) -> Any:
     if is_small_batch(A):
         _reflect(call, A, factors, out, True, True, True)
         return out
-    call.assign(out, A)
-    queue(call, REFLECTED_COLUMNS, (UPDATED, out), (READ, call.contiguous(factors)))
+    queue(call, REFLECTED_COLUMNS, *replaced(call, out, A), (READ, call.contiguous(factors)))
     return out
 
 
@@ -809,12 +885,14 @@ def _(grad: Any, A: Any, factors: Any) -> Any:
 def reflection_of(call: Call, A: Operand, factors: Operand, other: Operand, left: bool, transposed: bool) -> Any:
     """Q @ other, where Q is the product of reflections; other @ Q if not left; with Q^T if transposed."""
     out = column_output(call, other.shape, other.dtype)
-    call.assign(out, other)
-    if factors.numel() and out.numel() and is_small_batch(A):
+    if not factors.numel() or not out.numel():
+        call.assign(out, other)
+    elif is_small_batch(A):
+        call.assign(out, other)
         _reflect(call, A, factors, out, left, left != transposed, False)
-    elif factors.numel() and out.numel():
+    else:
         operands = (READ, in_columns(call, A)), (READ, call.contiguous(factors))
-        queue(call, REFLECTION, *operands, (UPDATED, out), options=(left, transposed))
+        queue(call, REFLECTION, *operands, *replaced(call, out, other), options=(left, transposed))
     return out
 
 
@@ -867,9 +945,9 @@ def eigen_of(call: Call, A: Operand, lower: bool) -> Any:
     values, vectors = call.output(A.shape[:-1], A.dtype), column_output(call, A.shape, A.dtype)
     if not A.numel():
         return values, vectors, no_failures(call, A.shape[:-2])
-    call.assign(turned(call, vectors), A)  # as rows are mostly contiguous; the wanted triangle is then the other one
     info = call.output(A.shape[:-2], int32)
-    queue(call, EIGEN, (UPDATED, vectors), (WRITTEN, values), (WRITTEN, info), options=(not lower,))
+    operands = replaced(call, vectors, turned(call, A))  # as rows are mostly contiguous; the triangle is the other one
+    queue(call, EIGEN, *operands, (WRITTEN, values), (WRITTEN, info), options=(not lower,))
     return values, vectors, info
 
 
