@@ -30,10 +30,10 @@ LEAST_TOGETHER = 16  # matrices for each step: a batch of more is factorized ste
 CHOLESKY, LU, LU_IN_ORDER = "cholesky", "lu", "lu_in_order"
 SOLUTION, LU_SOLUTION, TRIANGULAR = "solution", "lu_solution", "triangular_solution"
 REFLECTORS, REFLECTED_COLUMNS, REFLECTION = "reflectors", "reflected_columns", "reflection"
-EIGEN, SINGULAR = "eigendecomposition", "singular_values"
+EIGEN, EIGENVALUES, SINGULAR = "eigendecomposition", "eigenvalues", "singular_values"
 SOLVERS = frozenset(
     {CHOLESKY, LU, LU_IN_ORDER, SOLUTION, LU_SOLUTION, TRIANGULAR, REFLECTORS, REFLECTED_COLUMNS, REFLECTION, EIGEN,
-     SINGULAR}
+     EIGENVALUES, SINGULAR}
 )  # fmt: skip
 
 
@@ -288,6 +288,16 @@ def eigendecomposition(a: Any, lower: bool) -> tuple[Any, Any, Any]:
     """
     values, vectors, codes = _or_nan(lambda a: np.linalg.eigh(a, "L" if lower else "U"), a)
     return vectors, values, codes
+
+
+@routine(EIGENVALUES)
+def eigenvalues(a: Any, lower: bool) -> tuple[Any, Any]:
+    """(eigenvalues, code) of symmetric matrices.  lower: the triangle of A to read.
+
+    Operands: A [*, n, n] is spent; eigenvalues [*, n], the smallest first, and codes [*] are written.
+    """
+    values, codes = _or_nan(lambda a: (np.linalg.eigvalsh(a, "L" if lower else "U"),), a)
+    return values, codes
 
 
 @routine(SINGULAR)

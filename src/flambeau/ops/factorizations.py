@@ -31,6 +31,7 @@ from .solvers import (
     cholesky_of,
     determinant_of,
     eigen_of,
+    eigenvalues_of,
     exponential_of,
     identities,
     inverse_of,
@@ -719,13 +720,24 @@ def _bad_symmetric() -> Iterator[ErrorSample]:
     yield ErrorSample((_matrix(), "X"), ArgumentError, "UPLO must be 'L' or 'U', got 'X'")
 
 
-def _eigh(name: str, A: Any, UPLO: str) -> tuple[Any, Any]:
+def _is_lower(name: str, A: Any, UPLO: str) -> bool:
+    """Check the arguments of eigendecompositions.  Returns whether the lower triangle is read."""
     check_square(name, "A", A)
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise ValueRangeError(f"UPLO must be 'L' or 'U', got {shown(UPLO)}", hint="leave it out", operator=name)
-    values, vectors, info = eigen_of(to_solver(name, A), UPLO.upper() == "L")
+    return UPLO.upper() == "L"
+
+
+def _eigenvalues(name: str, A: Any, UPLO: str) -> Any:
+    """Eigenvalues; the vectors are computed only for the gradient."""
+    lower = _is_lower(name, A, UPLO)
+    a = to_solver(name, A)
+    if a.requires_grad:
+        values, _, info = eigen_of(a, lower)
+    else:
+        values, info = eigenvalues_of(a, lower)
     check_info(name, info, DIVERGED, NOT_FINITE)
-    return values, vectors
+    return values
 
 
 @public(samples=_symmetric, errors=_bad_symmetric, called="linalg.eigh")
@@ -740,7 +752,10 @@ def linalg_eigh(A: Operand, UPLO: str = "L") -> Any:
         >>> torch.linalg.eigh(torch.tensor([[3.0, 0.0], [0.0, 1.0]])).eigenvalues
         tensor([1., 3.])
     """
-    return back(EighResult(*_eigh("linalg.eigh", A, UPLO)), A)
+    lower = _is_lower("linalg.eigh", A, UPLO)
+    values, vectors, info = eigen_of(to_solver("linalg.eigh", A), lower)
+    check_info("linalg.eigh", info, DIVERGED, NOT_FINITE)
+    return back(EighResult(values, vectors), A)
 
 
 @public(samples=_symmetric, errors=_bad_symmetric, called="linalg.eigvalsh")
@@ -754,7 +769,7 @@ def linalg_eigvalsh(A: Operand, UPLO: str = "L") -> Any:
         >>> torch.linalg.eigvalsh(torch.tensor([[3.0, 0.0], [0.0, 1.0]]))
         tensor([1., 3.])
     """
-    return back(_eigh("linalg.eigvalsh", A, UPLO)[0], A)
+    return back(_eigenvalues("linalg.eigvalsh", A, UPLO), A)
 
 
 def _no_complex(name: str) -> NotSupportedError:
@@ -900,7 +915,7 @@ def _tolerance(name: str, largest: Any, shape: Sequence[int], atol: Any, rtol: A
 
 
 def _singular_values(name: str, a: Any, hermitian: bool) -> Any:
-    return _eigh(name, a, "L")[0].abs() if hermitian else _svd(name, a, False)[1]
+    return _eigenvalues(name, a, "L").abs() if hermitian else _svd(name, a, False)[1]
 
 
 def _largest(values: Any) -> Any:

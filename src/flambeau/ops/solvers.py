@@ -23,6 +23,7 @@ from ..kernel import MAX_BLOCKS, Grid, Kernel, Param, Pointer, Scalar
 from ..solver_operation import (
     CHOLESKY,
     EIGEN,
+    EIGENVALUES,
     LU,
     LU_IN_ORDER,
     LU_SOLUTION,
@@ -121,14 +122,12 @@ def queue(call: Call, kind: str, *operands: tuple[str, Any], options: tuple[Any,
     call.library(Solver(kind, arguments, options), *(each for _, each in operands))
 
 
-def run_on_host(
-    call: Call, kind: str, outputs: Sequence[tuple[Shape, dtype]], *inputs: Any, options: tuple[Any, ...] = ()
-) -> Any:
+def run_on_host(call: Call, kind: str, outputs: Sequence[tuple[Shape, dtype]], *inputs: Any) -> Any:
     """Run a routine that only the CPU has; return its results."""
     results = tuple(call.output(shape, kind) for shape, kind in outputs)
     if any(result.numel() for result in results):
         written = ((WRITTEN, result) for result in results)
-        queue(call, kind, *written, *((READ, each) for each in inputs), options=options)
+        queue(call, kind, *written, *((READ, each) for each in inputs))
     return results if len(results) > 1 else results[0]
 
 
@@ -962,6 +961,18 @@ def _(grads: Any, out: Any, out1: Any) -> Any:
         along = _as_diagonal(of_values)
         inner = along if inner is None else inner + along
     return matmul(out1, matmul(inner, mt(out1)))
+
+
+@solver_operator()
+def eigenvalues_of(call: Call, A: Operand, lower: bool) -> Any:
+    """(eigenvalues, code of the failure) of symmetric matrices, without a derivative."""
+    values = call.output(A.shape[:-1], A.dtype)
+    if not A.numel():
+        return values, no_failures(call, A.shape[:-2])
+    info = call.output(A.shape[:-2], int32)
+    operands = spent(call, turned(call, A)), (WRITTEN, values), (WRITTEN, info)
+    queue(call, EIGENVALUES, *operands, options=(not lower,))
+    return values, info
 
 
 def _reciprocal_off_diagonal(gaps: Any) -> Any:

@@ -14,7 +14,7 @@ import ctypes
 import warnings
 from collections.abc import Callable
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_void_p
-from functools import cache
+from functools import cache, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from ...kernel import Grid, Kernel, Pointer, Scalar
 from ...solver_operation import (
     CHOLESKY,
     EIGEN,
+    EIGENVALUES,
     LU,
     LU_IN_ORDER,
     LU_SOLUTION,
@@ -56,7 +57,7 @@ SOMEWHERE = 1 << 40  # an address for queries of sizes, which read nothing
 
 # cublas_api.h: cublasFillMode_t, cublasOperation_t, cublasSideMode_t, cublasDiagType_t
 LOWER, UPPER, NORMAL, TRANSPOSED, LEFT, RIGHT, NON_UNIT, UNIT = 0, 1, 0, 1, 0, 1, 0, 1
-VECTORS = 1  # cusolver_common.h: cusolverEigMode_t
+NO_VECTORS, VECTORS = 0, 1  # cusolver_common.h: cusolverEigMode_t
 
 _HANDLE, _AT, _OUT, _SIZE = c_void_p, c_void_p, POINTER(c_void_p), POINTER(c_int)
 # cusolverDn.h, without `cusolverDn` and the letter of the type.  A matrix is its address and its leading dimension.
@@ -455,9 +456,11 @@ def reflection(
     return one_by_one
 
 
-def eigendecomposition(plan: SolverPlan, matrix: Argument, values: Argument, _: Argument, lower: bool) -> Queue:
+def eigendecomposition(
+    plan: SolverPlan, matrix: Argument, values: Argument, _: Argument, lower: bool, mode: int = VECTORS
+) -> Queue:
     a, w = matrices_of(matrix), vectors_of(values)
-    form = VECTORS, LOWER if lower else UPPER, a.rows
+    form = mode, LOWER if lower else UPPER, a.rows
     if a.batch > 1 and a.rows <= JACOBI_ROWS:
         plan.needs("syevjBatched", *form, SOMEWHERE, a.ld, SOMEWHERE, parameters="eigen", count=a.batch)
 
@@ -511,6 +514,7 @@ PREPARED: dict[str, Callable[..., Queue]] = {
     CHOLESKY: cholesky, LU: lu, LU_IN_ORDER: lu, SOLUTION: solution, LU_SOLUTION: lu_solution,
     TRIANGULAR: triangular_solution, REFLECTORS: reflectors, REFLECTED_COLUMNS: reflected_columns,
     REFLECTION: reflection, EIGEN: eigendecomposition, SINGULAR: singular_values,
+    EIGENVALUES: partial(eigendecomposition, mode=NO_VECTORS),
 }  # fmt: skip
 
 
