@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from math import prod
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,7 +18,7 @@ from .. import strides as st
 from ..dtypes import dtype, float32, int32
 from ..errors import DtypeError, LinAlgError, NotSupportedError
 from ..host import np
-from ..kernel import MAX_BLOCKS, Grid, Kernel, Param, Pointer, Scalar
+from ..kernel import MAX_BLOCKS, Grid
 from ..solver_operation import (
     CHOLESKY,
     EIGEN,
@@ -48,15 +47,24 @@ from ..solver_operation import (
 )
 from .copies import fill
 from .creation import arange, tril, triu
-from .indexing_kernels import check_index, scalars
 from .join import cat
 from .linalg import matmul
 from .operator import Call, Operand, operator
-from .pointwise import PRELUDE, THREADS, grid_over
+from .pointwise import grid_over
 from .slicing import diagonal, narrow
+from .solver_kernels import (
+    WARP,
+    apply_reflections,
+    determinant_kernel,
+    logarithm_of_diagonal,
+    permutation_kernel,
+    product_of_diagonal,
+    reflection_kernel,
+    row_order_kernel,
+    triangles_kernel,
+)
 
 TYPES = dtypes.FLOATING_TYPES[-2:]
-WARP = 32
 SMALL_SIDE = 32  # rows and columns of a small matrix
 Shape = Sequence[int]
 
@@ -397,43 +405,6 @@ def _(grad: Any, out: Any, LU_data: Any, pivots: Any, transposed: bool, needs: A
     return tril(matmul(of_product, mt(upper)), -1) + triu(matmul(mt(lower), of_product)), None, of_b
 
 
-@cache
-def _triangles_kernel(kind: dtype) -> Kernel:
-    entry = f"lu_triangles_{kind.name}"
-    source = f"""{PRELUDE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    {kind.cuda}* lower, {kind.cuda}* upper, const {kind.cuda}* factors, long long batch, long long rows,
-    long long columns, long long least, long long row_step, long long column_step) {{
-  const long long numel = batch * rows * columns;
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel;
-       i += (long long)gridDim.x * blockDim.x) {{
-    long long row, column;
-    const long long matrix = divide(divide(i, columns, column), rows, row);
-    const {kind.cuda} x = factors[matrix * rows * columns + row * row_step + column * column_step];
-    if (column < least) lower[(matrix * rows + row) * least + column] = row > column ? x : row == column;
-    if (row < least) upper[(matrix * least + row) * columns + column] = row <= column ? x : 0;
-  }}
-}}
-"""
-
-    def reference(
-        lower: Any, upper: Any, factors: Any, batch: int, rows: int, columns: int, least: int, row_step: int, _: int
-    ) -> None:
-        if row_step == 1:
-            factors = factors.reshape(batch, columns, rows).swapaxes(1, 2)
-        factors = factors.reshape(batch, rows, columns)
-        lower.reshape(batch, rows, least)[...] = np.tril(factors[:, :, :least], -1) + np.eye(rows, least)
-        upper.reshape(batch, least, columns)[...] = np.triu(factors[:, :least])
-
-    params: list[Param] = [
-        Pointer("lower", kind, "w", ("batch", "rows", "least")),
-        Pointer("upper", kind, "w", ("batch", "least", "columns")),
-        Pointer("factors", kind, "r", ("batch", "rows", "columns")),
-        *scalars("batch", "rows", "columns", "least", "row_step", "column_step"),
-    ]
-    return Kernel(entry, source, params, reference)
-
-
 @solver_operator()
 def lu_triangles(call: Call, LU_data: Operand) -> Any:
     """(L, U): the unit lower and the upper triangle of LU factors."""
@@ -443,7 +414,7 @@ def lu_triangles(call: Call, LU_data: Operand) -> Any:
     if LU_data.numel():
         factors = LU_data if LU_data.strides == by_columns(LU_data.shape) else call.contiguous(LU_data)
         sizes = prod(batch), m, n, k, *((n, 1) if factors.is_contiguous() else (1, m))
-        kernel = _triangles_kernel(factors.dtype)
+        kernel = triangles_kernel(factors.dtype)
         call.launch(kernel, grid_over(factors.numel()), lower, upper, factors, *sizes)
     return lower, upper
 
@@ -466,69 +437,6 @@ def _widened(matrix: Any, rows: int, columns: int) -> Any:
     return cat([matrix, matrix.new_zeros((*batch, rows - m, columns))], -2) if m < rows else matrix
 
 
-@cache
-def _row_order_kernel() -> Kernel:
-    source = f"""{PRELUDE}
-extern "C" __global__ void __launch_bounds__({THREADS}) row_order(
-    int* order, const int* pivots, long long batch, long long rows, long long count) {{
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < batch;
-       i += (long long)gridDim.x * blockDim.x) {{
-    int* mine = order + i * rows;
-    for (int row = 0; row < rows; ++row) mine[row] = row;
-    for (int at = 0; at < count; ++at) {{
-      const int other = pivots[i * count + at] - 1;
-      device_assert(other >= 0 && other < rows);
-      const int held = mine[at];
-      mine[at] = mine[other];
-      mine[other] = held;
-    }}
-  }}
-}}
-"""
-
-    def reference(order: Any, pivots: Any, batch: int, rows: int, count: int) -> None:
-        others = check_index(pivots - 1, 0, rows, -1)
-        order[...] = np.arange(rows)
-        matrices = np.arange(batch)
-        for at in range(count):
-            other = others[:, at]
-            held = order[matrices, other]
-            order[matrices, other] = order[:, at]
-            order[:, at] = held
-
-    params: list[Param] = [
-        Pointer("order", int32, "w", ("batch", "rows")), Pointer("pivots", int32, "r", ("batch", "count")),
-        *scalars("batch", "rows", "count"),
-    ]  # fmt: skip
-    return Kernel("row_order", source, params, reference)
-
-
-@cache
-def _permutation_kernel(kind: dtype) -> Kernel:
-    entry = f"permutation_{kind.name}"
-    source = f"""{PRELUDE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    {kind.cuda}* out, const int* order, long long batch, long long rows) {{
-  const long long numel = batch * rows * rows;
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel;
-       i += (long long)gridDim.x * blockDim.x) {{
-    long long row, column;
-    const long long matrix = divide(divide(i, rows, column), rows, row);
-    out[i] = order[matrix * rows + column] == row;
-  }}
-}}
-"""
-
-    def reference(out: Any, order: Any, batch: int, rows: int) -> None:
-        out[...] = np.arange(rows)[:, None] == order[:, None]
-
-    params: list[Param] = [
-        Pointer("out", kind, "w", ("batch", "rows", "rows")), Pointer("order", int32, "r", ("batch", "rows")),
-        *scalars("batch", "rows"),
-    ]  # fmt: skip
-    return Kernel(entry, source, params, reference)
-
-
 @solver_operator()
 def permutation_of(call: Call, pivots: Operand, rows: int, dtype: Any) -> Any:
     """P of A = P @ L @ U, from the pivots.  Pivots beyond the rows fail as indexes out of range."""
@@ -539,82 +447,24 @@ def permutation_of(call: Call, pivots: Operand, rows: int, dtype: Any) -> Any:
     elif out.numel():
         order = call.scratch((*batch, rows), int32)
         sizes = prod(batch), rows
-        call.launch(_row_order_kernel(), grid_over(sizes[0]), order, call.contiguous(pivots, int32), *sizes, count)
-        call.launch(_permutation_kernel(dtype), grid_over(out.numel()), out, order, *sizes)
+        call.launch(row_order_kernel(), grid_over(sizes[0]), order, call.contiguous(pivots, int32), *sizes, count)
+        call.launch(permutation_kernel(dtype), grid_over(out.numel()), out, order, *sizes)
     return out
 
 
 # determinants
 
 
-@cache
-def _determinant_kernel(kind: dtype) -> Kernel:
-    entry, of = f"lu_determinant_{kind.name}", kind.cuda
-    source = f"""{PRELUDE}
-extern "C" __global__ void __launch_bounds__({WARP}) {entry}(
-    {of}* product, {of}* sign, {of}* logarithm, const {of}* factors, const int* pivots, long long batch, long long n) {{
-  for (long long i = blockIdx.x; i < batch; i += gridDim.x) {{
-    {of} whole = 1, signs = 1, sum = 0;
-    for (long long at = threadIdx.x; at < n; at += {WARP}) {{
-      const {of} x = factors[(i * n + at) * n + at], turn = pivots[i * n + at] == at + 1 ? 1 : -1;
-      whole *= turn * x;
-      signs *= x > 0 ? turn : x < 0 ? -turn : x;
-      sum += log(x < 0 ? -x : x);
-    }}
-    for (int step = {WARP // 2}; step; step /= 2) {{
-      whole *= __shfl_xor_sync(0xffffffff, whole, step);
-      signs *= __shfl_xor_sync(0xffffffff, signs, step);
-      sum += __shfl_xor_sync(0xffffffff, sum, step);
-    }}
-    if (threadIdx.x) continue;
-    if (product) product[i] = whole;
-    if (sign) sign[i] = signs, logarithm[i] = sum;
-  }}
-}}
-"""
-
-    def reference(product: Any, sign: Any, logarithm: Any, factors: Any, pivots: Any, batch: int, n: int) -> None:
-        if product is not None:
-            product[...] = _product_of_diagonal(factors, pivots)
-        if sign is not None:
-            sign[...], logarithm[...] = _logarithm_of_diagonal(factors, pivots)
-
-    params: list[Param] = [
-        *(Pointer(name, kind, "w", ("batch",)) for name in ("product", "sign", "logarithm")),
-        Pointer("factors", kind, "r", ("batch", "n", "n")), Pointer("pivots", int32, "r", ("batch", "n")),
-        *scalars("batch", "n"),
-    ]  # fmt: skip
-    return Kernel(entry, source, params, reference)
-
-
-def _diagonal(factors: Any, pivots: Any) -> tuple[Any, Any]:
-    """(Diagonal of U, 1 or -1 for an even or odd number of exchanged rows) of LU factors."""
-    turns = np.where(pivots == np.arange(1, factors.shape[-1] + 1), 1, -1).prod(-1).astype(factors.dtype)
-    return np.diagonal(factors, 0, -2, -1), turns
-
-
-def _product_of_diagonal(factors: Any, pivots: Any) -> Any:
-    numbers, turns = _diagonal(factors, pivots)
-    with np.errstate(all="ignore"):
-        return numbers.prod(-1) * turns
-
-
-def _logarithm_of_diagonal(factors: Any, pivots: Any) -> tuple[Any, Any]:
-    numbers, turns = _diagonal(factors, pivots)
-    with np.errstate(all="ignore"):
-        return np.sign(numbers).prod(-1) * turns, np.log(np.abs(numbers)).sum(-1)
-
-
 @routine("determinant")
 def _determinant(a: Any) -> tuple[Any]:
     factors, _, pivots = lu(a)
-    return (_product_of_diagonal(factors, pivots),)
+    return (product_of_diagonal(factors, pivots),)
 
 
 @routine("log_determinant")
 def _log_determinant(a: Any) -> tuple[Any, Any]:
     factors, _, pivots = lu(a)
-    return _logarithm_of_diagonal(factors, pivots)
+    return logarithm_of_diagonal(factors, pivots)
 
 
 def _determine(call: Call, A: Any, *results: Any) -> None:
@@ -633,7 +483,7 @@ def _determine(call: Call, A: Any, *results: Any) -> None:
     pivots, info = call.scratch(A.shape[:-1], int32), call.scratch(A.shape[:-2], int32)
     queue(call, LU, (UPDATED, factors), (WRITTEN, info), (WRITTEN, pivots))
     grid = Grid((min(batch, MAX_BLOCKS[0]), 1, 1), WARP)
-    call.launch(_determinant_kernel(A.dtype), grid, *results, turned(call, factors), pivots, batch, n)
+    call.launch(determinant_kernel(A.dtype), grid, *results, turned(call, factors), pivots, batch, n)
 
 
 @solver_operator()
@@ -694,61 +544,6 @@ def _(grad: Any, A: Any) -> Any:
 # QR
 
 
-@cache
-def _reflection_kernel(kind: dtype) -> Kernel:
-    entry, of = f"reflection_{kind.name}", kind.cuda
-    source = f"""{PRELUDE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    {of}* target, const {of}* vectors, const {of}* factors, long long batch, long long rows, long long columns,
-    long long width, long long count, long long row_step, long long column_step, bool last_first, bool of_identity) {{
-  const long long numel = batch * columns;
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel;
-       i += (long long)gridDim.x * blockDim.x) {{
-    long long column;
-    const long long matrix = divide(i, columns, column);
-    {of}* mine = target + matrix * rows * columns + column * column_step;
-    for (int row = 0; of_identity && row < rows; ++row) mine[row * row_step] = row == column;
-    for (int step = 0; step < count; ++step) {{
-      const int at = last_first ? count - 1 - step : step;
-      const {of}* vector = vectors + (matrix * width + at) * rows;
-      {of} along = mine[at * row_step];
-      for (int row = at + 1; row < rows; ++row) along += vector[row] * mine[row * row_step];
-      along *= factors[matrix * count + at];
-      mine[at * row_step] -= along;
-      for (int row = at + 1; row < rows; ++row) mine[row * row_step] -= along * vector[row];
-    }}
-  }}
-}}
-"""
-
-    def reference(
-        target: Any, vectors: Any, factors: Any, batch: int, rows: int, columns: int, width: int, count: int,
-        row_step: int, _: int, last_first: bool, of_identity: bool,
-    ) -> None:  # fmt: skip
-        by_rows = target.reshape(batch, rows, columns)
-        target = target.reshape(batch, columns, rows).swapaxes(1, 2) if row_step == 1 else by_rows
-        if of_identity:
-            target[...] = np.eye(rows, columns)
-        _apply(vectors, factors, target, last_first)
-
-    sizes = ("batch", "rows", "columns", "width", "count", "row_step", "column_step")
-    params: list[Param] = [
-        Pointer("target", kind, "rw", ("batch", "columns", "rows")),
-        Pointer("vectors", kind, "r", ("batch", "width", "rows")), Pointer("factors", kind, "r", ("batch", "count")),
-        *scalars(*sizes), Scalar("last_first", "bool"), Scalar("of_identity", "bool"),
-    ]  # fmt: skip
-    return Kernel(entry, source, params, reference)
-
-
-def _apply(vectors: Any, factors: Any, target: Any, last_first: bool) -> None:
-    """Apply reflections to the columns of a batch of arrays.  vectors: [batch, count or more, rows]."""
-    count, ones = factors.shape[-1], np.ones((len(target), 1), factors.dtype)
-    for at in reversed(range(count)) if last_first else range(count):
-        vector = np.concatenate([ones, vectors[:, at, at + 1 :]], 1)
-        along = factors[:, at, None, None] * (vector[:, None] @ target[:, at:])
-        target[:, at:] -= vector[:, :, None] * along
-
-
 def _reflect(call: Call, A: Any, factors: Any, out: Any, left: bool, last_first: bool, of_identity: bool) -> None:
     """Apply the reflections of small matrices to the columns of `out` or, if not left, to its rows.
 
@@ -758,7 +553,7 @@ def _reflect(call: Call, A: Any, factors: Any, out: Any, left: bool, last_first:
     rows, columns = out.shape[-2:] if left else out.shape[-2:][::-1]
     sizes = prod(out.shape[:-2]), rows, columns, width, count, *((1, rows) if left else (columns, 1))
     operands = out, in_columns(call, A), call.contiguous(factors)
-    kernel = _reflection_kernel(out.dtype)
+    kernel = reflection_kernel(out.dtype)
     call.launch(kernel, grid_over(sizes[0] * columns), *operands, *sizes, last_first, of_identity)
 
 
@@ -785,7 +580,7 @@ def _qr(a: Any, columns: int) -> tuple[Any, Any]:
     if is_small_batch(a):
         q = np.zeros((prod(batch), m, columns), a.dtype)
         q[...] = np.eye(m, columns)
-        _apply(packed.reshape(-1, m, n).swapaxes(1, 2), factors.reshape(len(q), -1), q, True)
+        apply_reflections(packed.reshape(-1, m, n).swapaxes(1, 2), factors.reshape(len(q), -1), q, True)
         q = q.reshape(*batch, m, columns)
     else:
         wide = np.zeros((*batch, m, columns), a.dtype)
