@@ -268,8 +268,9 @@ def test_doctor_as_json(flambeau, tmp_path):
     assert found["gpus"] == "virtual:2"
     assert found["cache"] == {"directory": f"{tmp_path}/cubin", "kernels": 0, "bytes": 0}
     assert all(arch.startswith("sm_") and count > 0 for arch, count in found["shipped"].items())
-    extras = {"cuda13", "cuda12", "dnn13", "dnn12", "nccl13", "nccl12", "examples", "test", "dev"}
-    assert set(found["extras"]) == extras and "nccl" in found
+    extras = {f"{name}{version}" for name in ("cuda", "dnn", "nccl", "solver") for version in (12, 13)}
+    assert set(found["extras"]) == extras | {"examples", "test", "dev"}
+    assert "nccl" in found and "cusolver" in found
 
 
 def test_doctor_survives_a_bad_setting(flambeau):

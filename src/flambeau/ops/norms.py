@@ -9,9 +9,10 @@ from typing import Any
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES
 from ..errors import ArgumentTypeError, DtypeError, IndexRangeError, ModeError, ShapeError, shown
-from .factorizations import TYPES, linalg_svdvals
+from .factorizations import linalg_svdvals
 from .operator import Array, ErrorSample, Operand, Sample, composite
 from .reductions import norm
+from .solvers import TYPES
 
 LAST = -2, -1
 

@@ -9,23 +9,19 @@ from .. import host
 from ..dtypes import int32
 from ..errors import ArgumentError, ShapeError, ValueRangeError, shown
 from ..host import np
+from ..solver_operation import routine
 from .factorizations import (
-    TYPES,
     back,
     check_info,
     check_square,
     linalg_cholesky,
     linalg_eigh,
     linalg_solve_triangular,
-    mt,
-    on_host,
     public,
-    routine,
-    run,
     systems,
-    to_host,
 )
 from .operator import Array, ErrorSample, Operand, Sample, composite
+from .solvers import TYPES, mt, run_on_host, solver_operator, to_host
 
 SINGULAR = "the diagonal element {at} of D is zero: the matrix is singular"
 METHODS = (None, "basic", "ortho")
@@ -42,8 +38,8 @@ class LDLExResult(NamedTuple):
     info: Any
 
 
-@routine
-def ldl_of(a: Any) -> Any:
+@routine("ldl")
+def _ldl(a: Any) -> tuple[Any, Any, Any]:
     (sytrf,) = host.scipy_linalg().lapack.get_lapack_funcs(("sytrf",), (a,))
     factors, pivots, codes = np.zeros_like(a), np.zeros(a.shape[:-1], "int32"), np.zeros(a.shape[:-2], "int32")
     for index in np.ndindex(*a.shape[:-2]):
@@ -53,26 +49,26 @@ def ldl_of(a: Any) -> Any:
     return factors, pivots, codes
 
 
-@routine
-def ldl_solution_of(factors: Any, pivots: Any, b: Any) -> Any:
+@routine("ldl_solution")
+def _ldl_solution(factors: Any, pivots: Any, b: Any) -> tuple[Any]:
     (sytrs,) = host.scipy_linalg().lapack.get_lapack_funcs(("sytrs",), (factors, b))
     out = np.array(b)
     for index in np.ndindex(*b.shape[:-2]):
         if b[index].size:
             out[index] = sytrs(factors[index], pivots[index], b[index], lower=1)[0]
-    return out
+    return (out,)
 
 
-@on_host()
-def host_ldl(call: Any, A: Operand) -> Any:
+@solver_operator()
+def ldl_of(call: Any, A: Operand) -> Any:
     """(factors in one matrix, pivots, code of the failure) of symmetric matrices, whose lower triangles are read."""
-    return run(call, "ldl_of", [(A.shape, A.dtype), (A.shape[:-1], int32), (A.shape[:-2], int32)], A)
+    return run_on_host(call, "ldl", [(A.shape, A.dtype), (A.shape[:-1], int32), (A.shape[:-2], int32)], A)
 
 
-@on_host()
-def host_ldl_solve(call: Any, LD: Operand, pivots: Operand, B: Operand) -> Any:
+@solver_operator()
+def ldl_solution_of(call: Any, LD: Operand, pivots: Operand, B: Operand) -> Any:
     """Solution X of A @ X = B, given the factors of A."""
-    return run(call, "ldl_solution_of", [(B.shape, B.dtype)], LD, pivots, B)
+    return run_on_host(call, "ldl_solution", [(B.shape, B.dtype)], LD, pivots, B)
 
 
 def _symmetric() -> Iterator[Sample]:
@@ -96,7 +92,7 @@ def linalg_ldl_factor_ex(A: Operand, *, hermitian: bool = False, check_errors: b
         tensor(1, dtype=torch.int32)
     """
     check_square("linalg.ldl_factor_ex", "A", A)
-    result = host_ldl(to_host("linalg.ldl_factor_ex", A))
+    result = ldl_of(to_host("linalg.ldl_factor_ex", A))
     if check_errors:
         check_info("linalg.ldl_factor_ex", result[2], SINGULAR, "linalg.lstsq takes singular matrices")
     return back(LDLExResult(*result), A)
@@ -117,7 +113,7 @@ def linalg_ldl_factor(A: Operand, *, hermitian: bool = False) -> Any:
                 [0.5000, 2.0000]])
     """
     check_square("linalg.ldl_factor", "A", A)
-    factors, pivots, info = host_ldl(to_host("linalg.ldl_factor", A))
+    factors, pivots, info = ldl_of(to_host("linalg.ldl_factor", A))
     check_info("linalg.ldl_factor", info, SINGULAR, "linalg.lstsq takes singular matrices")
     return back(LDLResult(factors, pivots), A)
 
@@ -149,10 +145,10 @@ def linalg_ldl_solve(LD: Operand, pivots: Operand, B: Operand, *, hermitian: boo
     """
     name, given = "linalg.ldl_solve", pivots
     check_square(name, "LD", LD)
-    factors, right = systems(name, LD, B, True)
+    factors, right = systems(name, to_host(name, LD), to_host(name, B), True)
     numbers: Any = given
     numbers = numbers.to("cpu").expand(factors.shape[:-1])
-    return back(host_ldl_solve(factors, numbers, right), B)
+    return back(ldl_solution_of(factors, numbers, right), B)
 
 
 def _few() -> Iterator[Sample]:

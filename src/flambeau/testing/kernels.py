@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
-from ..driver.nvidia import compile, own_convolutions, own_kernels
+from ..driver.nvidia import compile, own_convolutions, own_kernels, solver
 from ..dtypes import ALL, BOOL, bfloat16, dtype, float16, float32
 from ..errors import FlambeauError
 from ..kernel import Kernel
@@ -54,7 +54,7 @@ def gathered(everything: bool = False) -> list[Kernel]:
         for operator, data_type, sample in chosen(everything):
             call(operator, data_type, sample)
         kernels = list(virtual.devices[0].kernels)
-    kernels.append(SET_STATE)
+    kernels += [SET_STATE, solver.addresses_kernel()]
     kernels += [strided_fill.kernel(data_type, [None], (data_type,)) for data_type in ALL]
     numbers = [data_type for data_type in ALL if data_type.category != BOOL]
     kernels += [

@@ -1,8 +1,8 @@
 """Finds cuda.bindings, and turns the codes of NVIDIA's libraries into errors.
 
 - Nothing of NVIDIA's is imported, and no driver call is made, before a function here is called.
-- `check`, `check_ready`, `check_blas`, `check_dnn`, `check_nccl` and `check_nvml` are the only places where a code
-  becomes an exception.
+- `check`, `check_ready`, `check_blas`, `check_solver`, `check_dnn`, `check_nccl` and `check_nvml` are the only places
+  where a code becomes an exception.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ INVALID_HANDLE = 400
 NOT_READY = 600
 PEER_ACCESS_ALREADY_ENABLED = 704
 BLAS_ALLOC_FAILED = 3
+SOLVER_ALLOC_FAILED = 2
 DNN_BAD_PARAMETER, DNN_NOT_SUPPORTED = 2, 3  # thousands of a cudnnStatus_t
 DNN_ALLOC_FAILED = frozenset({4003, 4004})
 NVML_NOT_SUPPORTED = frozenset({3, 13})  # by the device; by the library
@@ -170,6 +171,14 @@ def check_blas(status: int, what: str, /, **values: Any) -> None:
         return
     fact = _fact(what, f"cuBLAS status {status}", values)
     raise OutOfMemoryError(fact) if status == BLAS_ALLOC_FAILED else AcceleratorError(fact)
+
+
+def check_solver(status: int, what: str, /, **values: Any) -> None:
+    """Raise OutOfMemoryError or AcceleratorError unless a cuSOLVER call succeeded."""
+    if status == SUCCESS:
+        return
+    fact = _fact(what, f"cuSOLVER status {status}", values)
+    raise OutOfMemoryError(fact) if status == SOLVER_ALLOC_FAILED else AcceleratorError(fact)
 
 
 def check_dnn(status: int, what: str, message: str, /, **values: Any) -> None:

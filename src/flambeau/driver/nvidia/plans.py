@@ -22,12 +22,13 @@ from ...library_operation import (
     LibraryOperation,
 )
 from ...recurrent_operation import Recurrent, RecurrentBackward
-from . import blas, dnn, own_kernels, recurrent
+from ...solver_operation import SOLVERS, Solver
+from . import blas, dnn, own_kernels, recurrent, solver
 from .devices import Devices
 from .own_convolutions import OwnConvolution
 from .own_kernels import Launch, OwnProduct
 
-LIBRARIES = frozenset({"gemm", "attention", "attention_backward", "recurrent", "recurrent_backward", *CONVOLUTIONS})
+LIBRARIES = SOLVERS | {"gemm", "attention", "attention_backward", "recurrent", "recurrent_backward", *CONVOLUTIONS}
 
 
 class Plan(Protocol):
@@ -61,6 +62,7 @@ class Planner:
         self._blas: dict[int, blas.Blas | None] = {}
         self._dnn: dict[int, dnn.Dnn | None] = {}
         self._recurrent: dict[int, recurrent.RecurrentPlanner | None] = {}
+        self._solvers: dict[int, solver.SolverPlanner | None] = {}
 
     def plan(self, device: int, problem: LibraryOperation) -> Plan:
         """Raises NotSupportedError if no library or kernel supports the problem."""
@@ -73,6 +75,8 @@ class Planner:
             return self._cudnn_plan(device, problem) or OwnConvolution(problem, partial(self._load, device))
         if isinstance(problem, (Recurrent, RecurrentBackward)):
             return self._recurrent_plan(device, problem)
+        if isinstance(problem, Solver) and problem.kind in SOLVERS:
+            return self._solver_plan(device, problem)
         raise NotSupportedError(f"library_plan of kind {problem.kind}: the nvidia driver does not have this call yet")
 
     def workspace(self, device: int) -> int:
@@ -121,6 +125,16 @@ class Planner:
         planner = self._recurrent[device]
         if planner is None:
             raise NotSupportedError(f"cuDNN is not there, so there is no {problem.kind}", operator="library_plan")
+        return planner.plan(problem)
+
+    def _solver_plan(self, device: int, problem: Solver) -> Plan:
+        if device not in self._solvers:
+            found = solver.load()
+            self._solvers[device] = solver.SolverPlanner(found, device, partial(self._load, device)) if found else None
+        planner = self._solvers[device]
+        if planner is None:
+            solver.warn_is_missing()
+            raise NotSupportedError(f"cuSOLVER is not there, so there is no {problem.kind}", operator="library_plan")
         return planner.plan(problem)
 
     def _cudnn(self, device: int, slowed: str) -> dnn.Dnn | None:

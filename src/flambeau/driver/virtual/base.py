@@ -11,6 +11,7 @@ from ...core.locks import ReentrantLock
 from ...errors import AcceleratorError
 from ...kernel import Kernel
 from ...library_operation import CONVOLUTIONS
+from ...solver_operation import SOLVERS
 from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..per_thread import PerThread
 from .card import Card, card
@@ -24,7 +25,7 @@ from .schedule import Schedule, from_text
 from .submission import WarmCalls
 
 INVALID_DEVICE = 101  # CUresult
-LIBRARIES = frozenset({"gemm", "attention", "attention_backward", "recurrent", "recurrent_backward", *CONVOLUTIONS})
+LIBRARIES = SOLVERS | {"gemm", "attention", "attention_backward", "recurrent", "recurrent_backward", *CONVOLUTIONS}
 
 _handles = itertools.count(1)
 Handle = TypeVar("Handle")
