@@ -22,7 +22,7 @@ from libc.string cimport memcpy
 from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 
 from .native cimport Lock
-from .queue cimport HotCalls
+from .queue cimport HotCalls, _hooks
 
 import os
 
@@ -43,6 +43,7 @@ ctypedef int (*Multiply)(
     void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, size_t, void*
 ) noexcept nogil
 ctypedef int (*SetAttribute)(void*, int, void*, size_t) noexcept nogil
+ctypedef int (*Synchronize)(void*) noexcept nogil
 ctypedef int (*Fill)(unsigned long long, unsigned char, size_t, void*) noexcept nogil
 
 cdef extern from "submission.h" nogil:
@@ -63,7 +64,9 @@ cdef extern from "submission.h" nogil:
     int ring_failure(Ring* ring, int* kind)
     void ring_forget(Ring* ring)
 
-CALLS = ("launch", "event_record", "stream_wait_event", "copy", "fill", "graph_launch")  # what stands in for the driver's own methods
+CALLS = (
+    "launch", "event_record", "stream_wait_event", "copy", "fill", "graph_launch", "stream_synchronize",
+)  # what stands in for the driver's own methods
 
 NO_DEVICE = -1
 MAX_ARGUMENT_BYTES = 32_764  # of one launch, on every architecture since Volta
@@ -212,10 +215,11 @@ cdef class Native(HotCalls):
     cdef Copy _cu_copy
     cdef Fill _cu_fill
     cdef Record _cu_graph_launch
+    cdef Synchronize _cu_synchronize
     cdef Ring* _rings[RINGS]
     cdef int _holds
     cdef object _kernels, _streams, _events, _graphs, _contexts, _library_calls
-    cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy, _slow_fill, _slow_graph, _slow_run
+    cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy, _slow_fill, _slow_graph, _slow_run, _slow_synchronize
     cdef object _last_handle
     cdef Stream _last_stream
 
@@ -235,6 +239,8 @@ cdef class Native(HotCalls):
         self._cu_graph_launch = <Record>found(library, b"cuGraphLaunch")
         self._kernels, self._streams, self._events, self._contexts = kernels, streams, events, contexts
         self._graphs, self._slow_graph = graphs, driver.graph_launch
+        self._cu_synchronize = <Synchronize>found(library, b"cuStreamSynchronize")
+        self._slow_synchronize = driver.stream_synchronize
         self._slow_launch, self._slow_record = driver.launch, driver.event_record
         self._slow_wait, self._slow_copy = driver.stream_wait_event, driver.copy
         self._slow_fill, self._slow_run, self._library_calls = driver.fill, driver.library_run, library_calls
@@ -458,6 +464,22 @@ cdef class Native(HotCalls):
             return self._slow_graph(graph, stream)
         if not self._make_stream_call(of, GRAPH, <void*>self._cu_graph_launch, 0, int(captured.cu), 0):
             self._slow_graph(graph, stream)
+
+    cpdef stream_synchronize(self, stream):
+        """See Driver.  A tool that asks how long the host was blocked is told on the slow path."""
+        cdef Stream of = self._stream(stream)
+        cdef void* former
+        cdef int code
+        if of is None or _hooks.on_blocked is not None:
+            return self._slow_synchronize(stream)
+        self.flush()
+        if not self._use(of, &former):
+            return self._slow_synchronize(stream)
+        with nogil:
+            code = self._cu_synchronize(<void*>of.raw)
+        self._leave(former)
+        if code:
+            self._slow_synchronize(stream)
 
     cpdef library_run(self, plan, bytearray packed, unsigned long long workspace, stream):
         """See HotCalls."""

@@ -55,6 +55,7 @@ int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count, un
 int cuGraphLaunch(unsigned long long graph, unsigned long long stream) {
     arguments[0] = graph, arguments[1] = stream; ++calls, used = current; return fails;
 }
+int cuStreamSynchronize(unsigned long long stream) { arguments[0] = stream; ++calls, used = current; return fails; }
 int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t count, unsigned long long stream) {
     arguments[0] = to, arguments[1] = from, arguments[2] = count, arguments[3] = stream;
     ++calls, used = current; return fails;

@@ -66,6 +66,7 @@ int cuStreamWaitEvent(P stream, P event, unsigned flags) { return put('W', strea
 int cuMemcpyAsync(P to, P from, size_t nbytes, P stream) { return put('C', stream, to, from, nbytes); }
 int cuMemsetD8Async(P to, unsigned char value, size_t nbytes, P stream) { return put('F', stream, to, value, nbytes); }
 int cuGraphLaunch(P graph, P stream) { return put('G', stream, graph, 0, 0); }
+int cuStreamSynchronize(P stream) { return put('Y', stream, 0, 0, 0); }
 int multiply(P handle, P operation, P alpha, P a, P al, P b, P bl, P beta, P c, P cl, P d, P dl, P algorithm,
              P workspace, size_t nbytes, P stream) {
     return put('M', stream, a, b, d);
@@ -201,7 +202,6 @@ def test_what_asks_the_driver_comes_after_all_calls(native, stub, cuda, side):
     event = native.event_create(0, True, False, False)
     native.event_record(event, side)
     for ask in (
-        lambda: native.stream_synchronize(side),
         lambda: native.stream_query(side),
         lambda: native.device_synchronize(1),
         lambda: native.event_synchronize(event),
@@ -219,6 +219,16 @@ def test_what_asks_the_driver_comes_after_all_calls(native, stub, cuda, side):
         opener.join()
         cuda._results = original
         assert len(cuda.calls) > count and seen[-1] == stub.count > before
+
+
+def test_a_wait_for_a_stream_follows_all_calls_and_needs_no_python(native, stub, cuda, side):
+    awake(native, stub, side)
+    opener = threading.Timer(0, stub.put, ("gate", 0))
+    opener.start()
+    native.stream_synchronize(side)
+    opener.join()
+    assert [each[:2] for each in stub.calls()[-2:]] == [(name, native._streams[side].raw) for name in "CY"]
+    assert stub.by_owner()[-1] and cuda.named("cuStreamSynchronize") == []
 
 
 def test_more_calls_than_the_ring_holds_wait_for_room_and_keep_their_order(native, stub, side):
@@ -349,12 +359,14 @@ def test_a_failure_is_raised_by_the_next_call_that_waits_and_once(native, stub, 
         native.stream_synchronize(side)
     assert stub.calls()[-1][0] == "F"
     native.stream_synchronize(side)
+    assert stub.calls()[-1][0] == "Y"
 
 
 def test_a_lost_device_is_named_by_the_call_that_waits(native, stub, cuda, side):
     stub.fail(DIRECT + 1, Code.CUDA_ERROR_ILLEGAL_ADDRESS)
     awake(native, stub, side)
-    stub.put("gate", 0)
+    opened(native, stub)
+    stub.fail(1, Code.CUDA_ERROR_ILLEGAL_ADDRESS)
     cuda.fails["cuStreamSynchronize"] = Code.CUDA_ERROR_ILLEGAL_ADDRESS
     with pytest.raises(AcceleratorError, match="cuStreamSynchronize: .*700") as caught:
         native.stream_synchronize(side)
