@@ -423,6 +423,12 @@ def test_the_namespace_of_the_array_api():
         x.__array_namespace__(api_version="1999.01")
 
 
+def test_a_number_becomes_complex():
+    assert torch.tensor([[2.5]]).__complex__() == complex(torch.tensor(2.5)) == 2.5 + 0j
+    with pytest.raises(RuntimeError, match="complex: .*2 elements"):
+        torch.ones(2).__complex__()
+
+
 def test_conversions_by_name():
     x = torch.ones(2)
     assert x.float() is x
