@@ -146,6 +146,7 @@ _NAMES_ONLY = (
 _SUBMODULES = (
     "accelerator",
     "amp",
+    "array_api",
     "backends",
     "compiler",
     "cpu",
