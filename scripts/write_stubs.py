@@ -151,6 +151,7 @@ SYMBOLS = {  # signatures of Python's symbols; a tensor's == is no bool, which o
     "__contains__": "(self, value: Tensor | Number) -> bool",
     "__(len|int|index|hash)__": "(self) -> int",
     "__bool__": "(self) -> bool",
+    "__complex__": "(self) -> complex",
     "__float__": "(self) -> float",
     "__format__": "(self, format_spec: str) -> str",
     "__array__": "(self, dtype: Any = ..., copy: bool | None = ...) -> NDArray[Any]",

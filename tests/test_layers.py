@@ -39,7 +39,7 @@ LAYERS = (
     ("driver", "core.queue", "core.nvidia"),
     ("core", "memory", "runtime", "operands", "lowering", "transfer", "uncomputed", "autograd", "ops", "numerics"),
     ("tensor",),
-    ("nn", "optim", "data", "distributions", "amp", "parallel", "multiprocessing", "serialization"),
+    ("nn", "optim", "data", "distributions", "amp", "parallel", "multiprocessing", "serialization", "array_api"),
     ("tools", "testing"),
     (
         "",

@@ -132,6 +132,22 @@ for batch in batches:
     optimizer.zero_grad()
 print(batch.is_cuda, len(optimizer.state) == 2)
 """
+# Programs that know no PyTorch: the packages find the array API's namespace of flambeau's tensors.
+SCIPY = """
+from scipy import integrate, stats
+x = torch.arange(12.0).reshape(3, 4).cuda()
+print(integrate.trapezoid(x, axis=1).tolist() == [4.5, 16.5, 28.5], stats.zmap(x, x)[1].equal(torch.zeros(4).cuda()))
+"""
+SCIKIT_LEARN = """
+from sklearn import config_context
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import MinMaxScaler
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).cuda()
+with config_context(array_api_dispatch=True):
+    print(MinMaxScaler().fit_transform(x).equal(torch.tensor([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]]).cuda()))
+    found = PCA(1, svd_solver="full").fit(x).explained_variance_
+    print(found.is_cuda and abs(found.item() - 8.0) < 1e-4)
+"""
 TORCHINFO = """
 from torchinfo import summary
 print(summary(torch.nn.Linear(4, 8), (3, 4), verbose=0).total_params == 40)
@@ -143,6 +159,8 @@ PROGRAMS = {
     "x_transformers": X_TRANSFORMERS,
 }  # fmt: skip
 
+ARRAY_API_PROGRAMS = {"scipy": SCIPY, "sklearn": SCIKIT_LEARN}
+
 
 @pytest.mark.parametrize("package", PROGRAMS)
 def test_a_package_runs(package, tmp_path):
@@ -153,6 +171,18 @@ def test_a_package_runs(package, tmp_path):
     (tmp_path / "program.py").write_text(f"import torch\ntorch.manual_seed(0)\n{PROGRAMS[package]}")
     environment = {**os.environ, "PYTHONPATH": SOURCE, "FLAMBEAU_PURE": "1"}
     command = [sys.executable, "-m", "flambeau", "run", "--gpus", "virtual:2", "--as-torch", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {"True"}
+
+
+@pytest.mark.parametrize("package", ARRAY_API_PROGRAMS)
+def test_a_package_takes_tensors_by_the_array_api(package, tmp_path):
+    if find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    (tmp_path / "program.py").write_text(f"import flambeau as torch\n{ARRAY_API_PROGRAMS[package]}")
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "FLAMBEAU_PURE": "1", "SCIPY_ARRAY_API": "1"}
+    command = [sys.executable, "-m", "flambeau", "run", "--gpus", "virtual:1", "program.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) == {"True"}

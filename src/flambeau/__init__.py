@@ -144,6 +144,7 @@ _EAGER = {
 _SUBMODULES = (
     "accelerator",
     "amp",
+    "array_api",
     "backends",
     "compiler",
     "cpu",

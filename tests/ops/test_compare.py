@@ -96,6 +96,10 @@ def test_masked_fill_keeps_the_type():
     assert torch.tensor([False, False]).masked_fill(mask, 3).tolist() == [True, False]
     assert torch.ones(2, dtype=torch.float16).masked_fill(mask, -math.inf).tolist() == [-math.inf, 1.0]
     assert torch.zeros(1).masked_fill(mask, 2).tolist() == [2.0, 0.0]
+    for dtype in (torch.uint16, torch.uint32, torch.uint64):
+        x = torch.zeros(2, dtype=dtype)
+        x[mask] = 7
+        assert x.tolist() == [7, 0] == x.masked_fill(mask, torch.tensor(7)).tolist(), dtype
     with pytest.raises(ShapeError, match="masked_fill"):
         torch.zeros(1).masked_fill_(mask, 2)
 

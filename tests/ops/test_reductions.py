@@ -58,6 +58,11 @@ def test_the_gradient_of_a_deviation_of_zero_is_zero():
     assert gradient(reductions.std, [1.0, 1.0]) == [0, 0]
 
 
+def test_the_variance_of_no_values_is_nan():
+    for x in (torch.tensor([]), torch.empty(3, 0, dtype=torch.float64)):
+        assert x.var(-1).isnan().all() and x.std(-1, correction=0).isnan().all()
+
+
 def test_variance_forms():
     x = tensor([[1.0, 2.0], [4.0, 9.0]])
     assert reductions.var(x, False).item() == reductions.var(x, correction=0).item() == 9.5

@@ -418,9 +418,22 @@ def test_anything_like_an_array_becomes_a_tensor():
 
 def test_the_namespace_of_the_array_api():
     x = torch.ones(1)
-    assert x.__array_namespace__() is torch is x.__array_namespace__(api_version="2024.12")
+    assert x.__array_namespace__() is torch.array_api is x.__array_namespace__(api_version="2024.12")
     with pytest.raises(ArgumentError, match="__array_namespace__: .*'1999.01'"):
         x.__array_namespace__(api_version="1999.01")
+
+
+def test_a_number_becomes_complex():
+    assert torch.tensor([[2.5]]).__complex__() == complex(torch.tensor(2.5)) == 2.5 + 0j
+    with pytest.raises(RuntimeError, match="complex: .*2 elements"):
+        torch.ones(2).__complex__()
+
+
+def test_the_method_of_the_array_api_that_moves_a_tensor(gpus):
+    x = torch.ones(2)
+    assert x.to_device("cpu") is x and x.to_device(torch.device("cuda", 0)).is_cuda
+    with pytest.raises(ArgumentError, match="to_device: stream must be None, got 1"):
+        x.to_device("cuda", stream=1)
 
 
 def test_conversions_by_name():

@@ -529,6 +529,9 @@ class MaskedFill(Pointwise):
     def strides_of(self, shape: Sequence[int], operands: Sequence[Any]) -> Shape:
         return contiguous(shape)
 
+    def promoting(self, operands: Sequence[Any]) -> list[Any]:
+        return [operands[0]]
+
     def lower(self, call: Any, input: Any, mask: Any, value: Any) -> Any:
         if not hasattr(value, "shape"):
             value = passed_as(value, partial(converted, call.called, input.dtype), PYTHON[input.dtype.category])

@@ -58,7 +58,7 @@ def variance_kernel(source: dtype, across: bool) -> Kernel:
     ) -> None:  # fmt: skip
         rows = host_rows(input, outputs, count, source.wide)
         for place, pieces in cached_pieces(rows, chunk):
-            center = pieces.mean(axis=2)
+            center = pieces.sum(axis=2) / max(pieces.shape[2], 1)  # mean() warns of no values
             apart = np.square(pieces - center[..., None]).sum(axis=2)
             if means is None:
                 out[place[1]] = _finish_variance(apart[:, 0], scale, root)

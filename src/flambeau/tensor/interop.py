@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 import operator as python_operators
-import sys
 from typing import Any
 
 from .. import dtypes
@@ -232,7 +232,23 @@ def array_namespace(self: Any, *, api_version: str | None = None) -> Any:
             hint=f"one of {', '.join(ARRAY_API)}",
             operator="__array_namespace__",
         )
-    return sys.modules[__name__.partition(".")[0]]
+    return importlib.import_module(f"{__name__.partition('.')[0]}.array_api")  # of a higher layer, which few need
+
+
+def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+    """Move a tensor to a device: the array API's name for `to`.
+
+    Host: as for `to`.
+    Raises: ArgumentError for a stream; the copy goes to the current one.
+    Example:
+        >>> torch.ones(2).to_device("cuda").device
+        device(type='cuda', index=0)
+    """
+    if stream is not None:
+        raise ArgumentError(
+            f"stream must be None, got {shown(stream)}", hint="with torch.cuda.stream(stream)", operator="to_device"
+        )
+    return self.to(device)
 
 
 def cuda_array_interface(self: Any) -> dict[str, Any]:

@@ -386,6 +386,6 @@ def install(cls: Any) -> None:
     put(cls, "__delitem__", indexing.delete)
     cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
-    cls.__array_namespace__ = interop.array_namespace
+    cls.__array_namespace__, cls.to_device = interop.array_namespace, interop.to_device
     cls.__cuda_array_interface__ = property(interop.cuda_array_interface)
     cls.__reduce_ex__, cls.__deepcopy__ = pickling.reduce, pickling.deepcopy

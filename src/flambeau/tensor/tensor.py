@@ -726,6 +726,11 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise checks.no_scalar("float", self)
         return float(self.item())
 
+    def __complex__(self) -> complex:
+        if self.numel() != 1:
+            raise checks.no_scalar("complex", self)
+        return complex(self.item())
+
     def __int__(self) -> int:
         if self.numel() != 1:
             raise checks.no_scalar("int", self)

@@ -1,0 +1,190 @@
+"""Data types of the array API: promotion, conversion, kinds and limits."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .. import dtypes
+from ..core.tensor import TensorBase
+from ..dtypes import FLOATING, INTEGER, dtype
+from ..errors import ArgumentError, ArgumentTypeError, DtypeError, shown
+from ..tensor import factories, types
+
+SIGNED = {"int8": dtypes.int8, "int16": dtypes.int16, "int32": dtypes.int32, "int64": dtypes.int64}
+UNSIGNED = {"uint8": dtypes.uint8, "uint16": dtypes.uint16, "uint32": dtypes.uint32, "uint64": dtypes.uint64}
+REAL = {"float32": dtypes.float32, "float64": dtypes.float64}
+# The standard's types by kind.  There are no complex tensors.
+KINDS: dict[str, dict[str, dtype]] = {
+    "bool": {"bool": dtypes.bool_},
+    "signed integer": SIGNED,
+    "unsigned integer": UNSIGNED,
+    "integral": SIGNED | UNSIGNED,
+    "real floating": REAL,
+    "complex floating": {},
+    "numeric": SIGNED | UNSIGNED | REAL,
+}
+_SIGNED_BY_SIZE = {each.itemsize: each for each in SIGNED.values()}
+
+
+def common_dtype(a: dtype, b: dtype) -> dtype:
+    """Return the type that values of two types convert to.
+
+    Unlike PyTorch's promotion, it knows uint16, uint32 and uint64 with other integers.
+    Raises: DtypeError if there is none, as for uint64 and a signed type.
+    """
+    if a is b:
+        return a
+    if a.category != INTEGER or b.category != INTEGER:
+        return dtypes.promote(a, b)
+    if a.is_signed == b.is_signed:
+        return a if a.itemsize > b.itemsize else b
+    signed, unsigned = (a, b) if a.is_signed else (b, a)
+    if signed.itemsize > unsigned.itemsize:
+        return signed
+    if unsigned is dtypes.uint64:
+        raise DtypeError(
+            f"{a.name} and {b.name} have no common type", hint="convert one of them", operator="result_type"
+        )
+    return _SIGNED_BY_SIZE[2 * unsigned.itemsize]
+
+
+def number_like(value: Any, array: Any) -> Any:
+    """Make a 0-dimensional tensor of a Python number, of the type of an array if that can hold it."""
+    kind = dtypes.of_scalar(value, dtypes.default.floating)
+    return factories.tensor(value, dtype=array.dtype if kind.category <= array.dtype.category else kind)
+
+
+def promoted(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Convert two operands to one type; a Python number gets the type of the array.
+
+    Anything else is returned unchanged, for the operator to refuse it.
+    """
+    if isinstance(x1, TensorBase) and isinstance(x2, TensorBase):
+        first: Any = x1
+        second: Any = x2
+        if first.dtype is second.dtype:
+            return first, second
+        wanted = common_dtype(first.dtype, second.dtype)
+        return first.to(wanted), second.to(wanted)
+    if isinstance(x1, TensorBase) and isinstance(x2, int | float):
+        return x1, number_like(x2, x1)
+    if isinstance(x2, TensorBase) and isinstance(x1, int | float):
+        return number_like(x1, x2), x2
+    return x1, x2
+
+
+def astype(x: Any, dtype: dtype, /, *, copy: bool = True, device: Any = None) -> Any:
+    """Convert an array to a data type; copy=False returns the array itself if nothing changes.
+
+    Example:
+        >>> torch.array_api.astype(torch.tensor([1.5, 2.5]), torch.int64)
+        tensor([1, 2])
+    """
+    return x.to(device=device if device is not None else x.device, dtype=dtype, copy=copy)
+
+
+def can_cast(from_: Any, to: dtype, /) -> bool:
+    """Return whether the type of an array, or a data type, converts to another one without a change of kind.
+
+    Example:
+        >>> torch.array_api.can_cast(torch.int32, torch.int64), torch.array_api.can_cast(torch.ones(2), torch.int64)
+        (True, False)
+    """
+    source = from_.dtype if isinstance(from_, TensorBase) else from_
+    try:
+        return common_dtype(source, to) is to
+    except DtypeError:
+        return False
+
+
+def isdtype(dtype: dtype, kind: Any) -> bool:
+    """Return whether a data type is of a kind, which is a data type, the name of a kind, or a tuple of these.
+
+    Names: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric".
+    Raises: ArgumentError for another name.
+    Example:
+        >>> torch.array_api.isdtype(torch.uint8, "integral"), torch.array_api.isdtype(torch.uint8, torch.int8)
+        (True, False)
+    """
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, each) for each in kind)
+    if not isinstance(kind, str):
+        return dtype is kind
+    if kind not in KINDS:
+        raise ArgumentError(
+            f"there is no kind {kind!r} of data types", hint=f"one of {', '.join(KINDS)}", operator="isdtype"
+        )
+    if dtype.category == FLOATING:  # includes float16 and bfloat16, which the standard does not name
+        return kind in ("real floating", "numeric")
+    return dtype in KINDS[kind].values()
+
+
+def result_type(*arrays_and_dtypes: Any) -> dtype:
+    """Return the type that arrays, data types and Python numbers promote to.
+
+    A number only decides if its kind is above those of the arrays and data types.
+    Raises: ArgumentTypeError for anything else, and for no array and no data type.
+    Example:
+        >>> torch.array_api.result_type(torch.uint16, torch.ones(2, dtype=torch.int8), 3)
+        torch.int32
+    """
+    types_of = [each.dtype if isinstance(each, TensorBase) else each for each in arrays_and_dtypes]
+    named = [each for each in types_of if isinstance(each, dtype)]
+    numbers = [each for each in types_of if isinstance(each, int | float)]
+    if not named or len(named) + len(numbers) < len(types_of):
+        raise ArgumentTypeError(
+            f"expected arrays, data types and numbers, and one at least that is no number, got {shown(types_of)}",
+            hint="as in result_type(x, torch.int32, 2)",
+            operator="result_type",
+        )
+    found = named[0]
+    for each in named[1:]:
+        found = common_dtype(found, each)
+    for number in numbers:
+        kind = dtypes.of_scalar(number, dtypes.default.floating)
+        found = kind if kind.category > found.category else found
+    return found
+
+
+class FloatLimits(NamedTuple):
+    """Limits of a floating-point type, as `finfo` returns them."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: dtype
+
+
+class IntegerLimits(NamedTuple):
+    """Limits of an integer type, as `iinfo` returns them."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: dtype
+
+
+def finfo(type: Any, /) -> FloatLimits:
+    """Return the limits of a floating-point type, or of the type of an array.
+
+    Example:
+        >>> torch.array_api.finfo(torch.float32).bits, torch.array_api.finfo(torch.float32).dtype
+        (32, torch.float32)
+    """
+    of = type.dtype if isinstance(type, TensorBase) else type
+    found = types.finfo(of)
+    return FloatLimits(found.bits, found.eps, found.max, found.min, found.smallest_normal, of)
+
+
+def iinfo(type: Any, /) -> IntegerLimits:
+    """Return the limits of an integer type, or of the type of an array.
+
+    Example:
+        >>> torch.array_api.iinfo(torch.uint16).max
+        65535
+    """
+    of = type.dtype if isinstance(type, TensorBase) else type
+    found = types.iinfo(of)
+    return IntegerLimits(found.bits, found.max, found.min, of)

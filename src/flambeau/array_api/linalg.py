@@ -1,0 +1,205 @@
+"""The array API's extension for linear algebra."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..dtypes import dtype
+from ..ops import einsum, factorizations, norms, slicing
+from ..ops import linalg as products
+from ..ops.factorizations import linalg_det as det
+from ..ops.factorizations import linalg_eigvalsh as eigvalsh
+from ..ops.factorizations import linalg_inv as inv
+from ..ops.factorizations import linalg_matrix_power as matrix_power
+from ..ops.factorizations import linalg_svdvals as svdvals
+from .data_types import promoted
+from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
+from .reductions import sum as sum_of
+
+__all__ = [
+    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
+    "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
+    "trace", "vecdot", "vector_norm",
+]  # fmt: skip
+
+
+class Eigenpairs(NamedTuple):
+    """Eigenvalues and eigenvectors, as `eigh` returns them."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class OrthogonalTriangular(NamedTuple):
+    """The factors of `qr`."""
+
+    Q: Any
+    R: Any
+
+
+class SignAndLogarithm(NamedTuple):
+    """Sign and logarithm of the absolute value of a determinant, as `slogdet` returns them."""
+
+    sign: Any
+    logabsdet: Any
+
+
+class SingularValues(NamedTuple):
+    """The factors of `svd`."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+    """Return the lower (or upper) triangular factor of symmetric positive definite matrices.
+
+    Example:
+        >>> torch.array_api.linalg.cholesky(torch.tensor([[4.0, 0.0], [0.0, 9.0]]))
+        tensor([[2., 0.],
+                [0., 3.]])
+    """
+    return factorizations.linalg_cholesky(x, upper=upper)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Return cross products along an axis of size three; it is negative, and counted from the end of both shapes.
+
+    Example:
+        >>> torch.array_api.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
+        tensor([0, 0, 1])
+    """
+    first, second = promoted(x1, x2)
+    ndim = max(first.ndim, second.ndim)
+    left, right = (each[(None,) * (ndim - each.ndim)] for each in (first, second))
+    return einsum.linalg_cross(left, right, dim=axis)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """Return a view of the diagonals of matrices; positive offsets lie above the main diagonal.
+
+    Example:
+        >>> torch.array_api.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+    """
+    return slicing.diagonal(x, offset, -2, -1)
+
+
+def eigh(x: Any, /) -> Eigenpairs:
+    """Return eigenvalues in ascending order, and eigenvectors as columns, of symmetric matrices.
+
+    Example:
+        >>> torch.array_api.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+        tensor([1., 2.])
+    """
+    return Eigenpairs(*factorizations.linalg_eigh(x))
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """Return a norm of matrices: "fro", "nuc", 1, -1, 2, -2 or an infinity.
+
+    Example:
+        >>> torch.array_api.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(5.)
+    """
+    return norms.linalg_matrix_norm(x, ord, (-2, -1), keepdims)
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+    """Return the number of singular values above rtol times the greatest one.
+
+    Example:
+        >>> torch.array_api.linalg.matrix_rank(torch.ones(2, 2))
+        tensor(1)
+    """
+    return factorizations.linalg_matrix_rank(x, rtol=rtol)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """Return the products of all pairs of elements of two vectors.
+
+    Example:
+        >>> torch.array_api.linalg.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+    """
+    return products.outer(*promoted(x1, x2))
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+    """Return pseudoinverses; singular values up to rtol times the greatest one count as zero.
+
+    Example:
+        >>> torch.array_api.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+    """
+    return factorizations.linalg_pinv(x, rtol=rtol)
+
+
+def qr(x: Any, /, *, mode: str = "reduced") -> OrthogonalTriangular:
+    """Return an orthogonal and an upper triangular factor of matrices; mode: "reduced" or "complete".
+
+    Example:
+        >>> torch.array_api.linalg.qr(torch.ones(3, 2)).R.shape
+        torch.Size([2, 2])
+    """
+    return OrthogonalTriangular(*factorizations.linalg_qr(x, mode))
+
+
+def slogdet(x: Any, /) -> SignAndLogarithm:
+    """Return the signs of determinants, and the logarithms of their absolute values.
+
+    Example:
+        >>> torch.array_api.linalg.slogdet(torch.tensor([[1.0, 0.0], [0.0, -1.0]])).sign
+        tensor(-1.)
+    """
+    return SignAndLogarithm(*factorizations.linalg_slogdet(x))
+
+
+def solve(x1: Any, x2: Any, /) -> Any:
+    """Return the solutions x of x1 @ x = x2; x2 is one vector, or else matrices, where PyTorch may see vectors.
+
+    Example:
+        >>> torch.array_api.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 4.0]))
+        tensor([1., 1.])
+    """
+    left, right = promoted(x1, x2)
+    if right.ndim == 1:
+        return factorizations.linalg_solve(left, right[:, None])[..., 0]
+    if right.ndim < left.ndim:
+        right = right[(None,) * (left.ndim - right.ndim)]
+    return factorizations.linalg_solve(left, right)
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> SingularValues:
+    """Return left singular vectors, singular values and transposed right singular vectors.
+
+    Example:
+        >>> torch.array_api.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+        tensor([4., 3.])
+    """
+    return SingularValues(*factorizations.linalg_svd(x, full_matrices))
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: dtype | None = None) -> Any:
+    """Return the sums of diagonals of matrices.
+
+    Example:
+        >>> torch.array_api.linalg.trace(torch.tensor([[1, 2], [3, 4]]))
+        tensor(5)
+    """
+    return sum_of(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
+    """Return a norm along axes, or of the whole array.
+
+    Example:
+        >>> torch.array_api.linalg.vector_norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
+    if axis == ():
+        return x.ne(0).to(x.dtype) if ord == 0 else x.abs()
+    return norms.linalg_vector_norm(x, ord, axis, keepdims)

@@ -1,0 +1,193 @@
+"""Functions of the array API that arrange, join and select elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..errors import ArgumentError, ValueRangeError
+from ..ops import gather_scatter, indexing, join, slicing, views
+from .data_types import result_type
+
+
+def _of_one_type(arrays: Any) -> list[Any]:
+    """Convert arrays to the type that they promote to."""
+    found = list(arrays)
+    wanted = result_type(*found)
+    return [each.to(wanted) for each in found]
+
+
+def broadcast_arrays(*arrays: Any) -> list[Any]:
+    """Return views of arrays, all of the shape that they broadcast to.
+
+    Example:
+        >>> [each.shape for each in torch.array_api.broadcast_arrays(torch.ones(2, 1), torch.ones(3))]
+        [torch.Size([2, 3]), torch.Size([2, 3])]
+    """
+    return list(views.broadcast_tensors(*arrays))
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Any:
+    """Return a view of an array that repeats it to a shape.
+
+    Example:
+        >>> torch.array_api.broadcast_to(torch.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
+    return views.broadcast_to(x, shape)
+
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    """Join arrays along an axis; None: flatten them first.  The type is the one that they promote to.
+
+    Example:
+        >>> torch.array_api.concat([torch.tensor([[1, 2]]), torch.tensor([3.0])], axis=None)
+        tensor([1., 2., 3.])
+    """
+    converted = _of_one_type(arrays)
+    if axis is None:
+        return join.cat([each.reshape(-1) for each in converted], 0)
+    return join.cat(converted, axis)
+
+
+def expand_dims(x: Any, /, *, axis: int = 0) -> Any:
+    """Return a view with a new axis of size one.
+
+    Example:
+        >>> torch.array_api.expand_dims(torch.ones(3), axis=1).shape
+        torch.Size([3, 1])
+    """
+    return views.unsqueeze(x, axis)
+
+
+def flip(x: Any, /, *, axis: Any = None) -> Any:
+    """Reverse the order of elements along an axis or several; None: along all.
+
+    Example:
+        >>> torch.array_api.flip(torch.tensor([[1, 2], [3, 4]]))
+        tensor([[4, 3],
+                [2, 1]])
+    """
+    return join.flip(x, tuple(range(x.ndim)) if axis is None else axis)
+
+
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+    """Return a view with one axis, or several, moved to other places.
+
+    Example:
+        >>> torch.array_api.moveaxis(torch.ones(2, 3, 4), 0, -1).shape
+        torch.Size([3, 4, 2])
+    """
+    return views.movedim(x, source, destination)
+
+
+def permute_dims(x: Any, /, axes: Any) -> Any:
+    """Return a view with the axes in another order.
+
+    Example:
+        >>> torch.array_api.permute_dims(torch.ones(2, 3, 4), (2, 0, 1)).shape
+        torch.Size([4, 2, 3])
+    """
+    return views.permute(x, axes)
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+    """Repeat each element along an axis; None: of the flattened array.  repeats: a number, or an array of numbers.
+
+    Host: an array of numbers on a GPU is waited for.
+    Example:
+        >>> torch.array_api.repeat(torch.tensor([1, 2]), 2)
+        tensor([1, 1, 2, 2])
+    """
+    return join.repeat_interleave(x, repeats, axis)
+
+
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+    """Return the elements in another shape; copy: True copies, False never does, None only if it must.
+
+    Raises: ShapeError or ArgumentError if copy is False and a view is impossible.
+    Example:
+        >>> torch.array_api.reshape(torch.arange(4), (2, -1))
+        tensor([[0, 1],
+                [2, 3]])
+    """
+    if copy is None:
+        return views.reshape(x, shape)
+    return views.reshape(x.clone(), shape) if copy else x.view(shape)
+
+
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    """Move elements along an axis or several, and those that leave one end to the other; None: of the flattened array.
+
+    Example:
+        >>> torch.array_api.roll(torch.arange(4), 1)
+        tensor([3, 0, 1, 2])
+    """
+    if isinstance(axis, tuple) and isinstance(shift, int):
+        shift = (shift,) * len(axis)
+    return join.roll(x, shift, axis)
+
+
+def squeeze(x: Any, /, axis: Any) -> Any:
+    """Return a view without axes of size one.
+
+    Raises: ValueRangeError if an axis has another size, where PyTorch keeps the axis.
+    Example:
+        >>> torch.array_api.squeeze(torch.ones(1, 3), 0).shape
+        torch.Size([3])
+    """
+    for each in axis if isinstance(axis, tuple) else (axis,):
+        if x.shape[each] != 1:
+            raise ValueRangeError(
+                f"axis {each} has size {x.shape[each]}, in shape {tuple(x.shape)}",
+                hint="only axes of size one can be removed",
+                operator="squeeze",
+            )
+    return views.squeeze(x, axis)
+
+
+def stack(arrays: Any, /, *, axis: int = 0) -> Any:
+    """Join arrays of one shape along a new axis.  The type is the one that they promote to.
+
+    Example:
+        >>> torch.array_api.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], axis=1)
+        tensor([[1, 3],
+                [2, 4]])
+    """
+    return join.stack(_of_one_type(arrays), axis)
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    """Return the elements at indices along an axis, which may be left out for one dimension.
+
+    Raises: ArgumentError if the axis is left out for several dimensions.
+    Example:
+        >>> torch.array_api.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1]), axis=1)
+        tensor([[2],
+                [4]])
+    """
+    if axis is None and x.ndim != 1:
+        raise ArgumentError(f"axis is None, and x has {x.ndim} dimensions", hint="pass axis", operator="take")
+    return indexing.index_select(x, axis or 0, indices.to(dtypes.int64))
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    """Return the elements at indices along an axis, with indices for each position on the other axes.
+
+    Example:
+        >>> torch.array_api.take_along_axis(torch.tensor([[5, 6], [7, 8]]), torch.tensor([[1], [0]]))
+        tensor([[6],
+                [7]])
+    """
+    return gather_scatter.take_along_dim(x, indices.to(dtypes.int64), axis)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """Return views of an array, one for each index of an axis.
+
+    Example:
+        >>> torch.array_api.unstack(torch.tensor([[1, 2], [3, 4]]), axis=1)
+        (tensor([1, 3]), tensor([2, 4]))
+    """
+    return tuple(slicing.unbind(x, axis))

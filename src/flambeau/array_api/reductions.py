@@ -1,0 +1,179 @@
+"""Statistical and utility functions of the array API.
+
+`axis` is an axis, a tuple of axes, or None for all; an empty tuple reduces nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dtypes import INTEGER, dtype
+from ..errors import ArgumentError
+from ..ops import compare, join, scans
+from ..ops import reductions as reducing
+from ..tensor import factories
+
+
+def _dtype_of_sum(x: Any, wanted: dtype | None) -> dtype:
+    """Return the type of a sum or a product: integers and bool accumulate in 64 bits, and keep their sign."""
+    if wanted is not None:
+        return wanted
+    if x.dtype.category > INTEGER:
+        return x.dtype  # type: ignore[no-any-return]
+    return dtypes.uint64 if x.dtype.category == INTEGER and not x.dtype.is_signed else dtypes.int64
+
+
+def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return whether all elements along axes are true, as bool of every type, where PyTorch keeps uint8.
+
+    Example:
+        >>> torch.array_api.all(torch.tensor([[1, 2], [0, 3]]), axis=1)
+        tensor([ True, False])
+    """
+    truth = compare.ne(x, 0)
+    return truth if axis == () else reducing.all_(truth, axis, keepdims)
+
+
+def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return whether any element along axes is true, as bool of every type, where PyTorch keeps uint8.
+
+    Example:
+        >>> torch.array_api.any(torch.tensor([[0, 2], [0, 0]]), axis=1)
+        tensor([ True, False])
+    """
+    truth = compare.ne(x, 0)
+    return truth if axis == () else reducing.any_(truth, axis, keepdims)
+
+
+def _scan(name: str, operator: Any, x: Any, axis: int | None, dtype: dtype | None, initial: int | None) -> Any:
+    """Accumulate along an axis, from an initial value that the result begins with, if there is one."""
+    if axis is None:
+        if x.ndim != 1:
+            raise ArgumentError(f"axis is None, and x has {x.ndim} dimensions", hint="pass axis", operator=name)
+        axis = 0
+    result = operator(x, axis, dtype=_dtype_of_sum(x, dtype))
+    if initial is None:
+        return result
+    shape = list(x.shape)
+    shape[axis] = 1
+    return join.cat([factories.full(shape, initial, dtype=result.dtype, device=x.device), result], axis)
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False
+) -> Any:
+    """Return products of the elements up to each one along an axis, which may be left out for one dimension.
+
+    include_initial: begin with a 1.
+    Raises: ArgumentError if the axis is left out for several dimensions.
+    Example:
+        >>> torch.array_api.cumulative_prod(torch.tensor([2, 3, 4]))
+        tensor([ 2,  6, 24])
+    """
+    return _scan("cumulative_prod", scans.cumprod, x, axis, dtype, 1 if include_initial else None)
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False
+) -> Any:
+    """Return sums of the elements up to each one along an axis, which may be left out for one dimension.
+
+    include_initial: begin with a 0.
+    Raises: ArgumentError if the axis is left out for several dimensions.
+    Example:
+        >>> torch.array_api.cumulative_sum(torch.tensor([2, 3, 4]), include_initial=True)
+        tensor([0, 2, 5, 9])
+    """
+    return _scan("cumulative_sum", scans.cumsum, x, axis, dtype, 0 if include_initial else None)
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    """Return differences of neighbours along an axis, taken n times; values may be put before and after first.
+
+    Example:
+        >>> torch.array_api.diff(torch.tensor([1, 4, 9]))
+        tensor([3, 5])
+    """
+    return scans.diff(x, n, axis, prepend, append)
+
+
+def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the maximum along axes, without its index; NaN if there is one.
+
+    Example:
+        >>> torch.array_api.max(torch.tensor([[1, 5], [7, 2]]), axis=0)
+        tensor([7, 5])
+    """
+    return x.clone() if axis == () else reducing.amax(x, () if axis is None else axis, keepdims)
+
+
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the mean along axes.
+
+    Example:
+        >>> torch.array_api.mean(torch.tensor([[1.0, 5.0], [7.0, 2.0]]), axis=(0, 1))
+        tensor(3.7500)
+    """
+    return x.clone() if axis == () else reducing.mean(x, axis, keepdims)
+
+
+def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the minimum along axes, without its index; NaN if there is one.
+
+    Example:
+        >>> torch.array_api.min(torch.tensor([[1, 5], [7, 2]]), axis=0)
+        tensor([1, 2])
+    """
+    return x.clone() if axis == () else reducing.amin(x, () if axis is None else axis, keepdims)
+
+
+def prod(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bool = False) -> Any:
+    """Return the product along axes; of unsigned integers it is uint64, where PyTorch has int64.
+
+    Example:
+        >>> torch.array_api.prod(torch.tensor([[1, 5], [7, 2]]), axis=(0, 1))
+        tensor(70)
+    """
+    wanted = _dtype_of_sum(x, dtype)
+    if axis is None:
+        result = reducing.prod_(x, dtype=wanted)
+        return result.reshape((1,) * x.ndim) if keepdims else result
+    result = x.to(wanted)
+    for each in sorted((each % x.ndim for each in (axis if isinstance(axis, tuple) else (axis,))), reverse=True):
+        result = reducing.prod_(result, each, keepdims, dtype=wanted)
+    return result
+
+
+def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """Return the standard deviation along axes; the sum of squares is divided by their number minus `correction`.
+
+    Example:
+        >>> torch.array_api.std(torch.tensor([1.0, 3.0]))
+        tensor(1.)
+    """
+    return var(x, axis=axis, correction=correction, keepdims=keepdims).sqrt()
+
+
+def sum(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bool = False) -> Any:
+    """Return the sum along axes; of unsigned integers it is uint64, where PyTorch has int64.
+
+    Example:
+        >>> torch.array_api.sum(torch.tensor([[1, 5], [7, 2]], dtype=torch.uint8), axis=0)
+        tensor([8, 7], dtype=torch.uint64)
+    """
+    wanted = _dtype_of_sum(x, dtype)
+    return x.to(wanted, copy=True) if axis == () else reducing.sum_(x, axis, keepdims, dtype=wanted)
+
+
+def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """Return the variance along axes; the sum of squares is divided by their number minus `correction`.
+
+    Example:
+        >>> torch.array_api.var(torch.tensor([1.0, 3.0])), torch.array_api.var(torch.tensor([1.0, 3.0]), correction=1)
+        (tensor(1.), tensor(2.))
+    """
+    if axis == ():
+        x, axis = x[..., None], -1
+        return reducing.var(x, axis, correction=correction)
+    return reducing.var(x, axis, correction=correction, keepdim=keepdims)
