@@ -29,6 +29,7 @@ from .tensor.storages import UntypedStorage as UntypedStorage
 from . import accelerator as accelerator
 from . import amp as amp
 from .numerics import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from . import array_api as array_api
 from .autograd.autocast import autocast as autocast
 from .autograd.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from .autograd.autocast import autocast_increment_nesting as autocast_increment_nesting
