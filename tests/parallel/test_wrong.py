@@ -26,7 +26,7 @@ def net():
     (
         lambda: parallel.DataParallel(net(), output_device="foo"),
         RuntimeError,
-        "DataParallel: Invalid device string: 'foo'",
+        "DataParallel: Expected one of cpu, cuda device type at start of device string: foo",
     ),
     (lambda: parallel.DataParallel(net(), dim="x"), TypeError, "DataParallel: dim must be an int, got 'x'"),
     (
@@ -82,7 +82,11 @@ def net():
         "gather: expects all inputs to be on GPUs, tensors[0] is float32[4] on cpu",
     ),
     (lambda: comm.broadcast(3, [0]), TypeError, "broadcast: the source must be a Tensor, got 3"),
-    (lambda: comm.broadcast(HOST, ["foo"]), RuntimeError, "broadcast: Invalid device string: 'foo'"),
+    (
+        lambda: comm.broadcast(HOST, ["foo"]),
+        RuntimeError,
+        "broadcast: Expected one of cpu, cuda device type at start of device string: foo",
+    ),
     (lambda: comm.broadcast(HOST, [9]), RuntimeError, "broadcast: cuda:9: there is no such device"),
     (lambda: comm.broadcast(HOST), RuntimeError, "broadcast: Exactly one of 'devices' and 'out' must be specified"),
     (
@@ -105,7 +109,11 @@ def net():
         ValueError,
         "reduce_add: input 1 has invalid size: got [2], but expected [4]",
     ),
-    (lambda: comm.reduce_add([on(0)], "foo"), RuntimeError, "reduce_add: Invalid device string: 'foo'"),
+    (
+        lambda: comm.reduce_add([on(0)], "foo"),
+        RuntimeError,
+        "reduce_add: Expected one of cpu, cuda device type at start of device string: foo",
+    ),
     (lambda: comm.reduce_add_coalesced([]), ValueError, "reduce_add_coalesced: got no tensors"),
     (
         lambda: comm.reduce_add_coalesced([[on(0)], [HOST]]),
@@ -129,7 +137,11 @@ def net():
         IndexError,
         "gather: Dimension out of range (expected to be in range of [-1, 0], but got 5)",
     ),
-    (lambda: comm.gather([on(0)], destination="foo"), RuntimeError, "gather: Invalid device string: 'foo'"),
+    (
+        lambda: comm.gather([on(0)], destination="foo"),
+        RuntimeError,
+        "gather: Expected one of cpu, cuda device type at start of device string: foo",
+    ),
     (
         lambda: comm.gather([on(0), torch.ones(2, 2, device="cuda:1")]),
         RuntimeError,

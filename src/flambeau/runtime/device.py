@@ -170,6 +170,12 @@ def _parsed(value: str) -> device:
     match = re.fullmatch(r"(cpu|cuda)(?::(0|[1-9]\d{0,9}))?", value)
     index = None if match is None or match[2] is None else int(match[2])
     if match is None or (index is not None and index > LARGEST_INDEX):
+        other = re.fullmatch(r"(?!(?:cpu|cuda)\b)([A-Za-z_]+)(?::\d+)?", value)
+        if other is not None:
+            raise DeviceNameError(
+                f"Expected one of cpu, cuda device type at start of device string: {other[1]}",
+                hint="use 'cpu', 'cuda' or 'cuda:0'",
+            )
         raise DeviceNameError(f"Invalid device string: {value!r}", hint="use 'cpu', 'cuda' or 'cuda:0'")
     return _make(match[1], index)
 
