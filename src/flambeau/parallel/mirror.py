@@ -551,6 +551,8 @@ class Replicas:
             return False
         if not _are_equal(machine, tuple(self.gpus)):
             return False
+        if not self.plain and any(each.requires_grad for each in self.buffers):  # their gradients are summed too
+            return False
         if any(stream is not None and stream.mirror is not None for stream in now.streams):
             devices.unmirror("a module inside runs on several devices itself")
             return False
