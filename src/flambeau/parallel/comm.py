@@ -16,7 +16,7 @@ from .. import transfer
 from ..autograd.mode import GradMode
 from ..core import thread
 from ..core.storage import Storage, owning
-from ..core.tensor import TensorBase, alias_of, empty_tensor, tensor_over
+from ..core.tensor import TensorBase, alias_of, empty_tensor, new_tensor, tensor_over
 from ..dtypes import FLOATING_TYPES, uint8
 from ..errors import (
     ArgumentError,
@@ -57,6 +57,8 @@ def _bucket_view(buffer: TensorBase, start: int, like: TensorBase) -> TensorBase
     """A dense tensor of the shape and dtype of `like`, `start` bytes into a bucket, with its own version."""
     whole, layout = buffer._storage, like._layout
     memory = owning(whole.device, layout.nbytes, whole.address() + start, whole, KEPT)
+    if layout.dense and layout.aligned and layout.device is whole.device:
+        return new_tensor(memory, layout)
     strides = layout.strides if like.is_contiguous() else st.contiguous(layout.shape)
     return tensor_over(memory, layout.dtype, layout.shape, strides)
 
@@ -69,9 +71,12 @@ def pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBa
         cast(Tensor, buffer).zero_()
     sources, parts = [], []
     for start, each in zip(starts, tensors):
-        dense = transfer.dense(each, each.dtype)
+        dense = each if each._layout.dense else transfer.dense(each, each.dtype)
         layout, size = dense._layout, dense._layout.itemsize
-        if layout.dtype in FLOATING_TYPES:  # many in one launch
+        if layout.dtype in FLOATING_TYPES and layout.aligned:  # many in one launch; a bucket's parts are aligned
+            sources.append(new_tensor(dense._storage, layout, dense._offset))
+            parts.append(new_tensor(buffer._storage, layout, start // size))
+        elif layout.dtype in FLOATING_TYPES:
             flat = (layout.numel,)
             sources.append(alias_of(dense, flat, (1,), dense._offset))
             parts.append(tensor_over(buffer._storage, layout.dtype, flat, (1,), start // size))
