@@ -328,10 +328,12 @@ def test_connections_without_the_secret_are_closed(server, first):
     [
         (2, 2, "rank 2 is not in a world of 2 processes"),
         (1, 3, "rank 1 has world_size 3, and rank 0 has 2"),
+        (1, 2, "rank 1 runs on another machine than rank 0, or in another container: far"),
     ],
 )
 def test_a_rank_that_does_not_fit_is_told(server, rank, size, text):
-    answer = talk(server, hub.packed({"do": "hello", "secret": "secret", "rank": rank, "size": size}))
+    hello = {"do": "hello", "secret": "secret", "rank": rank, "size": size, "place": "elsewhere", "host": "far"}
+    answer = talk(server, hub.packed(hello))
     assert json.loads(answer[4:])["error"] == text
 
 
