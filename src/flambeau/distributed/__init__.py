@@ -53,6 +53,8 @@ from ..parallel.process_group import (
     isend,
     monitored_barrier,
     new_group,
+    new_subgroups,
+    new_subgroups_by_enumeration,
     recv,
     recv_object_list,
     reduce,
@@ -63,7 +65,9 @@ from ..parallel.process_group import (
     send,
     send_object_list,
 )
+from ..parallel.process_group import all_gather_into_tensor as _all_gather_base  # noqa: F401  (former names)
 from ..parallel.process_group import all_gather_into_tensor as all_gather_single
+from ..parallel.process_group import reduce_scatter_tensor as _reduce_scatter_base  # noqa: F401
 from ..parallel.process_group import reduce_scatter_tensor as reduce_scatter_single
 from ..parallel.reducer import GradBucket
 from ..parallel.store import FileStore, HashStore, PrefixStore, Store, TCPStore
@@ -83,7 +87,8 @@ __all__ = [
     "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group", "irecv",
     "is_available", "is_backend_available", "is_gloo_available", "is_initialized", "is_mpi_available",
     "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available", "isend",
-    "monitored_barrier", "new_group", "recv", "recv_object_list", "reduce", "reduce_scatter",
+    "monitored_barrier", "new_group", "new_subgroups",
+    "new_subgroups_by_enumeration", "recv", "recv_object_list", "reduce", "reduce_scatter",
     "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
 ]  # fmt: skip
 

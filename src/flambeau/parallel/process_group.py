@@ -311,6 +311,70 @@ def new_group(
     return group
 
 
+def new_subgroups(
+    group_size: int | None = None,
+    group: Any = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Divide a group into groups of equal size, of neighbouring ranks.  All processes of the job call it.
+
+    group_size: the number of GPUs if None.
+    Returns: this process's group, and all of them: see `new_subgroups_by_enumeration`.
+    Raises: ValueRangeError unless the size divides the number of processes.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> mine, groups = torch.distributed.new_subgroups(1)
+        >>> torch.distributed.get_process_group_ranks(mine)
+        [0]
+        >>> torch.distributed.destroy_process_group()
+    """
+    ranks = member("new_subgroups", group).ranks
+    size = thread.machine().device_count() if group_size is None else group_size
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1 or len(ranks) % size:
+        raise ValueRangeError(
+            f"group_size is {shown(size)}, and there are {len(ranks)} processes",
+            hint="pass a divisor of the number of processes",
+            operator="new_subgroups",
+        )
+    parts = [list(ranks[at : at + size]) for at in range(0, len(ranks), size)]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
+
+
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Any,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Make several groups, of which a process is in one or none.  All processes of the job call it, with equal lists.
+
+    Returns: this process's group, or None; and all, with GroupMember.NON_GROUP_MEMBER for those of others.
+    Raises: ValueRangeError for a rank that is in two groups; as new_group.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> mine, groups = torch.distributed.new_subgroups_by_enumeration([[0]])
+        >>> mine is groups[0]
+        True
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "new_subgroups_by_enumeration"
+    listed = [list(each) for each in ranks_per_subgroup_list] if isinstance(ranks_per_subgroup_list, list) else []
+    every = [rank for ranks in listed for rank in ranks]
+    if not every or len(set(every)) < len(every):
+        raise ValueRangeError(
+            f"ranks_per_subgroup_list is {shown(ranks_per_subgroup_list)}",
+            hint="pass a list of lists of ranks, in which each rank is at most once",
+            operator=name,
+        )
+    groups = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in listed]
+    mine = [each for each in groups if each is not GroupMember.NON_GROUP_MEMBER]
+    return mine[0] if mine else None, groups
+
+
 def get_rank(group: Any = None) -> int:
     """Return this process's number in a group; -1 outside of it.
 
