@@ -98,9 +98,10 @@ class FunctionNode(Node):
 
     def save(self, outputs: Sequence[Any]) -> None:
         """Save the tensors of `save_for_backward`.  outputs: the results that belong to this node, None for others."""
-        indexes = {id(tensor): index for index, tensor in enumerate(outputs) if tensor is not None}
-        self.saved = [self._saved(tensor, indexes.get(id(tensor))) for tensor in self.context._to_save]
-        self.context._to_save = ()
+        if self.context._to_save:
+            indexes = {id(tensor): index for index, tensor in enumerate(outputs) if tensor is not None}
+            self.saved = [self._saved(tensor, indexes.get(id(tensor))) for tensor in self.context._to_save]
+            self.context._to_save = ()
         observed(self, self.saved)
 
     def _saved(self, tensor: Any, index: int | None) -> Saved | None:
@@ -439,8 +440,9 @@ def _link(
             rebase(result, node, index, next(position for position, arg in enumerate(args) if arg is result))
         else:
             result._grad_fn, result._output_index = node, index
-    renamed = {id(old): new for old, new in zip(outputs, fresh)}
-    context._to_save = tuple(renamed.get(id(result), result) for result in context._to_save)
+    if context._to_save:
+        renamed = {id(old): new for old, new in zip(outputs, fresh)}
+        context._to_save = tuple(renamed.get(id(result), result) for result in context._to_save)
     node.save(linked)
 
 
