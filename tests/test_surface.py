@@ -26,6 +26,7 @@ SHELLS = (
     "flambeau",
     "flambeau.cuda",
     *(f"flambeau.cuda.{name}" for name in CUDA_MODULES),
+    "flambeau.cuda.nccl",  # whose is_available is another one
     "flambeau.func",
     "flambeau.linalg",
     "flambeau.overrides",
@@ -77,6 +78,7 @@ NAMES = {
         initial_seed
     """,
     "flambeau.cuda.nvtx": "mark range_push range_pop range_start range_end range",
+    "flambeau.cuda.nccl": "all_reduce reduce broadcast all_gather reduce_scatter version unique_id is_available",
     "flambeau.cuda.profiler": "start stop profile",
     "flambeau.cuda.streams": "Stream Event ExternalStream",
     "flambeau.nn": """

@@ -336,6 +336,41 @@ def test_each_node_runs_on_the_stream_of_its_forward():
     assert x.grad.tolist() == [1.0] * 4
 
 
+def test_the_caller_s_streams_are_current_again_after_nodes_of_others(gpus):
+    side, default = torch.cuda.Stream(), torch.cuda.current_stream()
+    seen = []
+
+    class Noted(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, fails):
+            ctx.fails = fails
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            seen.append(torch.cuda.current_stream())
+            if ctx.fails:
+                raise ValueError("planted")
+            return grad, None
+
+    def run(fails):
+        x = torch.ones(2, requires_grad=True)
+        y = x * 2
+        y.register_hook(lambda grad: seen.append(torch.cuda.current_stream()))
+        with torch.cuda.stream(side):
+            z = y.cuda()
+            loss = Noted.apply(Noted.apply(z, fails), False).sum() + z.sum()
+        default.wait_stream(side)
+        loss.backward()
+        return x.grad.tolist()
+
+    assert run(False) == [4.0, 4.0]
+    assert seen == [side, side, default] and torch.cuda.current_stream() == default
+    with pytest.raises(ValueError, match="planted"):
+        run(True)
+    assert torch.cuda.current_stream() == default and torch.cuda.current_device() == 0
+
+
 @pytest.mark.usefixtures("gpus")
 @pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream")
 def test_a_gradient_that_changes_streams_is_ordered():

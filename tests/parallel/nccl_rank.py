@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import flambeau as torch
 from flambeau import distributed as dist
-from tests.parallel import nccl_calls
+from tests.parallel import coalesced_calls, nccl_calls
 
 
 def results(rank):
@@ -60,7 +60,14 @@ def late(rank):
     return nccl_calls.reduced(x)
 
 
+def coalesced(rank):
+    """Calls that run as one operation."""
+    dist.all_reduce(torch.ones(1, device="cuda"))  # of all ranks, before any messages
+    return coalesced_calls.values(rank, 2)
+
+
 FUNCTIONS = {
+    "coalesced": coalesced,
     "results": results,
     "large": large,
     "overlapped": overlapped,

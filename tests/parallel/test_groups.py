@@ -130,6 +130,36 @@ def test_collectives_have_the_values_of_all_ranks(device, backend):
         assert found[rank] == expected(3, rank)
 
 
+def test_a_group_is_divided():
+    def function(rank):
+        mine, groups = dist.new_subgroups(2)
+        x = torch.full((1,), rank + 1.0)
+        dist.all_reduce(x, group=mine)
+        own, parts = dist.new_subgroups_by_enumeration([[3, 0], [1]])
+        outside = [each is dist.GroupMember.NON_GROUP_MEMBER for each in (*groups, *parts)]
+        return x.item(), own and dist.get_process_group_ranks(own), outside
+
+    assert run(function, 4) == [
+        (3.0, [0, 3], [False, True, False, True]),
+        (3.0, [1], [False, True, True, False]),
+        (7.0, None, [True, False, True, True]),
+        (7.0, [0, 3], [True, False, False, True]),
+    ]
+
+
+def test_divisions_that_cannot_be():
+    dist.init_process_group("gloo", rank=0, world_size=1)
+    try:
+        for size in (0, 2, True, "1"):
+            with pytest.raises(ValueRangeError, match=f"new_subgroups: group_size is {size!r}, and there are 1 proc"):
+                dist.new_subgroups(size)
+        for ranks in ([], [[0], [0]], "0", [[]]):
+            with pytest.raises(ValueRangeError, match="ranks_per_subgroup_list is"):
+                dist.new_subgroups_by_enumeration(ranks)
+    finally:
+        dist.destroy_process_group()
+
+
 MISMATCHES = {
     "operation": [lambda: dist.all_reduce(torch.ones(3)), lambda: dist.broadcast(torch.ones(3), 0)],
     "shape": [lambda: dist.all_reduce(torch.ones(3)), lambda: dist.all_reduce(torch.ones(4))],
@@ -328,10 +358,12 @@ def test_connections_without_the_secret_are_closed(server, first):
     [
         (2, 2, "rank 2 is not in a world of 2 processes"),
         (1, 3, "rank 1 has world_size 3, and rank 0 has 2"),
+        (1, 2, "rank 1 runs on another machine than rank 0, or in another container: far"),
     ],
 )
 def test_a_rank_that_does_not_fit_is_told(server, rank, size, text):
-    answer = talk(server, hub.packed({"do": "hello", "secret": "secret", "rank": rank, "size": size}))
+    hello = {"do": "hello", "secret": "secret", "rank": rank, "size": size, "place": "elsewhere", "host": "far"}
+    answer = talk(server, hub.packed(hello))
     assert json.loads(answer[4:])["error"] == text
 
 

@@ -16,6 +16,7 @@ from flambeau.nn.parallel import DistributedDataParallel
 from flambeau.parallel.exchange import Client
 from flambeau.parallel.group import TIMEOUT, GroupMember, ProcessGroup
 from flambeau.parallel.hub import Hub
+from tests.parallel.coalesced_calls import expected
 from tests.parallel.nccl_calls import PLANTED, data, filled, noted_ends, steps
 
 SECRET = "a secret of this test"
@@ -155,6 +156,12 @@ def test_large_tensors_streams_and_messages(gpus, tmp_path):
 @pytest.mark.two_gpus
 def test_messages_that_cross(gpus, tmp_path):
     assert ranks(tmp_path, "overlapped") == [[2.0, 1.0], [1.0, 2.0]]
+
+
+@pytest.mark.two_gpus
+def test_calls_that_run_as_one_operation(gpus, tmp_path):
+    wanted = [json.loads(json.dumps(expected(rank, 2))) for rank in range(2)]  # tuples are lists
+    assert ranks(tmp_path, "coalesced") == wanted
 
 
 @pytest.mark.two_gpus

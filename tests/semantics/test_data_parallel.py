@@ -1,5 +1,6 @@
 """1.16 DataParallel: one process, one thread per GPU."""
 
+import collections
 import threading
 import warnings
 
@@ -27,6 +28,29 @@ def module(torch, forward, *children):
 
     Made.forward = forward
     return Made()
+
+
+@pytest.mark.rule("1.16.1", since="1.0")
+def test_by_default_all_devices_are_used_along_the_first_dimension(torch):
+    net = torch.nn.DataParallel(torch.nn.Identity())
+    assert net.device_ids == list(range(torch.cuda.device_count())) and (net.output_device, net.dim) == (0, 0)
+    net = torch.nn.DataParallel(torch.nn.Identity(), device_ids=[1, 0])
+    assert (net.device_ids, net.output_device) == ([1, 0], 1)
+
+
+@pytest.mark.rule("1.16.1", since="1.0")
+def test_a_call_is_that_of_the_function_and_of_its_parts(torch):
+    weight, x = layer(torch), torch.arange(4.0).view(4, 1)
+    net = module(torch, lambda self, x, factor: self.a(x) * factor, weight)
+    parts = torch.nn.parallel.scatter(x, [0, 1])
+    replicas = torch.nn.parallel.replicate(net, [0, 1])
+    outputs = torch.nn.parallel.parallel_apply(replicas, [(each,) for each in parts], [{"factor": 3}] * 2, [0, 1])
+    joined = torch.nn.parallel.gather(outputs, 1)
+    found = torch.nn.parallel.data_parallel(net, (x,), [0, 1], output_device=1, module_kwargs={"factor": 3})
+    called = torch.nn.DataParallel(net, [0, 1], output_device=1)(x, factor=3)
+    for each in (joined, found, called):
+        assert each.tolist() == [[0.0], [6.0], [12.0], [18.0]] and each.device == torch.device("cuda:1")
+    assert [str(each.device) for each in outputs] == ["cuda:0", "cuda:1"]
 
 
 @pytest.mark.rule("1.16.2", since="1.0")
@@ -64,6 +88,16 @@ def test_parameters_and_buffers_must_be_on_the_first_device(torch):
         torch.nn.DataParallel(net)(torch.ones(2, 1))
 
 
+@pytest.mark.rule("1.16.3", since="1.0")
+def test_the_devices_of_parameters_are_looked_at_in_every_call(torch):
+    weight = layer(torch)
+    net = torch.nn.DataParallel(weight)
+    net(torch.ones(2, 1))
+    weight.to("cuda:1")
+    with pytest.raises(RuntimeError, match=r"cuda:0.*cuda:1"):
+        net(torch.ones(2, 1))
+
+
 @pytest.mark.rule("1.16.4", since="1.0")
 def test_inputs_are_split_and_the_last_part_may_be_smaller(torch):
     sizes = torch.nn.parallel.scatter(torch.arange(5.0), [0, 1])
@@ -94,6 +128,28 @@ def test_structures_are_split_and_other_values_shared(torch):
     x = torch.arange(4.0)
     assert net((x, 3), rows={"y": x * 10}, other=shared).tolist() == [0.0, 11.0, 22.0, 33.0]
     assert seen == [(2, 2, True)] * 2
+
+
+@pytest.mark.rule("1.16.4", since="1.0")
+def test_named_tuples_keep_their_class(torch):
+    pair = collections.namedtuple("pair", "x y")
+    seen = []
+
+    def forward(self, inputs):
+        seen.append((type(inputs) is pair, inputs.x.shape[0]))
+        return pair(inputs.x + 1, inputs.y)
+
+    found = torch.nn.DataParallel(module(torch, forward))(pair(torch.arange(4.0), torch.zeros(4)))
+    assert type(found) is pair and found.x.tolist() == [1.0, 2.0, 3.0, 4.0] and seen == [(True, 2)] * 2
+
+
+@pytest.mark.rule("1.16.4", since="1.0")
+def test_a_part_that_keywords_do_not_fill_is_called_without_them(torch):
+    def forward(self, x, y=None):
+        return x if y is None else x + y
+
+    net = torch.nn.DataParallel(module(torch, forward))
+    assert net(torch.arange(4.0), y=torch.full((1,), 10.0)).tolist() == [10.0, 11.0, 2.0, 3.0]
 
 
 @pytest.mark.rule("1.16.4", since="1.0")
@@ -168,6 +224,29 @@ def test_replicas_have_no_leaves(torch):
     assert not second.weight.is_leaf and second.weight.requires_grad
     plain = torch.nn.parallel.replicate(layer(torch), [0, 1], detach=True)[1]
     assert not plain.weight.requires_grad and first.weight.item() == 2.0
+
+
+@pytest.mark.rule("1.16.5", since="1.0")
+def test_without_gradients_copies_need_none(torch):
+    needed = {}
+
+    def forward(self, x):
+        needed[x.device.index] = self.a.weight.requires_grad
+        return self.a(x)
+
+    net = torch.nn.DataParallel(module(torch, forward, layer(torch)))
+    with torch.no_grad():
+        assert not net(torch.ones(2, 1)).requires_grad
+    assert needed[1] is False
+    assert net(torch.ones(2, 1)).requires_grad and needed == {0: True, 1: True}
+
+
+@pytest.mark.rule("1.16.5", since="1.0")
+def test_buffers_that_need_gradients_get_them(torch):
+    net = module(torch, lambda self, x: x * self.scale)
+    net.register_buffer("scale", torch.ones(1, device="cuda:0", requires_grad=True))
+    torch.nn.DataParallel(net)(torch.arange(4.0)).sum().backward()
+    assert net.scale.grad.tolist() == [6.0]
 
 
 @pytest.mark.rule("1.16.5", since="1.4")
@@ -258,6 +337,15 @@ def test_dictionaries_of_other_lengths_are_refused(torch):
         torch.nn.DataParallel(module(torch, forward))(torch.ones(4))
 
 
+@pytest.mark.rule("1.16.7", since="1.0")
+def test_outputs_may_be_joined_on_the_cpu(torch):
+    outputs = [torch.full((index + 1,), float(index), device=f"cuda:{index}") for index in (0, 1)]
+    found = torch.nn.parallel.gather(outputs, "cpu")
+    assert found.tolist() == [0.0, 1.0, 1.0] and found.device == torch.device("cpu")
+    with pytest.warns(FutureWarning, match="-1"):
+        assert torch.nn.parallel.gather(outputs, -1).device == torch.device("cpu")
+
+
 @pytest.mark.rule("1.16.8", since="1.0")
 def test_hooks_run_once_per_replica(torch):
     forwards, backwards = [], []
@@ -271,3 +359,29 @@ def test_hooks_run_once_per_replica(torch):
         warnings.simplefilter("ignore")
         parallel(torch.ones(4, 1, device="cuda:0", requires_grad=True)).sum().backward()
     assert sorted(forwards) == [0, 1] == sorted(backwards) and own == [1]
+
+
+@pytest.mark.rule("1.16.9", since="1.0")
+def test_sequences_are_padded_to_one_length_for_all_parts(torch):
+    rnn = torch.nn.utils.rnn
+
+    def padded(total):
+        def forward(self, x, lengths):
+            packed = rnn.pack_padded_sequence(x, lengths.cpu(), batch_first=True)
+            return rnn.pad_packed_sequence(packed, batch_first=True, total_length=total)[0]
+
+        net = torch.nn.DataParallel(module(torch, forward))
+        return net(torch.ones(4, 3, 1, device="cuda:0"), torch.tensor([3, 3, 2, 1]))
+
+    assert padded(3).squeeze(-1).tolist() == [[1, 1, 1], [1, 1, 1], [1, 1, 0], [1, 0, 0]]
+    with pytest.raises(RuntimeError):  # the second part's longest sequence is shorter
+        padded(None)
+
+
+@pytest.mark.rule("1.16.9", since="1.0")
+def test_every_tensor_is_split_along_the_same_dimension(torch):
+    net = torch.nn.DataParallel(module(torch, lambda self, x, lengths: x * lengths), dim=1)
+    x = torch.ones(3, 2, device="cuda:0")
+    assert net(x, torch.tensor([[2.0, 3.0]])).tolist() == [[2.0, 3.0]] * 3
+    with pytest.raises(IndexError):
+        net(x, torch.tensor([2.0, 3.0]))

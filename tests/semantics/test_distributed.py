@@ -1,4 +1,4 @@
-"""1.17 DistributedDataParallel, in a group of this process alone."""
+"""1.17 DistributedDataParallel: in a group of this process alone, and in one of two processes."""
 
 import copy
 import importlib
@@ -305,6 +305,176 @@ def test_a_checkpoint_loads_with_and_without_the_wrapper(torch, wrap, tmp_path):
     torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
     torch.nn.Linear(1, 1).load_state_dict(state)
     assert list(state) == ["weight", "bias"]
+
+
+# two processes
+
+RANKS = """
+import tempfile, warnings
+
+def of_ranks(function, size=2):
+    "What function(rank) returns in each of several forked processes, which form a group."
+    meeting, started = tempfile.mkdtemp() + "/store", []
+    for rank in range(size):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                torch.distributed.init_process_group("gloo", f"file://{meeting}", rank=rank, world_size=size)
+                os.write(write, json.dumps(function(rank)).encode())
+                torch.distributed.destroy_process_group()
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(write)
+        started.append((child, read))
+    found = []
+    for child, read in started:
+        with open(read) as source:
+            found.append(json.loads(source.read()))
+        assert os.waitpid(child, 0)[1] == 0
+    return found
+
+def layer(value):
+    net = torch.nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        net.weight.fill_(value)
+    return net
+
+wrap = torch.nn.parallel.DistributedDataParallel
+"""
+
+
+@pytest.fixture
+def of_ranks(program):
+    """What a function of a program's text, `each(rank)`, returns in each of two processes."""
+    return lambda source: program(f"{RANKS}{source}answer(of_ranks(each))")[0]
+
+
+@pytest.mark.rule("1.17.1", since="1.0")
+def test_rank_0_gives_its_state_at_first_and_its_buffers_at_every_forward(of_ranks):
+    found = of_ranks("""
+def each(rank):
+    net = layer(rank + 1.0)
+    net.register_buffer("count", torch.full((1,), rank + 3.0))
+    wrapped = wrap(net)
+    found = [net.weight.item(), net.count.item()]
+    with torch.no_grad():
+        net.weight.fill_(rank + 5.0)
+        net.count.fill_(rank + 7.0)
+    wrapped(torch.ones(1, 1))
+    return found + [net.weight.item(), net.count.item()]
+""")
+    assert found == [[1.0, 3.0, 5.0, 7.0], [1.0, 3.0, 6.0, 7.0]]
+
+
+@pytest.mark.rule("1.17.1", since="1.0")
+def test_buckets_are_averaged_in_one_order(of_ranks):
+    found = of_ranks("""
+class Branches(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = layer(1.0), layer(1.0), layer(1.0)
+
+    def forward(self, x, order):
+        for name in order:  # gradients become ready in the opposite order
+            x = getattr(self, name)(x)
+        return x
+
+def each(rank):
+    wrapped, seen = wrap(Branches(), bucket_cap_mb=1e-6), []
+
+    def hook(state, bucket):
+        seen.append(bucket.index())
+        work = torch.distributed.all_reduce(bucket.buffer(), async_op=True)
+        return work.get_future().then(lambda done: done.value()[0] / 2)
+
+    wrapped.register_comm_hook(None, hook)
+    for _ in range(3):
+        wrapped.zero_grad()
+        wrapped(torch.full((1, 1), rank + 1.0), "abc" if rank else "bca").sum().backward()
+    return seen, [each.grad.item() for each in wrapped.parameters()]
+""")
+    assert [seen for seen, _ in found] == [[0, 0, 1, 2, 0, 1, 2]] * 2
+    assert [grads for _, grads in found] == [[1.5] * 3] * 2
+
+
+@pytest.mark.rule("1.17.2", since="1.7")
+def test_join_stands_in_for_ranks_without_inputs(of_ranks):
+    found = of_ranks("""
+def each(rank):
+    wrapped, found = wrap(layer(1.0)), []
+    with wrapped.join():
+        for _ in range(1 + rank):
+            wrapped.zero_grad()
+            wrapped(torch.full((1, 1), rank + 1.0)).sum().backward()
+            found.append(wrapped.module.weight.grad.item())
+    return found
+""")
+    assert found == [[1.5], [1.5, 1.0]]
+
+
+@pytest.mark.rule("1.17.2", since="1.0")
+def test_gradients_of_no_sync_are_reduced_with_the_next_ones(of_ranks):
+    found = of_ranks("""
+def each(rank):
+    wrapped, found = wrap(layer(1.0)), []
+    x = torch.full((1, 1), rank + 1.0)
+    with wrapped.no_sync():
+        wrapped(x).sum().backward()
+        found.append(wrapped.module.weight.grad.item())
+    wrapped(x).sum().backward()
+    return found + [wrapped.module.weight.grad.item()]
+""")
+    assert found == [[1.0, 3.0], [2.0, 3.0]]
+
+
+@pytest.mark.rule("1.17.3", since="1.0")
+def test_parameters_that_come_later_are_not_reduced(of_ranks):
+    found = of_ranks("""
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = layer(1.0)
+
+    def forward(self, x):
+        return self.a(x) * self.scale
+
+def each(rank):
+    net = Scaled()
+    wrapped = wrap(net)
+    net.scale = torch.nn.Parameter(torch.ones(1))
+    wrapped(torch.full((1, 1), rank + 1.0)).sum().backward()
+    return net.a.weight.grad.item(), net.scale.grad.item()
+""")
+    assert found == [[1.5, 1.0], [1.5, 2.0]]
+
+
+@pytest.mark.rule("1.17.3", since="1.0")
+def test_a_sum_is_averaged_over_ranks_as_a_mean_is(of_ranks):
+    found = of_ranks("""
+def each(rank):
+    found = []
+    for reduction in ("sum", "mean"):
+        wrapped = wrap(layer(1.0))
+        rows = torch.arange(4.0).view(4, 1)[2 * rank : 2 * rank + 2]
+        getattr(wrapped(rows), reduction)().backward()
+        found.append(wrapped.module.weight.grad.item())
+    return found
+""")
+    assert found == [[3.0, 1.5]] * 2  # of all rows together: 6 and 1.5
+
+
+@pytest.mark.rule("1.17.3", since="1.7")
+def test_parameters_must_be_alike_in_all_ranks(of_ranks):
+    found = of_ranks("""
+def each(rank):
+    net = torch.nn.Linear(1 + rank, 1, bias=False)
+    failed = attempt(lambda: wrap(net) and None)
+    return (failed or "").split(":")[0] if rank else None
+""")
+    assert found == [None, "RuntimeError"]
 
 
 @pytest.mark.devices(1)

@@ -12,7 +12,7 @@ from ..core import record
 from ..core.call_errors import check_broadcast, freed
 from ..core.inplace import check_inplace, rebase
 from ..core.record import Edge, Node, Saved, save, streams_of
-from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, alias_of, empty_tensor
+from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, empty_tensor, new_tensor
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from ..runtime import device as devices
 from .fitting import fit
@@ -80,7 +80,7 @@ def _check_tensors(name: str, tensors: Sequence[Any]) -> None:
 class FunctionNode(Node):
     """One call of a user's Function."""
 
-    __slots__ = ("context", "function", "metas", "released", "saved", "shapes")
+    __slots__ = ("context", "function", "layouts", "released", "saved", "shapes")
 
     def __init__(
         self, function: type[Function], context: FunctionCtx, edges: Sequence[Edge | None],
@@ -90,17 +90,18 @@ class FunctionNode(Node):
         super().__init__(f"{function.__name__}Backward", edges, streams_of(tensors), len(outputs))
         self.function = function
         self.context = context
-        self.metas = [_meta(value) for value in inputs]
-        self.shapes = [_meta(value) for value in outputs]
+        self.layouts = [value._layout if isinstance(value, TensorBase) else None for value in inputs]
+        self.shapes = [value._layout if isinstance(value, TensorBase) else None for value in outputs]
         self.shares = True
         self.released = False
         self.saved: list[Saved | None] = []
 
     def save(self, outputs: Sequence[Any]) -> None:
         """Save the tensors of `save_for_backward`.  outputs: the results that belong to this node, None for others."""
-        indexes = {id(tensor): index for index, tensor in enumerate(outputs) if tensor is not None}
-        self.saved = [self._saved(tensor, indexes.get(id(tensor))) for tensor in self.context._to_save]
-        self.context._to_save = ()
+        if self.context._to_save:
+            indexes = {id(tensor): index for index, tensor in enumerate(outputs) if tensor is not None}
+            self.saved = [self._saved(tensor, indexes.get(id(tensor))) for tensor in self.context._to_save]
+            self.context._to_save = ()
         observed(self, self.saved)
 
     def _saved(self, tensor: Any, index: int | None) -> Saved | None:
@@ -122,7 +123,7 @@ class FunctionNode(Node):
         backward = _backward_of(self.function)
         if self.context.materialize_grads:
             pairs = zip(grads, self.shapes)
-            grads = [_zeros(meta) if grad is None and meta is not None else grad for grad, meta in pairs]
+            grads = [_zeros(layout) if grad is None and layout is not None else grad for grad, layout in pairs]
         former = self.context._node
         if own is not self:
             self.context._node = _Owned(self, own)
@@ -131,7 +132,7 @@ class FunctionNode(Node):
         finally:
             self.context._node = former
         results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
-        count = len(self.metas)
+        count = len(self.layouts)
         if len(results) < count or any(grad is not None for grad in results[count:]):
             raise AutogradError(
                 f"returned an incorrect number of gradients (expected {count}, got {len(results)})",
@@ -139,15 +140,13 @@ class FunctionNode(Node):
                 operator=self.name,
             )
         return [
-            self._fitted(index, grad, meta, edge)
-            for index, (grad, meta, edge) in enumerate(zip(results, self.metas, self.edges))
+            grad if grad is None or _fits(grad, layout, edge) else self._fitted(index, grad, layout, edge)
+            for index, (grad, layout, edge) in enumerate(zip(results, self.layouts, self.edges))
         ]
 
-    def _fitted(self, index: int, grad: Any, meta: Any, edge: Edge | None) -> Any:
+    def _fitted(self, index: int, grad: Any, layout: Any, edge: Edge | None) -> Any:
         """Convert a gradient from backward to the shape, type and device of its argument."""
-        if grad is None:
-            return None
-        if meta is None:
+        if layout is None:
             raise AutogradError(
                 f"returned a gradient different than None at position {index + 1}, {shown(grad)}, but the "
                 f"corresponding forward input was not a Variable",
@@ -162,9 +161,9 @@ class FunctionNode(Node):
                 hint="a gradient is a tensor or None",
                 operator=self.name,
             )
-        if grad._layout.shape != meta[0].shape:
-            check_broadcast(f"{self.name}: returned an invalid gradient at index {index}", grad, meta[0].shape)
-        return fit(grad, *meta)
+        if grad._layout.shape != layout.shape:
+            check_broadcast(f"{self.name}: returned an invalid gradient at index {index}", grad, layout.shape)
+        return fit(grad, layout, layout.device.index)
 
     def release(self) -> None:
         self.saved = []
@@ -187,13 +186,13 @@ class _Owned:
         return self.node.unpack(self.own)
 
 
-def _meta(value: Any) -> Any:
-    return (value._layout, value.device_index) if isinstance(value, TensorBase) else None
+def _fits(grad: Any, layout: Any, edge: Edge | None) -> bool:
+    """Whether a gradient from backward needs no conversion to its argument's layout."""
+    return edge is not None and isinstance(grad, TensorBase) and grad._layout is layout
 
 
-def _zeros(meta: tuple[Any, ...]) -> Any:
-    layout, device = meta
-    return empty_tensor(layout.shape, layout.dtype, device).zero_()
+def _zeros(layout: Any) -> Any:
+    return empty_tensor(layout.shape, layout.dtype, layout.device.index).zero_()
 
 
 def _backward_of(function: type[Function]) -> Any:
@@ -333,7 +332,7 @@ class Function:
         is_split = cls.setup_context is not Function.setup_context
         args = _positional(cls, args, kwargs, is_split)
         context = FunctionCtx()
-        context.needs_input_grad = tuple(isinstance(arg, TensorBase) and arg.requires_grad for arg in args)
+        context.needs_input_grad = tuple([isinstance(arg, TensorBase) and arg.requires_grad for arg in args])
         is_recorded = mode.enabled and any(context.needs_input_grad)
         edges = [_edge(arg) if is_recorded else None for arg in args]
         with GradMode(False):
@@ -395,12 +394,12 @@ def _as_result(output: Any, is_input: bool, is_dirty: bool, is_recorded: bool) -
     if not isinstance(output, TensorBase):
         return output
     if not is_recorded and output.requires_grad and (is_input or output._base is None):
-        return alias_of(output, output.shape, output.strides, output._offset)
+        return new_tensor(output._storage, output._layout, output._offset)
     return _view_of(output) if is_input and not is_dirty else output
 
 
 def _view_of(tensor: Any) -> Any:
-    view = alias_of(tensor, tensor.shape, tensor.strides, tensor._offset)
+    view: Any = new_tensor(tensor._storage, tensor._layout, tensor._offset)
     if tensor._storage.version >= 0:
         view._base = tensor if tensor._base is None else tensor._base
         view._view_version = tensor._storage.version
@@ -441,8 +440,9 @@ def _link(
             rebase(result, node, index, next(position for position, arg in enumerate(args) if arg is result))
         else:
             result._grad_fn, result._output_index = node, index
-    renamed = {id(old): new for old, new in zip(outputs, fresh)}
-    context._to_save = tuple(renamed.get(id(result), result) for result in context._to_save)
+    if context._to_save:
+        renamed = {id(old): new for old, new in zip(outputs, fresh)}
+        context._to_save = tuple(renamed.get(id(result), result) for result in context._to_save)
     node.save(linked)
 
 
@@ -484,6 +484,6 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 def _guarded(value: Any, node: Node, index: int) -> Any:
     if not isinstance(value, TensorBase) or not value._layout.is_floating:
         return value
-    result = alias_of(value, value.shape, value.strides, value._offset)
+    result: Any = new_tensor(value._storage, value._layout, value._offset)
     result._grad_fn, result._output_index = node, index
     return result

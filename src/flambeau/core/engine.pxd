@@ -38,6 +38,8 @@ cdef class GraphTask:
     cdef set shared
     cdef dict leaf_streams
     cdef dict moved
+    cdef list former
+    cdef int device
 
     @cython.locals(now=Thread, recorded=bint, waiting=Waiting, grad=TensorBase, edge=tuple, index=Py_ssize_t)
     cpdef list run(self, list roots, list grads)
@@ -59,12 +61,13 @@ cdef class GraphTask:
     cdef _deliver(self, Waiting waiting, Py_ssize_t index, grad, dict made_on)
     cdef _order(self, Node node, TensorBase grad, dict made_on)
     cdef dict _streams(self, Node node)
-    @cython.locals(now=Thread, former=list, device=int)
     cdef _add(self, Node node, have, more)
     @cython.locals(
-        node=Node, streams=dict, grads=list, edge=tuple, index=Py_ssize_t, above=Waiting, now=Thread, former=list, device=int
+        node=Node, streams=dict, grads=list, edge=tuple, index=Py_ssize_t, above=Waiting
     )
     cdef _run_node(self, Waiting waiting)
+    @cython.locals(now=Thread)
+    cdef _move(self, dict streams)
     @cython.locals(node=Node, goes_on=bint)
     cdef _input_grads(self, Waiting waiting, list grads)
     @cython.locals(stream=Queue)

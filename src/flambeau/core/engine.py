@@ -76,6 +76,8 @@ class GraphTask:
         self.shared: set[int] = set()  # ids of storages that others may hold; a reused id costs a copy
         self.leaf_streams: dict[int, Stream] = {}  # by handle
         self.moved: dict[Node, dict[int, Stream]] = {}  # streams of the nodes that do not run on their forward streams
+        self.former: list[Any] | None = None  # the caller's streams, where those of nodes are current
+        self.device = 0  # the caller's, then
 
     def run(self, roots: Sequence[Edge], grads: Sequence[Any]) -> list[Any]:
         """Run every needed node, starting with `grads` at `roots`; return the gradients of the targets."""
@@ -93,7 +95,9 @@ class GraphTask:
                     self._push(waiting)
             while self.next is not None:
                 self._run_node(self._popped())
-        finally:
+        finally:  # no call: a signal handler could raise in it
+            if self.former is not None:
+                now.streams, now.device = self.former, self.device
             now.grad_enabled = recorded
             now.task = outer
         self._join_leaves()
@@ -196,13 +200,8 @@ class GraphTask:
         return self.moved.get(node, node.streams) if self.moved else node.streams
 
     def _add(self, node: Node, have: Any, more: Any) -> Any:
-        now = thread.here()
-        former, device = now.streams, now.device
-        try:
-            _enter(now, self._streams(node))
-            return REGISTRY["add"](have, more)
-        finally:
-            now.streams, now.device = former, device
+        self._move(self._streams(node))
+        return REGISTRY["add"](have, more)
 
     def _run_node(self, waiting: Waiting) -> None:
         node, grads = waiting.node, waiting.grads
@@ -210,16 +209,8 @@ class GraphTask:
         if grads is None:
             grads = [None] * node.outputs
         streams = self._streams(node)
-        if _are_current(streams):
-            input_grads = self._input_grads(waiting, grads)
-        else:
-            now = thread.here()
-            former, device = now.streams, now.device
-            try:
-                _enter(now, streams)
-                input_grads = self._input_grads(waiting, grads)
-            finally:  # no call: a signal handler could raise in it
-                now.streams, now.device = former, device
+        self._move(streams)
+        input_grads = self._input_grads(waiting, grads)
         for index, edge in enumerate(node.edges):
             if edge is not None:
                 above = self.waiting[edge[0]]
@@ -229,6 +220,17 @@ class GraphTask:
                 above.left -= 1
                 if above.left == 0 and above.is_needed:
                     self._push(above)
+
+    def _move(self, streams: dict[int, Stream]) -> None:
+        """Make a node's streams current.  Further nodes on them find them so."""
+        if _are_current(streams) and (self.former is None or streams is not NO_STREAMS):
+            return
+        now = thread.here()
+        if self.former is not None:
+            now.streams, now.device, self.former = self.former, self.device, None
+        if not _are_current(streams):
+            self.former, self.device = now.streams, now.device
+            _enter(now, streams)
 
     def _input_grads(self, waiting: Waiting, grads: list[Any]) -> Sequence[Any]:
         """Run a node with its hooks; return the gradients of its inputs."""
@@ -344,11 +346,9 @@ def _are_none(grads: list[Any]) -> bool:
 
 def _are_current(streams: dict[int, Stream]) -> bool:
     """Return whether the current streams and device are these already, as for nearly every node."""
-    if streams is NO_STREAMS:
-        return True
     device = thread.current_device()
-    if device not in streams:
-        return False
+    if streams is NO_STREAMS or device not in streams:
+        return streams is NO_STREAMS
     stream = thread.current_stream(device)
     return streams is stream.alone
 

@@ -46,7 +46,7 @@ cpdef Storage owning(Device device, Py_ssize_t nbytes, unsigned long long addres
 cpdef Storage placeholder(Device device, Py_ssize_t nbytes, Py_ssize_t place)
 @cython.locals(allocator=BlockAllocator, block=Block, storage=Storage)
 cpdef Storage on_device(Device device, Py_ssize_t nbytes, stream)
-@cython.locals(memories=list, queue=Queue)
+@cython.locals(memories=list, devices=list, queue=Queue)
 cpdef add_twins(Storage memory, Mirror mirror)
 @cython.locals(storage=Storage)
 cpdef Storage of_array(array, Layout layout)

@@ -182,10 +182,10 @@ def on_device(device: Device, nbytes: int, stream: StreamHandle) -> Storage:
 
 def add_twins(memory: Storage, mirror: Mirror) -> None:
     """Allocate a new storage's twins.  Where there is no memory, the mirror ends."""
-    memories = []
+    memories, devices = [], memory.device.machine.devices
     try:
         for queue in mirror.queues[1:]:
-            memories.append(on_device(queue.machine.devices[queue.device_index], memory.nbytes, queue.handle))
+            memories.append(on_device(devices[queue.device_index], memory.nbytes, queue.handle))
     except OutOfMemoryError as error:
         mirror.end("a further device is out of memory", error)
     else:

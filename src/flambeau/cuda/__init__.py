@@ -118,7 +118,7 @@ def __getattr__(name: str) -> object:
         return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
     if name in ("CudaKernel", "kernel", "_compile_kernel"):
         return getattr(_importlib.import_module("flambeau.runtime.user_kernel"), name.lstrip("_"))
-    if name in ("amp", "comm"):
+    if name in ("amp", "comm", "nccl"):
         return _importlib.import_module(f"{__name__}.{name}")
     if name == "default_generators":
         return _cuda_generators()
@@ -145,7 +145,8 @@ __all__ = [
     "kernel", "list_gpu_processes",
     "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_cached",
     "max_memory_reserved", "mem_get_info", "memory", "memory_allocated", "memory_cached", "memory_reserved",
-    "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "memory_usage", "nvtx",
+    "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "memory_usage", "nccl",
+    "nvtx",
     "power_draw", "profiler", "random", "reset_accumulated_host_memory_stats", "reset_accumulated_memory_stats",
     "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_host_memory_stats",
     "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_per_process_memory_fraction", "set_rng_state",

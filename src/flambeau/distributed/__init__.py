@@ -3,6 +3,14 @@
 import importlib as _importlib
 
 from ..errors import no_attribute as _no_attribute
+from ..parallel.coalesced import CoalescingManager as _CoalescingManager  # noqa: F401  (programs import it)
+from ..parallel.coalesced import (
+    P2POp,
+    all_gather_coalesced,
+    all_reduce_coalesced,
+    batch_isend_irecv,
+)
+from ..parallel.coalesced import coalescing_manager as _coalescing_manager  # noqa: F401
 from ..parallel.exchange import (
     CollectiveError,
     DistBackendError,
@@ -15,7 +23,6 @@ from ..parallel.group import TIMEOUT as default_pg_timeout
 from ..parallel.group import Backend, GroupMember, ProcessGroup, ReduceOp, Work
 from ..parallel.group import GroupMember as group
 from ..parallel.process_group import (
-    P2POp,
     all_gather,
     all_gather_into_tensor,
     all_gather_object,
@@ -23,7 +30,6 @@ from ..parallel.process_group import (
     all_to_all,
     all_to_all_single,
     barrier,
-    batch_isend_irecv,
     broadcast,
     broadcast_object_list,
     destroy_process_group,
@@ -47,6 +53,8 @@ from ..parallel.process_group import (
     isend,
     monitored_barrier,
     new_group,
+    new_subgroups,
+    new_subgroups_by_enumeration,
     recv,
     recv_object_list,
     reduce,
@@ -57,6 +65,10 @@ from ..parallel.process_group import (
     send,
     send_object_list,
 )
+from ..parallel.process_group import all_gather_into_tensor as _all_gather_base  # noqa: F401  (former names)
+from ..parallel.process_group import all_gather_into_tensor as all_gather_single
+from ..parallel.process_group import reduce_scatter_tensor as _reduce_scatter_base  # noqa: F401
+from ..parallel.process_group import reduce_scatter_tensor as reduce_scatter_single
 from ..parallel.reducer import GradBucket
 from ..parallel.store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from ..runtime.absent import is_available as is_mpi_available
@@ -69,19 +81,21 @@ algorithms, constants = (_importlib.import_module(f"{__name__}.{name}") for name
 __all__ = [
     "P2POp", "Backend", "CollectiveError", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
     "FileStore", "GradBucket", "GroupMember", "HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Store",
-    "StoreTimeoutError", "TCPStore", "Work", "algorithms", "all_gather", "all_gather_into_tensor",
-    "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv",
+    "StoreTimeoutError", "TCPStore", "Work", "algorithms", "all_gather", "all_gather_coalesced",
+    "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce", "all_reduce_coalesced",
+    "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv",
     "broadcast", "broadcast_object_list", "constants", "default_pg_timeout", "destroy_process_group", "gather",
     "gather_object", "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank",
     "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group", "irecv",
     "is_available", "is_backend_available", "is_gloo_available", "is_initialized", "is_mpi_available",
     "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available", "isend",
-    "monitored_barrier", "new_group", "recv", "recv_object_list", "reduce", "reduce_scatter",
-    "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
+    "monitored_barrier", "new_group", "new_subgroups",
+    "new_subgroups_by_enumeration", "recv", "recv_object_list", "reduce", "reduce_scatter",
+    "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    if name == "device_mesh":
-        return _importlib.import_module(f"{__name__}.device_mesh")
+    if name in ("device_mesh", "distributed_c10d"):
+        return _importlib.import_module(f"{__name__}.{name}")
     raise _no_attribute(__name__, name)

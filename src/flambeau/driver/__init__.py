@@ -105,3 +105,11 @@ def nccl_version() -> tuple[int, int, int] | None:
     from .nvidia import nccl
 
     return nccl.version()
+
+
+def nccl_unique_id() -> bytes | None:
+    """The id of a new communicator of NCCL; None if it is not installed."""
+    from .nvidia import nccl
+
+    library = nccl.load()
+    return None if library is None else nccl.new_id(library)

@@ -16,7 +16,7 @@ from .. import transfer
 from ..autograd.mode import GradMode
 from ..core import thread
 from ..core.storage import Storage, owning
-from ..core.tensor import TensorBase, alias_of, empty_tensor, tensor_over
+from ..core.tensor import TensorBase, alias_of, empty_tensor, new_tensor, tensor_over
 from ..dtypes import FLOATING_TYPES, uint8
 from ..errors import (
     ArgumentError,
@@ -57,6 +57,8 @@ def _bucket_view(buffer: TensorBase, start: int, like: TensorBase) -> TensorBase
     """A dense tensor of the shape and dtype of `like`, `start` bytes into a bucket, with its own version."""
     whole, layout = buffer._storage, like._layout
     memory = owning(whole.device, layout.nbytes, whole.address() + start, whole, KEPT)
+    if layout.dense and layout.aligned and layout.device is whole.device:
+        return new_tensor(memory, layout)
     strides = layout.strides if like.is_contiguous() else st.contiguous(layout.shape)
     return tensor_over(memory, layout.dtype, layout.shape, strides)
 
@@ -69,9 +71,12 @@ def pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBa
         cast(Tensor, buffer).zero_()
     sources, parts = [], []
     for start, each in zip(starts, tensors):
-        dense = transfer.dense(each, each.dtype)
+        dense = each if each._layout.dense else transfer.dense(each, each.dtype)
         layout, size = dense._layout, dense._layout.itemsize
-        if layout.dtype in FLOATING_TYPES:  # many in one launch
+        if layout.dtype in FLOATING_TYPES and layout.aligned:  # many in one launch; a bucket's parts are aligned
+            sources.append(new_tensor(dense._storage, layout, dense._offset))
+            parts.append(new_tensor(buffer._storage, layout, start // size))
+        elif layout.dtype in FLOATING_TYPES:
             flat = (layout.numel,)
             sources.append(alias_of(dense, flat, (1,), dense._offset))
             parts.append(tensor_over(buffer._storage, layout.dtype, flat, (1,), start // size))
@@ -112,23 +117,23 @@ def buckets(tensors: Sequence[TensorBase], nbytes: int) -> Iterator[list[int]]:
     yield from (group for group, _ in open_groups.values())
 
 
-def _chosen_streams(streams: Any, indexes: Sequence[int]) -> Sequence[Stream | None]:
+def chosen_streams(name: str, streams: Any, indexes: Sequence[int]) -> Sequence[Stream | None]:
     """The stream of each device, None for its current one."""
     if streams is None:
         return [None] * len(indexes)
-    found = checks.listed("scatter", "streams", "streams", streams)
+    found = checks.listed(name, "streams", "streams", streams)
     if len(found) != len(indexes):
         fact = f"streams must have one stream or None per device, got {len(found)} for {len(indexes)} devices"
-        raise ArgumentError(fact, operator="scatter", hint="None stands for the device's current stream")
+        raise ArgumentError(fact, operator=name, hint="None stands for the device's current stream")
     for place, (each, index) in enumerate(zip(found, indexes)):
         if each is None:
             continue
         if not isinstance(each, Stream):
             fact = f"streams[{place}] must be a Stream or None, got {shown(each)}"
-            raise ArgumentTypeError(fact, operator="scatter", hint="make one with cuda.Stream()")
+            raise ArgumentTypeError(fact, operator=name, hint="make one with cuda.Stream()")
         if each.device_index != index:
             fact = f"streams[{place}] is {each!r}, its part goes to cuda:{index}"
-            raise DeviceMismatchError(fact, operator="scatter", hint=f"make it with cuda.Stream({index})")
+            raise DeviceMismatchError(fact, operator=name, hint=f"make it with cuda.Stream({index})")
     return found
 
 
@@ -430,7 +435,7 @@ def scatter(
     indexes = _indexes("scatter", devices)
     if not indexes:
         raise ShapeError("got no devices", hint="give at least one", operator="scatter")
-    chosen = _chosen_streams(streams, indexes)
+    chosen = chosen_streams("scatter", streams, indexes)
     moved = []
     parts = _split(tensor, indexes, chunk_sizes, dim)  # maybe fewer than devices
     for each, index, stream in zip(parts, indexes, chosen):
@@ -442,7 +447,7 @@ def scatter(
 def _scattered_into(tensor: Any, out: Sequence[Any], dim: int, streams: Any) -> tuple[Any, ...]:
     out = _outputs("scatter", out)
     sizes = _sizes_of(out, tensor, dim)
-    chosen = _chosen_streams(streams, [each.device_index for each in out])
+    chosen = chosen_streams("scatter", streams, [each.device_index for each in out])
     with GradMode(False):
         for each, part, stream in zip(out, _narrowed(tensor, sizes, dim), chosen):
             with StreamGuard(stream):

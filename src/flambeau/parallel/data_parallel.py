@@ -498,8 +498,10 @@ def _copies(tensors: list[Any], gpus: Sequence[int], plain: bool) -> list[dict[i
 
 def _shallow(module: Module) -> Module:
     replica = object.__new__(type(module))
-    replica.__dict__ = module.__dict__.copy()
-    replica.__dict__.update(_parameters={}, _buffers={}, _modules={}, _former_parameters={}, _is_replica=True)
+    own = replica.__dict__
+    own.update(module.__dict__)
+    own["_parameters"], own["_buffers"], own["_modules"], own["_former_parameters"] = {}, {}, {}, {}
+    own["_is_replica"] = True
     return replica
 
 

@@ -24,18 +24,25 @@ _of_classes: WeakKeyDictionary[type, list[Place]] = WeakKeyDictionary()
 _of_functions: WeakKeyDictionary[FunctionType, list[Place]] = WeakKeyDictionary()
 
 
-def marks(modules: list[Any]) -> list[Any]:
-    """Return a value that changes if the forward of the modules changes state that is found."""
-    found: list[Any] = []
+def places(modules: list[Any]) -> list[Place]:
+    """Return where the forward of the modules may change state."""
+    found: list[Place] = []
     for module in modules:
-        for name, value in module.__dict__.items():
+        own = module.__dict__
+        for name, value in own.items():
             if name not in OWN:
                 if type(value) in CONTAINERS:
-                    found.append(len(value))
+                    found.append((own, name))
                 elif type(value) is FunctionType:
-                    found += [_mark(*place) for place in _of_function(value)]
-        found += [_mark(*place) for place in _of_class(type(module))]
+                    found += _of_function(value)
+    for cls in dict.fromkeys(map(type, modules)):
+        found += _of_class(cls)
     return found
+
+
+def marks(modules: list[Any], found: list[Place]) -> list[Any]:
+    """Return a value that changes if state changes at one of the places, or a module gets or loses an attribute."""
+    return [sum([len(module.__dict__) for module in modules]), *[_mark(*place) for place in found]]
 
 
 def _mark(place: Any, key: str) -> Any:

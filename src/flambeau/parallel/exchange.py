@@ -27,9 +27,11 @@ from ..driver.api import Driver
 from ..errors import FlambeauError
 from .calls import Channel, Description, Descriptions
 from .flight_recorder import FlightRecorder
-from .hub import GOODBYE, Inbox, packed
+from .hub import GOODBYE, Inbox, packed, place_of_processes
 from .watchdog import Watchdog
 
+ENDED = "the process of rank 0, which holds the store, has ended"
+REFUSED = "the store closed the connection before it answered"
 SAME_CALLS = "all ranks of a group make the same calls, in the same order"
 ROUND = 1 << 16  # sizes of files are multiples of it
 SLICE = 0.25  # seconds between looks at signals
@@ -138,18 +140,27 @@ class Client:
         self.failure: str | None = None
         self._is_over = False  # whether the hub has ended in an orderly way, before any failure
         self._is_closed = False
+        self._is_welcome = False  # whether the hub has answered the first message
         self._sending, self._reporting = threading.Lock(), threading.Lock()
         self._link = _connected(host, port, timeout)
         _clients.add(self)
         self._thread = threading.Thread(target=self._listen, name="flambeau hub client", daemon=True)
         self._thread.start()
         self._pid = os.getpid()
-        self._send(do="hello", id=0, secret=secret, rank=rank, size=size)
-        reply = self._reply(0, timeout, "a connection to the hub")
+        where = {"place": place_of_processes(), "host": socket.gethostname()}
+        self._send(do="hello", id=0, secret=secret, rank=rank, size=size, **where)
+        try:
+            reply = self._reply(0, timeout, "a connection to the hub")
+        except DistError:
+            self.close()
+            raise
+        self._is_welcome = True
         if reply.get("error"):
             self.close()
             raise CollectiveError(
-                reply["error"], hint="start each rank once, all with one WORLD_SIZE", operator="init_process_group"
+                reply["error"],
+                hint="start each rank once, all with one WORLD_SIZE, on one machine",
+                operator="init_process_group",
             )
         if rank is not None:
             atexit.register(self.leave)
@@ -169,7 +180,7 @@ class Client:
                 messages = None
             if messages is None:
                 if not self._is_closed:
-                    self._fail("the process of rank 0, which holds the store, has ended")
+                    self._fail(ENDED if self._is_welcome else REFUSED)
                 return
             with self._changed:
                 for message in messages:
@@ -209,7 +220,8 @@ class Client:
                 hint="does every rank run, with the same address?",
                 operator="store",
             )
-        raise CollectiveError(str(self.failure), operator="store")
+        hint = "" if self._is_welcome else "set the same FLAMBEAU_JOB_SECRET for all ranks, and the address of this job"
+        raise CollectiveError(str(self.failure), hint=hint, operator="store")
 
     def ask(self, timeout: float, what: str, **message: Any) -> Any:
         """Send a request of the store; return its answer.  Raises StoreTimeoutError, CollectiveError."""

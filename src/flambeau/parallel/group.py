@@ -1,4 +1,4 @@
-"""Process groups: the members of collectives, their connection, and the streams on which collectives run."""
+"""Process groups: members, connection, the streams of collectives, the calls that are collected, and their results."""
 
 from __future__ import annotations
 
@@ -80,6 +80,7 @@ class ProcessGroup:
         self._streams: dict[tuple[int, str], Stream] = {}
         self._counts: dict[str, int] = {}
         self.earlier: dict[Any, Any] = {}  # calls that GPUs have run, which several.py begins again with less work
+        self.coalescing: Coalescing | None = None  # inside `_coalescing_manager`
 
     @property
     def is_shared(self) -> bool:
@@ -241,3 +242,59 @@ class Work:
             >>> torch.distributed.destroy_process_group()
         """
         return future_of(self, self.value)
+
+
+class Coalescing:
+    """Calls of a group that are collected, to be run as one operation (coalesced.py).
+
+    device_type: "cuda" or "cpu", whose calls are taken; None takes calls of WITHOUT_DEVICE alone.
+    parts: what has been called, as `several.Part`.
+    """
+
+    WITHOUT_DEVICE = ("all_reduce", "all_gather_into_tensor", "reduce_scatter_tensor")
+
+    def __init__(self, device_type: str | None) -> None:
+        self.device_type = device_type
+        self.parts: list[Any] = []
+
+    def takes(self, name: str, device: int) -> bool:
+        """Whether a call is collected.  device: of its tensors, -1 for the CPU."""
+        if self.device_type is None:
+            return name in self.WITHOUT_DEVICE
+        return self.device_type == ("cpu" if device < 0 else "cuda")
+
+    def add(self, part: Any) -> CoalescedCall:
+        """Collect a call; return its result."""
+        self.parts.append(part)
+        return CoalescedCall(part.collective.name)
+
+
+class CoalescedCall(Work):
+    """The result of a call that is collected: nothing can be waited for before the operation begins."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Raise GroupError."""
+        raise self._too_early()
+
+    def is_completed(self) -> bool:
+        """Raise GroupError."""
+        raise self._too_early()
+
+    def result(self) -> Any:
+        """Raise GroupError."""
+        raise self._too_early()
+
+    def get_future(self) -> Future:
+        """Raise GroupError."""
+        raise self._too_early()
+
+    def _too_early(self) -> GroupError:
+        return GroupError(
+            "the call begins when its _coalescing_manager ends",
+            hint="with _coalescing_manager(async_ops=True) as manager: ...; then call manager.wait()",
+            operator=self._name,
+        )

@@ -27,6 +27,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from .calls import Comparison, wrong_size
@@ -148,13 +149,30 @@ class Meeting:
         self.files = []
 
 
+def _resolved(host: str, port: int) -> tuple[int, Any]:
+    """The family and the address of a host: of IPv4, if it has one.  Raises OSError for an unknown name."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family, *_, address = next((each for each in found if each[0] == socket.AF_INET), found[0])
+    return family, address[:2]
+
+
+def place_of_processes() -> str:
+    """A text that is equal in processes that reach each other by their numbers: those of one kernel and container."""
+    with suppress(OSError):
+        kernel = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{kernel} {os.readlink('/proc/self/ns/pid')}"
+    return socket.gethostname()
+
+
 class Hub:
     """The server.  address: where it listens.  `stop` ends it."""
 
     def __init__(self, host: str, port: int, world_size: int, secret: str) -> None:
         self._secret = secret
         self._world_size = world_size
-        self._listener = socket.create_server((HOST_NAMES.get(host, host), port))
+        self._place = place_of_processes()
+        family, address = _resolved(HOST_NAMES.get(host, host), port)
+        self._listener = socket.create_server(address, family=family)
         self.address: tuple[str, int] = self._listener.getsockname()[:2]
         self._waker, self._wake = socket.socketpair()
         self._values: dict[str, str] = {}
@@ -314,6 +332,8 @@ class Hub:
                 wrong = f"rank {rank} is not in a world of {size} processes"
             elif rank in self._ranks:
                 wrong = f"there are two processes of rank {rank}"
+            elif message["place"] != self._place:
+                wrong = f"rank {rank} runs on another machine than rank 0, or in another container: {message['host']}"
             else:
                 connection.rank = rank
                 self._ranks[rank] = connection

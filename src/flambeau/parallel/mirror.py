@@ -29,12 +29,13 @@ from ..core.plan import Launch
 from ..core.queue import Mirror as MirrorBase
 from ..core.queue import Queue
 from ..core.storage import Storage, Twins, owning
-from ..core.tensor import TensorBase, alias_of, empty_tensor, tensor_over, watchers
+from ..core.tensor import TensorBase, empty_tensor, new_tensor, tensor_over, watchers
 from ..errors import NotSupportedError
 from ..nn.hooks import everywhere
 from ..nn.parameter import Buffer, Parameter
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
+from ..runtime.random_state import twister_words
 from ..runtime.stream import Stream
 from ..tensor.tensor import Tensor
 from . import comm, effects
@@ -224,13 +225,30 @@ class Mirror(MirrorBase):
 
 def _host_marks(machine: Any) -> tuple[Any, ...]:
     """Return a value that changes when Python, NumPy or the CPU's generator draws random numbers."""
+    return random.getstate(), _numpy_mark(), machine.cpu_generator.random_state.position()
+
+
+_seen: tuple[bytes, Any, Any] = b"", False, 0.0  # of NumPy's generator: its words, and a normal number that it keeps
+
+
+def _numpy_mark() -> Any:
+    """Return a value that changes when NumPy's global generator draws.
+
+    `get_state`, which takes long, is called only if the words have changed, or if a normal number was kept: that is
+    drawn without a change of the words.
+    """
+    global _seen
     numpy: Any = sys.modules.get("numpy.random")
-    mark: tuple[Any, ...] = ()
-    if numpy is not None:
+    if numpy is None:
+        return None
+    generator = numpy.get_bit_generator()
+    if type(generator) is not numpy.MT19937:  # the program has set another one
+        return str(numpy.get_state(legacy=False))
+    words = twister_words(generator)
+    if words != _seen[0] or _seen[1]:
         state = numpy.get_state(legacy=False)
-        words = state["state"]
-        mark = words["pos"], words["key"][0], words["key"][-1], state["has_gauss"], state["gauss"]
-    return random.getstate(), mark, machine.cpu_generator.random_state.position()
+        _seen = words, state["has_gauss"], state["gauss"]
+    return _seen
 
 
 def _tensors(value: Any) -> Iterator[TensorBase]:
@@ -283,7 +301,7 @@ def _part(mirrored: TensorBase, index: int) -> TensorBase:
     """Return a mirrored tensor's part on the device of `index`, as an ordinary tensor."""
     layout = mirrored._layout
     if index == 0:
-        return alias_of(mirrored, layout.shape, layout.strides, mirrored._offset)
+        return new_tensor(mirrored._storage, layout, mirrored._offset)
     twins = mirrored._storage.twins
     assert twins is not None
     memory = _window(twins.memories[index - 1], twins.start + mirrored._offset * layout.itemsize, _span(layout))
@@ -406,7 +424,7 @@ class _Enter(Function):
 
 
 def _alias(tensor: TensorBase) -> TensorBase:
-    return alias_of(tensor, tensor.shape, tensor.strides, tensor._offset)
+    return new_tensor(tensor._storage, tensor._layout, tensor._offset)
 
 
 def _sums(hold: _Hold, grads: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
@@ -551,11 +569,13 @@ class Replicas:
             return False
         if not _are_equal(machine, tuple(self.gpus)):
             return False
+        if not self.plain and any(each.requires_grad for each in self.buffers):  # their gradients are summed too
+            return False
         if any(stream is not None and stream.mirror is not None for stream in now.streams):
             devices.unmirror("a module inside runs on several devices itself")
             return False
         states = [*self.params, *self.buffers]
-        if not all(type(each) in _ORDINARY and _is_whole(each) for each in states):
+        if any([type(each) not in _ORDINARY or not _is_whole(each) for each in states]):
             return False
         self.parts = [list(_tensors(each)) for each in zip(self.args, self.named)]
         if not all(map(self._are_alike, self.parts[1:])):
@@ -583,11 +603,12 @@ class Replicas:
         hold = _Hold(mirror)
         first, params, buffers, sent = self._entered(mirror, hold)
         replica = self.build(params, buffers)
-        before = effects.marks(self.modules)
+        places = effects.places(self.modules)
+        before = effects.marks(self.modules, places)
         output = self._first(mirror, replica, first)
         del replica, first
         mirror.check(output)
-        if effects.marks(self.modules) != before:
+        if effects.marks(self.modules, places) != before:
             mirror.end("the module changed a container or a variable that its replicas share")
         mirror.phase, mirror.made = BACKWARD, deque(maxlen=0)
         mirror.stream.mirror = None if mirror.reason else mirror

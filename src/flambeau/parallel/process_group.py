@@ -221,7 +221,7 @@ def destroy_process_group(group: Any = None) -> None:
         >>> torch.distributed.is_initialized()
         False
     """
-    found = _member("destroy_process_group", group)
+    found = member("destroy_process_group", group)
     found.is_destroyed = True
     if found is GroupMember.WORLD:
         GroupMember.WORLD = None
@@ -237,7 +237,7 @@ def destroy_process_group(group: Any = None) -> None:
             stream.driver.finish_exchanges([stream.handle])
 
 
-def _member(name: str, group: Any) -> ProcessGroup:
+def member(name: str, group: Any) -> ProcessGroup:
     """Return a checked group; None is the default one."""
     world = GroupMember.WORLD
     if world is None:
@@ -255,6 +255,19 @@ def _member(name: str, group: Any) -> ProcessGroup:
             operator=name,
         )
     return group
+
+
+def default_group() -> ProcessGroup:
+    """Return the default group.  Raises GroupError (RuntimeError, ValueError) before `init_process_group`.
+
+    Example:
+        >>> from flambeau.distributed.distributed_c10d import _get_default_group
+        >>> torch.distributed.init_process_group("gloo")
+        >>> _get_default_group().size()
+        1
+        >>> torch.distributed.destroy_process_group()
+    """
+    return member("_get_default_group", None)
 
 
 def new_group(
@@ -278,7 +291,7 @@ def new_group(
         1
         >>> torch.distributed.destroy_process_group()
     """
-    world = _member("new_group", None)
+    world = member("new_group", None)
     wanted = list(world.ranks) if ranks is None else list(ranks)
     if sort_ranks:
         wanted.sort()
@@ -298,6 +311,70 @@ def new_group(
     return group
 
 
+def new_subgroups(
+    group_size: int | None = None,
+    group: Any = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Divide a group into groups of equal size, of neighbouring ranks.  All processes of the job call it.
+
+    group_size: the number of GPUs if None.
+    Returns: this process's group, and all of them: see `new_subgroups_by_enumeration`.
+    Raises: ValueRangeError unless the size divides the number of processes.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> mine, groups = torch.distributed.new_subgroups(1)
+        >>> torch.distributed.get_process_group_ranks(mine)
+        [0]
+        >>> torch.distributed.destroy_process_group()
+    """
+    ranks = member("new_subgroups", group).ranks
+    size = thread.machine().device_count() if group_size is None else group_size
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1 or len(ranks) % size:
+        raise ValueRangeError(
+            f"group_size is {shown(size)}, and there are {len(ranks)} processes",
+            hint="pass a divisor of the number of processes",
+            operator="new_subgroups",
+        )
+    parts = [list(ranks[at : at + size]) for at in range(0, len(ranks), size)]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
+
+
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Any,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Make several groups, of which a process is in one or none.  All processes of the job call it, with equal lists.
+
+    Returns: this process's group, or None; and all, with GroupMember.NON_GROUP_MEMBER for those of others.
+    Raises: ValueRangeError for a rank that is in two groups; as new_group.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> mine, groups = torch.distributed.new_subgroups_by_enumeration([[0]])
+        >>> mine is groups[0]
+        True
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "new_subgroups_by_enumeration"
+    listed = [list(each) for each in ranks_per_subgroup_list] if isinstance(ranks_per_subgroup_list, list) else []
+    every = [rank for ranks in listed for rank in ranks]
+    if not every or len(set(every)) < len(every):
+        raise ValueRangeError(
+            f"ranks_per_subgroup_list is {shown(ranks_per_subgroup_list)}",
+            hint="pass a list of lists of ranks, in which each rank is at most once",
+            operator=name,
+        )
+    groups = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in listed]
+    mine = [each for each in groups if each is not GroupMember.NON_GROUP_MEMBER]
+    return mine[0] if mine else None, groups
+
+
 def get_rank(group: Any = None) -> int:
     """Return this process's number in a group; -1 outside of it.
 
@@ -308,7 +385,7 @@ def get_rank(group: Any = None) -> int:
         0
         >>> torch.distributed.destroy_process_group()
     """
-    return -1 if group is GroupMember.NON_GROUP_MEMBER else _member("get_rank", group).rank()
+    return -1 if group is GroupMember.NON_GROUP_MEMBER else member("get_rank", group).rank()
 
 
 def get_world_size(group: Any = None) -> int:
@@ -321,7 +398,7 @@ def get_world_size(group: Any = None) -> int:
         1
         >>> torch.distributed.destroy_process_group()
     """
-    return -1 if group is GroupMember.NON_GROUP_MEMBER else _member("get_world_size", group).size()
+    return -1 if group is GroupMember.NON_GROUP_MEMBER else member("get_world_size", group).size()
 
 
 def get_backend(group: Any = None) -> str:
@@ -333,7 +410,7 @@ def get_backend(group: Any = None) -> str:
         'gloo'
         >>> torch.distributed.destroy_process_group()
     """
-    return _member("get_backend", group).backend
+    return member("get_backend", group).backend
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:
@@ -345,7 +422,7 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
         [0]
         >>> torch.distributed.destroy_process_group()
     """
-    return list(_member("get_process_group_ranks", group).ranks)
+    return list(member("get_process_group_ranks", group).ranks)
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:
@@ -357,7 +434,7 @@ def get_global_rank(group: Any, group_rank: int) -> int:
         (0, 0)
         >>> torch.distributed.destroy_process_group()
     """
-    found = _member("get_global_rank", group)
+    found = member("get_global_rank", group)
     if isinstance(group_rank, bool) or not isinstance(group_rank, int) or not 0 <= group_rank < found.size():
         raise ValueRangeError(
             f"group_rank is {shown(group_rank)}, of a group with {found.size()} processes",
@@ -397,7 +474,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 def _rank(name: str, what: str, rank: Any, group: Any, group_rank: Any = None) -> int:
     """Return the number of a process in a group, from its number among all or from the one in the group; 0 for None."""
-    found = _member(name, group)
+    found = member(name, group)
     if group_rank is not None:
         what, rank, known = f"group_{what}", group_rank, tuple(range(found.size()))
     else:
@@ -498,7 +575,7 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = _member("all_reduce", group)
+    found = member("all_reduce", group)
     _tensor("all_reduce", "tensor", tensor)
     _reduction("all_reduce", op)
     if found.is_shared:
@@ -521,7 +598,7 @@ def reduce(
         >>> torch.distributed.reduce(torch.ones(2), dst=0)
         >>> torch.distributed.destroy_process_group()
     """
-    found, target = _member("reduce", group), _rank("reduce", "dst", dst, group, group_dst)
+    found, target = member("reduce", group), _rank("reduce", "dst", dst, group, group_dst)
     _tensor("reduce", "tensor", tensor)
     _reduction("reduce", op)
     if found.is_shared:
@@ -539,7 +616,7 @@ def broadcast(
         >>> torch.distributed.broadcast(torch.ones(2), src=0)
         >>> torch.distributed.destroy_process_group()
     """
-    found, source = _member("broadcast", group), _rank("broadcast", "src", src, group, group_src)
+    found, source = member("broadcast", group), _rank("broadcast", "src", src, group, group_src)
     _tensor("broadcast", "tensor", tensor)
     if found.is_shared:
         return several.ended(several.broadcast(found, tensor, source), async_op)
@@ -558,7 +635,7 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
-    found = _member("all_gather", group)
+    found = member("all_gather", group)
     if found.is_shared:
         outputs = _tensors("all_gather", "tensor_list", tensor_list, found)
         return several.ended(several.all_gather(found, "all_gather", outputs, tensor), async_op)
@@ -579,7 +656,7 @@ def all_gather_into_tensor(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = _member("all_gather_into_tensor", group)
+    found = member("all_gather_into_tensor", group)
     if found.is_shared:
         _check_parts("all_gather_into_tensor", output_tensor, input_tensor, found)
         return several.ended(
@@ -606,7 +683,7 @@ def gather(
         [tensor([1., 1.])]
         >>> torch.distributed.destroy_process_group()
     """
-    found, target = _member("gather", group), _rank("gather", "dst", dst, group, group_dst)
+    found, target = member("gather", group), _rank("gather", "dst", dst, group, group_dst)
     if found.is_shared:
         is_target = found.rank() == target
         outputs = _tensors("gather", "gather_list", gather_list, found) if is_target else []
@@ -633,7 +710,7 @@ def scatter(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found, source = _member("scatter", group), _rank("scatter", "src", src, group, group_src)
+    found, source = member("scatter", group), _rank("scatter", "src", src, group, group_src)
     if found.is_shared:
         is_source = found.rank() == source
         inputs = _tensors("scatter", "scatter_list", scatter_list, found) if is_source else []
@@ -655,7 +732,7 @@ def reduce_scatter(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = _member("reduce_scatter", group)
+    found = member("reduce_scatter", group)
     _reduction("reduce_scatter", op)
     if found.is_shared:
         inputs = _tensors("reduce_scatter", "input_list", input_list, found)
@@ -676,7 +753,7 @@ def reduce_scatter_tensor(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = _member("reduce_scatter_tensor", group)
+    found = member("reduce_scatter_tensor", group)
     _reduction("reduce_scatter_tensor", op)
     if found.is_shared:
         _check_parts("reduce_scatter_tensor", input, output, found)
@@ -698,7 +775,7 @@ def all_to_all(
         >>> torch.distributed.destroy_process_group()
     """
     name = "all_to_all"
-    found = _member(name, group)
+    found = member(name, group)
     if found.is_shared:
         outputs = _tensors(name, "output_tensor_list", output_tensor_list, found)
         inputs = _tensors(name, "input_tensor_list", input_tensor_list, found)
@@ -726,7 +803,7 @@ def all_to_all_single(
         tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
-    found = _member("all_to_all_single", group)
+    found = member("all_to_all_single", group)
     if found.is_shared:
         outputs = _split("all_to_all_single", "output", output, output_split_sizes, found)
         inputs = _split("all_to_all_single", "input", input, input_split_sizes, found)
@@ -758,7 +835,7 @@ def barrier(
         >>> torch.distributed.barrier()
         >>> torch.distributed.destroy_process_group()
     """
-    found = _member("barrier", group)
+    found = member("barrier", group)
     if found.is_shared:
         return several.ended(several.barrier(found), async_op)
     return _done(None, async_op)
@@ -772,7 +849,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
         >>> torch.distributed.monitored_barrier()
         >>> torch.distributed.destroy_process_group()
     """
-    found = _member("monitored_barrier", group)
+    found = member("monitored_barrier", group)
     if found.is_shared:
         several.barrier(found.within(timeout), "monitored_barrier").wait()
 
@@ -806,7 +883,7 @@ def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
         [{'loss': 1.5}]
         >>> torch.distributed.destroy_process_group()
     """
-    found = _member("all_gather_object", group)
+    found = member("all_gather_object", group)
     _each("all_gather_object", "object_list", object_list, found)
     if found.is_shared:
         object_list[:] = _objects(found, "all_gather_object", obj)
@@ -831,7 +908,7 @@ def gather_object(
         ['text']
         >>> torch.distributed.destroy_process_group()
     """
-    found, target = _member("gather_object", group), _rank("gather_object", "dst", dst, group, group_dst)
+    found, target = member("gather_object", group), _rank("gather_object", "dst", dst, group, group_dst)
     if found.rank() == target:
         _each("gather_object", "object_gather_list", object_gather_list, found)
     if found.is_shared:
@@ -853,7 +930,7 @@ def broadcast_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "broadcast_object_list"
-    found, source = _member(name, group), _rank(name, "src", src, group, group_src)
+    found, source = member(name, group), _rank(name, "src", src, group, group_src)
     if found.is_shared:
         sent = _objects(found, name, object_list if found.rank() == source else None)[source]
         if len(sent) != len(object_list):
@@ -883,7 +960,7 @@ def scatter_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "scatter_object_list"
-    found, source = _member(name, group), _rank(name, "src", src, group, group_src)
+    found, source = member(name, group), _rank(name, "src", src, group, group_src)
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ArgumentError(
             f"scatter_object_output_list must have an entry, got {shown(scatter_object_output_list)}",
@@ -899,9 +976,9 @@ def scatter_object_list(
         scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
 
 
-def _peer(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tuple[ProcessGroup, int]:
+def peer_of(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tuple[ProcessGroup, int]:
     """Return the group, and the other process's number in it."""
-    found = _member(name, group)
+    found = member(name, group)
     if found.size() == 1:
         raise NotSupportedError("the group has one process only", hint=SEVERAL, operator=name)
     if peer is None and group_peer is None:
@@ -910,9 +987,9 @@ def _peer(name: str, what: str, peer: Any, group: Any, group_peer: Any) -> tuple
 
 
 def _message(name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag: Any, is_sent: bool) -> Work:
-    _member(name, group)
+    member(name, group)
     _tensor(name, "tensor", tensor)
-    found, other = _peer(name, "dst" if is_sent else "src", peer, group, group_peer)
+    found, other = peer_of(name, "dst" if is_sent else "src", peer, group, group_peer)
     own = found.rank()
     return several.message(found, name, tensor, *((own, other) if is_sent else (other, own)), int(tag))
 
@@ -966,7 +1043,7 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
         hint: start several ranks: flambeau run --nproc 2 program.py
         >>> torch.distributed.destroy_process_group()
     """
-    _message("send", tensor, dst, group, group_dst, tag, is_sent=True).wait()
+    several.ended(_message("send", tensor, dst, group, group_dst, tag, is_sent=True), async_op=False)
 
 
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
@@ -983,8 +1060,8 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
         hint: start several ranks: flambeau run --nproc 2 program.py
         >>> torch.distributed.destroy_process_group()
     """
-    _message("recv", tensor, src, group, group_src, tag, is_sent=False).wait()
-    return _member("recv", group).ranks[_rank("recv", "src", src, group, group_src)]
+    several.ended(_message("recv", tensor, src, group, group_src, tag, is_sent=False), async_op=False)
+    return member("recv", group).ranks[_rank("recv", "src", src, group, group_src)]
 
 
 def send_object_list(
@@ -1008,7 +1085,7 @@ def send_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "send_object_list"
-    found, other = _peer(name, "dst", dst, group, group_dst)
+    found, other = peer_of(name, "dst", dst, group, group_dst)
     several.pass_bytes(found, name, _pickled(name, object_list), found.rank(), other)
 
 
@@ -1034,7 +1111,7 @@ def recv_object_list(
         >>> torch.distributed.destroy_process_group()
     """
     name = "recv_object_list"
-    found, other = _peer(name, "src", src, group, group_src)
+    found, other = peer_of(name, "src", src, group, group_src)
     sent = pickle.loads(several.pass_bytes(found, name, b"", other, found.rank()))
     if len(sent) != len(object_list):
         raise ArgumentError(
@@ -1044,69 +1121,6 @@ def recv_object_list(
         )
     object_list[:] = sent
     return found.ranks[other]
-
-
-class P2POp:
-    """A message for `batch_isend_irecv`.  op: isend or irecv;  peer: the other process.
-
-    Example:
-        >>> torch.distributed.P2POp(torch.distributed.isend, torch.ones(2), 1).peer
-        1
-    """
-
-    def __init__(
-        self,
-        op: Any,
-        tensor: Any,
-        peer: int | None = None,
-        group: Any = None,
-        tag: int = 0,
-        group_peer: int | None = None,
-    ) -> None:
-        if op not in (isend, irecv):
-            raise ArgumentError(
-                f"op is {shown(op)}", hint="pass torch.distributed.isend or torch.distributed.irecv", operator="P2POp"
-            )
-        self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
-        self.group_peer = group_peer
-
-
-def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
-    """Begin several messages; return what to wait for: one per message, or one for all.
-
-    With NCCL they are one operation, of one group, and no message waits for another.  If it is the group's first
-    operation, all ranks of the group must take part in it or in another one.
-    Raises: ArgumentError for an empty list or another entry than a P2POp.
-    Example:
-        >>> torch.distributed.init_process_group("gloo")
-        >>> try:
-        ...     torch.distributed.batch_isend_irecv([])
-        ... except ValueError as error:
-        ...     print("no messages")
-        no messages
-        >>> torch.distributed.destroy_process_group()
-    """
-    name, is_list = "batch_isend_irecv", isinstance(p2p_op_list, (list, tuple)) and bool(p2p_op_list)
-    if not is_list or not all(isinstance(each, P2POp) for each in p2p_op_list):
-        raise ArgumentError(
-            f"p2p_op_list must be a list of P2POp, got {shown(p2p_op_list)}",
-            hint="make each with P2POp(isend, tensor, peer)",
-            operator=name,
-        )
-    found = _member(name, p2p_op_list[0].group)
-    if not found.is_shared or not found.runs_steps or not all(each.tensor.is_cuda for each in p2p_op_list):
-        return [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
-    messages = []
-    for each in p2p_op_list:
-        group, other = _peer(name, "peer", each.peer, each.group, each.group_peer)
-        if group is not found:
-            raise ArgumentError(
-                f"messages are of the groups {found.group_name} and {group.group_name}",
-                hint="call batch_isend_irecv once for each group",
-                operator=name,
-            )
-        messages.append(several.Message(each.op.__name__, each.tensor, other, each.op is isend, int(each.tag)))
-    return several.batch(found, name, messages)
 
 
 class Spread:
@@ -1283,5 +1297,5 @@ def dump_flight_recorder() -> str:
         []
         >>> torch.distributed.destroy_process_group()
     """
-    client = _member("flight_recorder.dump", None).client
+    client = member("flight_recorder.dump", None).client
     return FlightRecorder(0).dump() if client is None else client.recorder.dump()

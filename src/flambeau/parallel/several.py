@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from .. import callers, host
@@ -33,11 +34,12 @@ from ..tensor.interop import frombuffer
 from . import links
 from .calls import MAX_DESCRIPTIONS, Channel, Description, Sizes, like
 from .exchange import Client
-from .group import ProcessGroup, ReduceOp, Work
+from .group import CoalescedCall, ProcessGroup, ReduceOp, Work
 from .hub import GOODBYE
 
 Received = dict[int, bytes]  # by rank of the group
 Written = Iterable[tuple[int, Any]]  # indexes of outputs, and arrays of their values
+COALESCED = "coalesced"  # what the description of a part of a coalesced operation has
 POLL = 0.001  # seconds between looks at an event, of a wait that blocks the host
 
 
@@ -65,11 +67,8 @@ class Place(NamedTuple):
     stream: Stream | None
 
 
-def _place(name: str, group: ProcessGroup, tensors: Sequence[TensorBase], kind: str = "") -> Place:
-    """Check a collective's tensors; return their place, on which work follows the current stream.
-
-    kind: of messages between two ranks, which have a stream of their own.
-    """
+def _device(name: str, group: ProcessGroup, tensors: Sequence[TensorBase]) -> int:
+    """Check a collective's tensors; return their device, -1 for the CPU."""
     devices = {tensor.device_index for tensor in tensors}
     if len(devices) > 1:
         raise ArgumentError(
@@ -98,6 +97,14 @@ def _place(name: str, group: ProcessGroup, tensors: Sequence[TensorBase], kind: 
                 hint="call contiguous() first",
                 operator=name,
             )
+    return device
+
+
+def place_of(name: str, group: ProcessGroup, device: int, kind: str = "") -> Place:
+    """Return where collectives on a device run; work there follows the current stream.
+
+    kind: of messages between two ranks, which have a stream of their own.
+    """
     if device < 0:
         return Place(device, None)
     stream = group.stream(device, kind)
@@ -194,7 +201,7 @@ class Collective:
         self.is_over = False
         self.steps: Sequence[Step] | None = None
         self.channel: Channel | None = None  # in which the call is logged
-        self.process_group, self._transfers = group, transfers
+        self.process_group, self.transfers = group, transfers
         self._kinds, self._device = kinds or (kind,), -1
         self._ranks, self._world_size = group.ranks, group.world_size
         self._compute = compute
@@ -212,11 +219,8 @@ class Collective:
         if not group.runs_steps:
             self.client.call(self.key, self.members, self.called, _gpu(group, stream), self.nbytes)
             return False
-        if stream is not None and self._transfers is not None:
-            steps = [_step(each) for each in self._transfers() if not each.is_empty]
-            if stream.driver.runs_steps(steps):
-                self.steps, self._device = steps, stream.device_index
-        channel = self.channel = self.client.channel(f"{self.group}:{self.kind}", self.channel_members, self.timeout)
+        self.make_steps(stream)
+        channel = self.channel = self._channel()
         if self.steps is None:
             self.client.report()  # the calls before are compared before this one ends
             self.client.call(self.key, self.members, self.called, "", self.nbytes)
@@ -224,6 +228,20 @@ class Collective:
             self._note_steps(channel, self.key)
         channel.add(self.called)
         return self.steps is not None
+
+    def make_steps(self, stream: Stream | None) -> None:
+        """Make the steps, if the stream's device can run them all."""
+        if stream is not None and self.transfers is not None:
+            steps = [_step(each) for each in self.transfers() if not each.is_empty]
+            if stream.driver.runs_steps(steps):
+                self.steps, self._device = steps, stream.device_index
+
+    def _channel(self) -> Channel:
+        return self.client.channel(f"{self.group}:{self.kind}", self.channel_members, self.timeout)
+
+    def log(self) -> None:
+        """Log the call of a part of an operation that runs as steps."""
+        self._channel().add(self.called)
 
     def _note_steps(self, channel: Channel, key: str) -> None:
         """Note that a GPU will run this, before the call is logged.  Raises CollectiveError if the group has failed."""
@@ -235,7 +253,7 @@ class Collective:
     def without_tensors(self) -> Collective:
         """A copy that keeps no tensor alive, for `again`."""
         copy = Collective.__new__(Collective)
-        vars(copy).update(vars(self), _transfers=None, _compute=_nothing)
+        vars(copy).update(vars(self), transfers=None, _compute=_nothing)
         return copy
 
     def again(self, source: Any, target: Any) -> Collective:
@@ -274,6 +292,11 @@ class Collective:
         """Give the others the bytes of arrays."""
         self.client.give(self.key, [_bytes_of(each) for each in inputs], (start_ns, self.duration_ns))
 
+    @property
+    def keys(self) -> list[str]:
+        """Those under which it is not ready yet, or its only one."""
+        return [self.key]
+
     def is_ready(self) -> bool:
         """Return whether all members have given their bytes."""
         return self.client.is_ready(self.key)
@@ -284,8 +307,9 @@ class Collective:
 
     def wait(self, others: Sequence[Collective]) -> None:
         """Wait until one of several collectives, this one included, is ready or has failed.  Host: waits."""
-        timeout = min(each.timeout for each in others)
-        self.client.wait([each.key for each in others], timeout, lambda: any(each.is_over for each in others))
+        timeout, keys = min(each.timeout for each in others), [each.keys for each in others]
+        if all(keys):  # else one has become ready
+            self.client.wait([*chain(*keys)], timeout, lambda: any(each.is_over for each in others))
 
     def collect(self) -> tuple[Received, int]:
         """Return everyone's bytes and the modelled end; 0 if it has none.  Host: waits for the other ranks.
@@ -347,6 +371,21 @@ class HostWork(Work):
         return super().is_completed()
 
 
+class Part(NamedTuple):
+    """A collective or a message that is begun together with others.  device: of its tensors, -1 for the CPU."""
+
+    collective: Collective
+    sent: Sequence[Any]
+    outputs: Sequence[Any]
+    device: int
+
+    @property
+    def reduction(self) -> str:
+        """The name of its ReduceOp, "" if it reduces nothing."""
+        assert self.collective.transfers is not None
+        return self.collective.transfers()[0].reduction
+
+
 def _now() -> int:
     """The modelled time of this thread; 0 without virtual GPUs."""
     machine = thread.machine() if thread.has_machine() else None
@@ -381,10 +420,17 @@ def _run(
     sizes: the bytes for and from each member, where these differ.
     key: of equal calls, which `_again` can begin once this one has run as one step; None if it cannot.
     """
-    place = _place(name, group, [*sent, *outputs])
+    device = _device(name, group, [*sent, *outputs])
+    coalescing = group.coalescing
+    is_part = coalescing is not None and coalescing.takes(name, device)
+    if is_part:
+        same, more = (COALESCED, same), f"{more}, {COALESCED}" if more else COALESCED
     called = _client(group).descriptions.of(name, (name, same), sent or outputs, more, sizes)
     collective = Collective(name, group, called, compute, outputs, nbytes, transfers)
-    work = _begin(collective, place, sent, outputs)
+    if coalescing is not None and is_part:
+        return coalescing.add(Part(collective, sent, outputs, device))
+    place = place_of(name, group, device)
+    work = begin(collective, place, sent, outputs)
     if key is not None and collective.steps is not None and len(collective.steps) == 1:
         if len(group.earlier) >= MAX_DESCRIPTIONS:
             group.earlier.clear()
@@ -393,11 +439,12 @@ def _run(
 
 
 def _key(group: ProcessGroup, name: str, how: Any, one: TensorBase, other: TensorBase) -> Any:
-    """A key of collectives that differ only in the addresses of their tensors; None where GPUs run no steps.
+    """A key of collectives that differ only in the addresses of their tensors.
 
     A layout belongs to one device of one machine.
+    Returns: None where GPUs run no steps, and for calls that are coalesced.
     """
-    if not group.runs_steps:
+    if not group.runs_steps or group.coalescing is not None:
         return None
     frame = callers.program_frame()
     site = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
@@ -440,7 +487,7 @@ def _step(transfer: Transfer) -> Step:
     return Step(kind, read, written, reduction, peer)
 
 
-def _begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Sequence[Any]) -> Work:
+def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Sequence[Any]) -> Work:
     """Begin on the group's stream; or give the inputs now, and write the outputs in `Work.wait`."""
     stream, client = place.stream, collective.client
     runs_steps = collective.begin(stream)
@@ -560,7 +607,8 @@ def ended(work: Work, async_op: bool) -> Work | None:
     """The result of a collective: without `async_op`, the current stream follows it."""
     if async_op:
         return work
-    work.wait()
+    if not isinstance(work, CoalescedCall):
+        work.wait()
     return None
 
 
@@ -810,20 +858,26 @@ def _given(collective: Collective, data: bytes) -> Work:
 
 
 def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag: int) -> Work:
-    """Begin a message; this rank is one of both."""
+    """Begin a message; this rank is one of both.
+
+    NCCL has no tags, so messages of one direction are received in the order of the sends; other tags are a mistake.
+    """
     is_source, members = group.rank() == src, _pair(group, name, src, dst)
     other = dst if is_source else src
+    device, form, coalescing = _device(name, group, [tensor]), _form(tensor), group.coalescing
+    is_part = coalescing is not None and coalescing.takes(name, device)
     kind, kinds = f"{src}>{dst}/{tag}/", None
-    if group.runs_steps and tensor.is_cuda:  # NCCL has no tags
+    if is_part:
+        kind = f"{src}>{dst}/batch/"
+    elif group.runs_steps and tensor.is_cuda:
         kind, kinds = f"{src}>{dst}/", sorted((f"{src}>{dst}/", f"{dst}>{src}/"))
-    place, form = _place(name, group, [tensor], kind), _form(tensor)
 
     def compute(found: Received) -> Written:
         if not is_source:
             yield 0, form.read(found[src])
 
     def transfers() -> list[Transfer]:
-        peer = members.index(group.ranks[other])
+        peer = other if is_part else members.index(group.ranks[other])  # a part runs among all ranks of the group
         return [
             Transfer("send", tensor, None, peer=peer) if is_source else Transfer("receive", None, tensor, peer=peer)
         ]
@@ -832,46 +886,9 @@ def message(group: ProcessGroup, name: str, tensor: Any, src: int, dst: int, tag
     more, same = f"{'dst' if is_source else 'src'}={other}", (tensor.dtype.name, tensor.numel(), tag)
     called = _client(group).descriptions.of(name, same, [tensor], more)
     collective = Collective(name, group, called, compute, outputs, form.nbytes, transfers, kind, members, kinds)
-    return _begin(collective, place, sent, outputs)
-
-
-class Message(NamedTuple):
-    """A message of a batch.  other: the other rank of the group."""
-
-    name: str
-    tensor: Any
-    other: int
-    is_sent: bool
-    tag: int
-
-
-def batch(group: ProcessGroup, name: str, messages: Sequence[Message]) -> list[Work]:
-    """Begin messages of tensors of one GPU as one operation, in which NCCL lets none wait for another."""
-    own, client = group.rank(), _client(group)
-    place = _place(name, group, [each.tensor for each in messages])
-
-    def transfers() -> list[Transfer]:
-        return [
-            Transfer("send", each.tensor, None, peer=each.other)
-            if each.is_sent
-            else Transfer("receive", None, each.tensor, peer=each.other)
-            for each in messages
-        ]
-
-    called = client.descriptions.of(name, name, [each.tensor for each in messages])
-    sent, outputs = ([each.tensor for each in messages if each.is_sent is side] for side in (True, False))
-    nbytes = sum(_form(each.tensor).nbytes for each in messages)
-    kind = f"{own}/batch/"
-    collective = Collective(name, group, called, lambda found: [], outputs, nbytes, transfers, kind, kinds=[""])
-    collective.channel_members = [group.ranks[own]]
-    for each in messages:  # the other ranks of the group may take no part: each pair compares its own
-        src, dst = (own, each.other) if each.is_sent else (each.other, own)
-        more = f"{'dst' if each.is_sent else 'src'}={each.other}"
-        same = each.tensor.dtype.name, each.tensor.numel(), each.tag
-        pair = _pair(group, each.name, src, dst)
-        channel = client.channel(f"{group.group_name}:{src}>{dst}/batch/", pair, collective.timeout)
-        channel.add(client.descriptions.of(each.name, same, [each.tensor], more))
-    return [_begin(collective, place, sent, outputs)]
+    if coalescing is not None and is_part:
+        return coalescing.add(Part(collective, sent, outputs, device))
+    return begin(collective, place_of(name, group, device, kind), sent, outputs)
 
 
 def pass_bytes(group: ProcessGroup, name: str, data: bytes, src: int, dst: int) -> bytes:

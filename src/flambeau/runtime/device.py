@@ -198,6 +198,9 @@ def cuda_index(value: Any = None) -> int:
     """
     machine = thread.machine()
     machine.start()
+    if type(value) is int and 0 <= value < len(machine.devices):
+        unmirror(NAMED)
+        return value
     if isinstance(value, DeviceGuard):
         value = value.index
     chosen = CUDA if value is None else as_device(named_by(value))

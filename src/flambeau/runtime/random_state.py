@@ -21,6 +21,7 @@ the other stopped:
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ TWISTER_BYTES, LEGACY_BYTES = 5056, 5048  # with and without the float32 value
 _WORD = (1 << 32) - 1
 _HEAD, _BLOCK_AT = struct.Struct("<QiiQ"), 24
 _NORMAL_AT, _COUNTER_AT, _FLAG_AT = 5024, 5032, 5040
+_NUMPY_BYTES = 4 * 624 + 4  # of NumPy's MT19937: the words of a block, and the index of the next one
 _FEW_WORDS = 2048  # up to which NumPy's `random_raw` is the faster of two ways to the same words
 
 
@@ -110,6 +112,11 @@ class State:
             self.counter = int.from_bytes(data[8:], "little") // 4
 
 
+def twister_words(bits: Any) -> bytes:
+    """Return the words and the position of NumPy's MT19937, whose `state` converts them one by one."""
+    return ctypes.string_at(bits.ctypes.state_address, _NUMPY_BYTES)
+
+
 class TwisterState(State):
     """State of a CPU generator: a seed, the Mersenne Twister, and the counter of the portable stream.
 
@@ -132,8 +139,7 @@ class TwisterState(State):
     def position(self) -> tuple[Any, ...]:
         if self._bits is None:
             return self.seed, self.counter, self.next_normal
-        words = self._bits.state["state"]
-        return self.seed, self.counter, str(self.next_normal), words["pos"], int(words["key"][0]), int(words["key"][-1])
+        return self.seed, self.counter, str(self.next_normal), twister_words(self._bits)
 
     def copy(self) -> TwisterState:
         new = TwisterState(self.seed)

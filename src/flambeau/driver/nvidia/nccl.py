@@ -262,7 +262,7 @@ class ExchangeCalls:
     def _join(self, exchange: Exchange, device: int) -> None:
         """Make communicators of all members.  Host: waits for them."""
         library, streams = load(), exchange.streams
-        ids = exchange.join(lambda: b"".join(_new_id(library) for _ in streams), self._devices.uuid(device))
+        ids = exchange.join(lambda: b"".join(new_id(library) for _ in streams), self._devices.uuid(device))
         for index, stream in enumerate(streams):
             unique_id = ids[index * UNIQUE_ID_BYTES : (index + 1) * UNIQUE_ID_BYTES]
             made = Communicator(library, unique_id, exchange.size, exchange.rank, self._streams[stream])
@@ -288,7 +288,8 @@ class ExchangeCalls:
                     communicator.destroy()
 
 
-def _new_id(library: Any) -> bytes:
+def new_id(library: Any) -> bytes:
+    """Return the id of a new communicator.  Raises AcceleratorError."""
     made = UniqueId()
     check_nccl(library.ncclGetUniqueId(byref(made)), "ncclGetUniqueId", "")
     return bytes(made.internal)

@@ -1,0 +1,408 @@
+"""Collectives and messages that run as one operation: `_coalescing_manager`, `batch_isend_irecv` and their kin.
+
+- Calls of a group are collected (`group.Coalescing`) and begun together, on the group's stream of the device: they
+  follow what the current stream has then, and later work follows all of them.  They have no order among each other.
+- With NCCL, they are one group of calls.  A message is one between all ranks of the group there, not of two.
+- On virtual GPUs, they are one exchange.  The hub compares each call for itself, with its own line, and the exchange is
+  ready when all are: it waits where NCCL would, and messages wait for nothing of the same operation.
+- On the CPU, and on NVIDIA GPUs without NCCL, they are begun one after the other, before any of them is waited for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from .. import callers
+from ..core.tensor import TensorBase, address_of
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown
+from ..runtime.device import as_device
+from ..runtime.stream import Stream
+from . import process_group, several
+from .group import Coalescing, GroupError, ProcessGroup, ReduceOp, Work
+from .links import START_NS
+from .several import Collective, Part, Received, Transfer, Written
+
+NAME = "_coalescing_manager"
+
+
+def _no_values(found: Received) -> Written:
+    """The outputs' values of the whole operation: its parts compute them."""
+    return []
+
+
+class Coalesced(Collective):
+    """Collectives and messages on one GPU that run as one operation (`driver.api.Exchange`)."""
+
+    def __init__(self, name: str, group: ProcessGroup, parts: Sequence[Part]) -> None:
+        assert group.client is not None
+        own = group.ranks[group.rank()]
+        self.sent = [each for part in parts for each in part.sent]
+        self.outputs = [each for part in parts for each in part.outputs]
+        nbytes = sum(part.collective.nbytes for part in parts)
+        called = group.client.descriptions.of(name, name, [*self.sent, *self.outputs])
+        kind, transfers = f"{own}/batch/", self._transfers
+        super().__init__(name, group, called, _no_values, self.outputs, nbytes, transfers, kind, kinds=[""])
+        self.channel_members = [own]  # the others may take no part: each call is compared in its own channel
+        self.parts = parts
+
+    def _transfers(self) -> list[Transfer]:
+        """The steps of all parts."""
+        made = [part.collective.transfers for part in self.parts]
+        return [step for each in made if each is not None for step in each()]
+
+    def model(self, driver: Any) -> None:
+        """Set the modelled time: one start; then each collective's time, and the larger one of sends and receives."""
+        total = {"": 0, "send": 0, "receive": 0}
+        for part in self.parts:
+            part.collective.model(driver)
+            direction = "" if not part.collective.kind else "send" if part.sent else "receive"
+            total[direction] += part.collective.duration_ns - START_NS
+        self.duration_ns = START_NS + total[""] + max(total["send"], total["receive"])
+        for part in self.parts:
+            part.collective.duration_ns = self.duration_ns
+
+    def make_steps(self, stream: Stream | None) -> None:
+        """Make the steps of all parts.  Raises NotSupportedError if NCCL does not have one of them."""
+        super().make_steps(stream)
+        if self.steps is None:
+            raise NotSupportedError(
+                "NCCL does not have the reduction of one of the calls, so it cannot run them as one operation",
+                hint="make that call alone: it passes through the host",
+                operator=self.name,
+            )
+
+    def begin(self, stream: Stream | None) -> bool:
+        """Tell the others of each call; return whether the stream runs them as steps."""
+        runs_steps = self.process_group.runs_steps and super().begin(stream)
+        for part in self.parts:
+            if runs_steps:
+                part.collective.log()
+            else:
+                part.collective.begin(stream)
+        return runs_steps
+
+    @property
+    def keys(self) -> list[str]:
+        """Those that have not come."""
+        return [key for part in self.parts if not part.collective.is_ready() for key in part.collective.keys]
+
+    def give(self, inputs: Sequence[Any], start_ns: int) -> None:
+        """Give the others the bytes of arrays; there are none where no values are computed."""
+        rest = iter(inputs)
+        for part in self.parts:
+            count = sum(1 for each in part.sent if each.numel()) if inputs else 0
+            part.collective.give([next(rest) for _ in range(count)], start_ns)
+
+    def is_ready(self) -> bool:
+        """Return whether all members of all calls have given their bytes."""
+        return all(part.collective.is_ready() for part in self.parts)
+
+    def finish(self, outputs: Sequence[Any] | None) -> int:
+        """Write the outputs of all calls; return the modelled end.  Raises CollectiveError."""
+        rest = None if outputs is None else iter(outputs)
+        try:
+            ends = [
+                part.collective.finish(None if rest is None else [next(rest) for _ in part.collective.written])
+                for part in self.parts
+            ]
+        finally:
+            self.is_over = True
+        return max(ends)
+
+
+class AllOf(Work):
+    """Several collectives, to wait for together."""
+
+    def __init__(self, works: Sequence[Work], value: Any) -> None:
+        super().__init__(value)
+        self._works = works
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Wait for each of them."""
+        return all([each.wait(timeout) for each in self._works])
+
+    def is_completed(self) -> bool:
+        """Return whether the outputs of all are there."""
+        return all([each.is_completed() for each in self._works])
+
+
+def _begin(name: str, group: ProcessGroup, parts: Sequence[Part]) -> Work:
+    """Begin calls together.  Raises ArgumentError if they are of several devices, or overlap."""
+    devices = sorted({part.device for part in parts})
+    if len(devices) > 1:
+        names = ", ".join("cpu" if each < 0 else f"cuda:{each}" for each in devices)
+        raise ArgumentError(f"tensors are on {names}", hint="coalesce the calls of one device at a time", operator=name)
+    place = several.place_of(name, group, devices[0])
+    is_one = place.stream is not None and (group.runs_steps or place.stream.driver.capabilities.exchanges)
+    if not is_one:
+        works = [several.begin(part.collective, place, part.sent, part.outputs) for part in parts]
+        return AllOf(works, [each for part in parts for each in part.outputs])
+    _check_apart(name, parts)
+    whole = Coalesced(name, group, parts)
+    return several.begin(whole, place, whole.sent, whole.outputs)
+
+
+def _check_apart(name: str, parts: Sequence[Part]) -> None:
+    """Raise ArgumentError if a call writes memory that another one reads or writes: they have no order."""
+    written = sorted(_ranges(parts, [part.outputs for part in parts]))
+    for one, other in pairwise(written):
+        _check_pair(name, parts, one, other)
+    ends = [end for _, end, _ in written]
+    for read in _ranges(parts, [part.sent for part in parts]):
+        for number in range(bisect_right(ends, read[0]), len(written)):
+            if written[number][0] >= read[1]:
+                break
+            _check_pair(name, parts, read, written[number])
+
+
+def _ranges(parts: Sequence[Part], tensors: Sequence[Sequence[Any]]) -> list[tuple[int, int, int]]:
+    """The memory of tensors: start, end, and the number of the part.  tensors: by part."""
+    return [
+        (address_of(each), address_of(each) + each.numel() * each.dtype.itemsize, number)
+        for number in range(len(parts))
+        for each in tensors[number]
+        if each.numel()
+    ]
+
+
+def _check_pair(name: str, parts: Sequence[Part], one: tuple[int, int, int], other: tuple[int, int, int]) -> None:
+    numbers = sorted((one[2], other[2]))
+    if numbers[0] < numbers[1] and one[0] < other[1] and other[0] < one[1]:
+        first, second = (parts[number].collective.called.text for number in numbers)
+        raise ArgumentError(
+            f"one of two calls writes memory of the other, and they have no order: {first}, and {second}",
+            hint="give each call memory of its own, or make them one after the other",
+            operator=name,
+        )
+
+
+# interface
+
+
+class CoalescingManager:
+    """A context manager: calls of a group inside it begin together, as one operation, when it ends.
+
+    works: what to wait for, with async_ops.
+    """
+
+    def __init__(self, name: str, group: ProcessGroup, device_type: str | None, async_ops: bool) -> None:
+        self.works: list[Work] = []
+        self._name, self._group, self._device_type, self._async_ops = name, group, device_type, async_ops
+
+    def __enter__(self) -> CoalescingManager:
+        if self._group.coalescing is not None:
+            raise GroupError(
+                f"the calls of group {self._group.group_name} are coalesced already",
+                hint="end the other _coalescing_manager first",
+                operator=self._name,
+            )
+        self._group.coalescing = Coalescing(self._device_type)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        collected, self._group.coalescing = self._group.coalescing, None
+        if kind is not None or collected is None or not collected.parts:
+            return
+        if self._device_type is None:
+            _check_alike(collected.parts)
+        work = several.ended(_begin(self._name, self._group, collected.parts), self._async_ops)
+        if work is not None:
+            self.append(work)
+
+    def append(self, work: Work | None = None) -> None:
+        """Add something to wait for."""
+        if work is not None:
+            self.works.append(work)
+
+    def wait(self) -> None:
+        """Make the current stream wait for all outputs; on the CPU, wait on the host."""
+        for work in self.works:
+            work.wait()
+
+
+def _check_alike(parts: Sequence[Part]) -> None:
+    """Raise GroupError unless calls are of one function and one reduction, as without a device they must be."""
+    kinds = sorted({" ".join((part.collective.name, part.reduction)).strip() for part in parts})
+    if len(kinds) > 1:
+        raise GroupError(
+            f"the calls are of several kinds: {', '.join(kinds)}",
+            hint="pass device=, with which calls of any kind begin together",
+            operator=NAME,
+        )
+
+
+def coalescing_manager(group: Any = None, device: Any = None, async_ops: bool = False) -> CoalescingManager:
+    """Begin calls together, as one operation, when the context ends: no call waits for another.
+
+    device: of the calls.  Without it, all calls must be of one kind: all_reduce, all_gather_into_tensor or
+    reduce_scatter_tensor, with one reduction; other calls begin at once.
+    async_ops: `wait` of the context manager waits for the outputs; else the current stream follows them.
+    An exception inside drops the calls.
+    Raises: GroupError (RuntimeError, ValueError) if calls differ, or the group's calls are coalesced already;
+            ArgumentError for calls of several devices, and for one that writes memory of another.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> x, y = torch.ones(2), torch.ones(3)
+        >>> with torch.distributed._coalescing_manager(async_ops=True) as manager:
+        ...     for each in (x, y):
+        ...         _ = torch.distributed.all_reduce(each, async_op=True)
+        >>> manager.wait()
+        >>> torch.distributed.destroy_process_group()
+    """
+    found = process_group.member(NAME, group)
+    return CoalescingManager(NAME, found, None if device is None else as_device(device).type, async_ops)
+
+
+def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
+    """Reduce each of several tensors over all processes, in place, as one operation.  Warns: FutureWarning.
+
+    Returns: with async_op, a future of the tensors.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> x, y = torch.ones(2), torch.ones(3)
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.distributed.all_reduce_coalesced([x, y])
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "all_reduce_coalesced"
+    _warn(name)
+    listed = [tensors] if isinstance(tensors, TensorBase) else _listed(name, "tensors", tensors)
+    with _collecting(name, listed, group) as manager:
+        for each in listed:
+            process_group.all_reduce(each, op, group, async_op=True)
+    return _ended(manager, listed, async_op)
+
+
+def all_gather_coalesced(
+    output_tensor_lists: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
+) -> Any:
+    """Copy every process's tensors into lists of tensors, one list per process, as one operation.
+
+    Warns: FutureWarning.
+    Returns: with async_op, a future of the output lists.
+    Raises: ArgumentError unless there is one list per process, each with as many tensors as the input.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> found = [[torch.zeros(2), torch.zeros(1)]]
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.distributed.all_gather_coalesced(found, [torch.ones(2), torch.ones(1)])
+        >>> found
+        [[tensor([1., 1.]), tensor([1.])]]
+        >>> torch.distributed.destroy_process_group()
+    """
+    name = "all_gather_coalesced"
+    _warn(name)
+    inputs = _listed(name, "input_tensor_list", input_tensor_list)
+    outputs = [_listed(name, "output_tensor_lists", each) for each in output_tensor_lists]
+    if any(len(each) != len(inputs) for each in outputs):
+        raise ArgumentError(
+            f"output_tensor_lists has lists of {', '.join(str(len(each)) for each in outputs)} tensors, and "
+            f"input_tensor_list has {len(inputs)}",
+            hint="each process's list has one tensor per input",
+            operator=name,
+        )
+    with _collecting(name, inputs, group) as manager:
+        for number, each in enumerate(inputs):
+            process_group.all_gather([one[number] for one in outputs], each, group, async_op=True)
+    return _ended(manager, output_tensor_lists, async_op)
+
+
+def _warn(name: str) -> None:
+    callers.warn(
+        f"`torch.distributed.{name}` is deprecated: use `torch.distributed._coalescing_manager`", FutureWarning
+    )
+
+
+def _listed(name: str, what: str, tensors: Any) -> list[Any]:
+    """Check a list of tensors."""
+    if not isinstance(tensors, (list, tuple)) or not all(isinstance(each, TensorBase) for each in tensors):
+        raise ArgumentTypeError(
+            f"{what} must be a list of tensors, got {shown(tensors)}", hint="pass [tensor, ...]", operator=name
+        )
+    return list(tensors)
+
+
+def _collecting(name: str, tensors: Sequence[Any], group: Any) -> CoalescingManager:
+    device_type = tensors[0].device.type if tensors else None
+    return CoalescingManager(name, process_group.member(name, group), device_type, async_ops=True)
+
+
+def _ended(manager: CoalescingManager, value: Any, async_op: bool) -> Any:
+    """A future of the value; without async_op, the current stream follows the operation."""
+    work = AllOf(manager.works, value)
+    return work.get_future() if async_op else several.ended(work, async_op)
+
+
+# messages
+
+
+class P2POp:
+    """A message for `batch_isend_irecv`.  op: isend or irecv;  peer: the other process.
+
+    Example:
+        >>> torch.distributed.P2POp(torch.distributed.isend, torch.ones(2), 1).peer
+        1
+    """
+
+    def __init__(
+        self,
+        op: Any,
+        tensor: Any,
+        peer: int | None = None,
+        group: Any = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ) -> None:
+        if op not in (process_group.isend, process_group.irecv):
+            raise ArgumentError(
+                f"op is {shown(op)}", hint="pass torch.distributed.isend or torch.distributed.irecv", operator="P2POp"
+            )
+        self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
+        self.group_peer = group_peer
+
+
+def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
+    """Begin several messages of one group; return what to wait for: one for all with NCCL, else one per message.
+
+    With NCCL they are one operation, in which no message waits for another.  Messages of one direction between two
+    processes are received in the order in which they are sent.  If it is the group's first operation, all ranks of the
+    group must take part in it or in another one.
+    Raises: ArgumentError for an empty list, another entry than a P2POp, several groups, and a message that writes
+            memory of another.
+    Example:
+        >>> torch.distributed.init_process_group("gloo")
+        >>> try:
+        ...     torch.distributed.batch_isend_irecv([])
+        ... except ValueError as error:
+        ...     print("no messages")
+        no messages
+        >>> torch.distributed.destroy_process_group()
+    """
+    name, is_list = "batch_isend_irecv", isinstance(p2p_op_list, (list, tuple)) and bool(p2p_op_list)
+    if not is_list or not all(isinstance(each, P2POp) for each in p2p_op_list):
+        raise ArgumentError(
+            f"p2p_op_list must be a list of P2POp, got {shown(p2p_op_list)}",
+            hint="make each with P2POp(isend, tensor, peer)",
+            operator=name,
+        )
+    groups = [process_group.member(name, each.group) for each in p2p_op_list]
+    other = next((each for each in groups if each is not groups[0]), None)
+    if other is not None:
+        raise ArgumentError(
+            f"messages are of the groups {groups[0].group_name} and {other.group_name}",
+            hint="call batch_isend_irecv once for each group",
+            operator=name,
+        )
+    begins = [partial(each.op, each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
+    if "nccl" not in groups[0].backend or not all(each.tensor.is_cuda for each in p2p_op_list):
+        return [begin() for begin in begins]
+    with CoalescingManager(name, groups[0], "cuda", async_ops=True) as manager:
+        for begin in begins:
+            begin()
+    return manager.works

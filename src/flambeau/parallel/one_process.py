@@ -1,0 +1,314 @@
+"""torch.cuda.nccl: collectives of one process over tensors on several GPUs, one tensor per GPU.
+
+They are copies between the GPUs, and reductions on one of them in the order of the inputs; NCCL is not used, so results
+repeat exactly.  A GPU's part is work of its current stream, or of the stream that is given for it.  Nothing is recorded
+for autograd.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from ..autograd.mode import GradMode
+from ..core import thread
+from ..core.tensor import TensorBase
+from ..driver import nccl_unique_id, nccl_version
+from ..errors import NotSupportedError, ValueRangeError, shown
+from ..ops.operator import REGISTRY
+from ..runtime.stream import StreamGuard
+from ..tensor import checks
+from .comm import CollectiveError, chosen_streams, to_index
+
+MODELLED_VERSION = (2, 28, 9)  # of virtual GPUs, if NCCL is not installed
+UNIQUE_ID_BYTES = 128
+SUM, PRODUCT, MAX, MIN, AVG = range(5)  # ncclRedOp_t
+FUNCTIONS = {SUM: "add", PRODUCT: "mul", MAX: "maximum", MIN: "minimum", AVG: "add"}
+
+
+def _is_virtual() -> bool:
+    return thread.machine().choice.kind == "virtual"
+
+
+def version() -> tuple[int, int, int]:
+    """Return NCCL's version; on virtual GPUs without NCCL, that of the modelled one.
+
+    Raises: NotSupportedError without NCCL and without virtual GPUs.
+    Example:
+        >>> torch.cuda.nccl.version() >= (2, 20, 0)
+        True
+    """
+    found = nccl_version() or (MODELLED_VERSION if _is_virtual() else None)
+    if found is None:
+        raise _no_nccl("version")
+    return found
+
+
+def _no_nccl(name: str) -> NotSupportedError:
+    return NotSupportedError("NCCL was not found", hint='pip install "nvidia-nccl-cu13"', operator=name)
+
+
+def unique_id() -> bytes:
+    """Return the id of a new communicator, for other libraries that use NCCL; on virtual GPUs, 128 random bytes.
+
+    Raises: NotSupportedError without NCCL and without virtual GPUs.
+    Example:
+        >>> len(torch.cuda.nccl.unique_id())
+        128
+    """
+    if _is_virtual():
+        return os.urandom(UNIQUE_ID_BYTES)
+    found = nccl_unique_id()
+    if found is None:
+        raise _no_nccl("unique_id")
+    return found
+
+
+def is_available(tensors: Any) -> bool:
+    """Return whether collectives take these tensors: contiguous ones, each on another GPU.
+
+    Warns: without NCCL and without virtual GPUs.
+    Example:
+        >>> x = torch.ones(2, device="cuda:0")
+        >>> torch.cuda.nccl.is_available([x, x.to("cuda:1")]), torch.cuda.nccl.is_available([x, x])
+        (True, False)
+    """
+    if not _is_virtual() and nccl_version() is None:
+        warnings.warn("NCCL was not found", stacklevel=2)
+        return False
+    found = checks.tensors("is_available", "tensors", tensors)
+    devices = {each.device_index for each in found}
+    return len(devices) == len(found) and all(each.is_cuda and each.is_contiguous() for each in found)
+
+
+@contextmanager
+def _on_streams(name: str, inputs: Sequence[TensorBase], streams: Any, comms: Any) -> Iterator[None]:
+    """Make the streams of the inputs' devices current, without gradients."""
+    if comms is not None:
+        raise NotSupportedError(
+            f"comms is {shown(comms)}, and no communicators are used", hint="leave comms out", operator=name
+        )
+    chosen = chosen_streams(name, streams, [each.device_index for each in inputs])
+    with ExitStack() as stack:
+        stack.enter_context(GradMode(False))
+        for each in chosen:
+            stack.enter_context(StreamGuard(each))
+        yield
+
+
+def _inputs(name: str, inputs: Any) -> tuple[Any, ...]:
+    """Check the inputs: of one type and size, each on another GPU."""
+    found = checks.tensors(name, "inputs", inputs)
+    if not found:
+        raise CollectiveError("got no tensors", hint="give one per GPU", operator=name)
+    _check_places(name, "inputs", found)
+    for index, each in enumerate(found):
+        if each.dtype is not found[0].dtype or each.numel() != found[0].numel():
+            raise CollectiveError(
+                f"inputs[{index}] is {each.describe()}, and inputs[0] is {found[0].describe()}",
+                hint="all inputs have one type and one number of elements",
+                operator=name,
+            )
+    return found
+
+
+def _check_places(name: str, what: str, tensors: Sequence[Any]) -> None:
+    for index, each in enumerate(tensors):
+        if not each.is_cuda or not each.is_contiguous():
+            raise CollectiveError(
+                f"{what}[{index}] is {each.describe()}, with strides {tuple(each.strides)}",
+                hint="use contiguous tensors on GPUs",
+                operator=name,
+            )
+    devices = [each.device_index for each in tensors]
+    if len(set(devices)) < len(devices):
+        raise CollectiveError(
+            f"{what} are on {', '.join(str(each.device) for each in tensors)}",
+            hint="each tensor is on a GPU of its own",
+            operator=name,
+        )
+
+
+def _outputs(name: str, inputs: Sequence[Any], outputs: Any, times: int, parts: int) -> tuple[Any, ...]:
+    """Check the outputs: one on each input's GPU, with `times` elements for `parts` of the input's."""
+    found = checks.tensors(name, "outputs", outputs)
+    if len(found) != len(inputs):
+        raise CollectiveError(
+            f"got {len(inputs)} inputs and {len(found)} outputs", hint="give one output per input", operator=name
+        )
+    _check_places(name, "outputs", found)
+    for index, (each, source) in enumerate(zip(found, inputs)):
+        is_fitting = each.numel() * parts == source.numel() * times and each.dtype is source.dtype
+        if not is_fitting or each.device_index != source.device_index:
+            raise CollectiveError(
+                f"outputs[{index}] is {each.describe()}, and inputs[{index}] is {source.describe()}",
+                hint=f"an output has {times} of {parts} times the input's elements, its type and its GPU"
+                if times != parts
+                else "an output has the input's elements, type and GPU",
+                operator=name,
+            )
+    return found
+
+
+def _operator(name: str, op: Any) -> str:
+    if isinstance(op, bool) or op not in FUNCTIONS:
+        raise ValueRangeError(
+            f"op is {shown(op)}", hint="0 to 4: sum, product, maximum, minimum, average", operator=name
+        )
+    return FUNCTIONS[op]
+
+
+def _root(name: str, root: Any, count: int) -> int:
+    if isinstance(root, bool) or not isinstance(root, int) or not 0 <= root < count:
+        raise ValueRangeError(
+            f"root is {shown(root)}, of {count} inputs",
+            hint=f"pass 0 to {count - 1}, the place in inputs",
+            operator=name,
+        )
+    return root
+
+
+def _reduced(parts: Sequence[Any], op: int, device: int) -> Any:
+    """Reduce vectors of several GPUs on one, in their order."""
+    total = to_index(parts[0], device)
+    for each in parts[1:]:
+        total = REGISTRY[FUNCTIONS[op]](total, to_index(each, device))
+    if op == AVG:
+        mode = None if total.is_floating_point() or total.is_complex() else "trunc"
+        total = REGISTRY["div"](total, len(parts), rounding_mode=mode)
+    return total
+
+
+def _flat(tensors: Sequence[Any]) -> list[Any]:
+    return [each.detach().reshape(-1) for each in tensors]
+
+
+def all_reduce(inputs: Any, outputs: Any = None, op: int = SUM, streams: Any = None, comms: Any = None) -> None:
+    """Reduce tensors of several GPUs; each GPU gets the result.
+
+    outputs: tensors to write; the inputs if None.  op: 0 to 4 for sum, product, maximum, minimum, average.
+    streams: one per input, or None for the current ones.
+    Host:   returns at once.
+    Raises: ArgumentTypeError for no list; CollectiveError (RuntimeError) for tensors of one GPU or of several sizes or
+            types; NotSupportedError for `comms`.
+    Example:
+        >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
+        >>> torch.cuda.nccl.all_reduce(parts)
+        >>> parts
+        [tensor([3., 3.], device='cuda:0'), tensor([3., 3.], device='cuda:1')]
+    """
+    name = "all_reduce"
+    found = _inputs(name, inputs)
+    written = found if outputs is None else _outputs(name, found, outputs, 1, 1)
+    _operator(name, op)
+    with _on_streams(name, found, streams, comms):
+        total = _reduced(_flat(found), op, found[0].device_index)
+        for each in written:
+            each.copy_(total.reshape(each.shape), non_blocking=True)
+
+
+def reduce(
+    inputs: Any,
+    output: Any = None,
+    root: int = 0,
+    op: int = SUM,
+    streams: Any = None,
+    comms: Any = None,
+    *,
+    outputs: Any = None,
+) -> None:
+    """Reduce tensors of several GPUs to that of inputs[root].
+
+    output: the tensor to write, inputs[root] if None; a list, here or as `outputs`, of which `root` is taken, warns.
+    Host:   returns at once.
+    Raises: as all_reduce; ValueRangeError for a root that is no input.
+    Example:
+        >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
+        >>> torch.cuda.nccl.reduce(parts, root=1)
+        >>> parts
+        [tensor([1., 1.], device='cuda:0'), tensor([3., 3.], device='cuda:1')]
+    """
+    name = "reduce"
+    found = _inputs(name, inputs)
+    place = _root(name, root, len(found))
+    if outputs is not None and output is not None:
+        raise CollectiveError("got both output and outputs", hint="pass output alone", operator=name)
+    listed = output if outputs is None else outputs
+    if listed is not None and not isinstance(listed, TensorBase):
+        warnings.warn("nccl.reduce: a list of outputs is deprecated, pass output", FutureWarning, stacklevel=2)
+        output = checks.tensors(name, "outputs", listed)[place]
+    target = found[place] if output is None else _outputs(name, [found[place]], [output], 1, 1)[0]
+    _operator(name, op)
+    with _on_streams(name, found, streams, comms):
+        total = _reduced(_flat(found), op, target.device_index)
+        target.copy_(total.reshape(target.shape), non_blocking=True)
+
+
+def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None) -> None:
+    """Copy inputs[root] into the tensors of the other GPUs.
+
+    Host:   returns at once.
+    Raises: as all_reduce; ValueRangeError for a root that is no input.
+    Example:
+        >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
+        >>> torch.cuda.nccl.broadcast(parts, root=1)
+        >>> parts
+        [tensor([2., 2.], device='cuda:0'), tensor([2., 2.], device='cuda:1')]
+    """
+    name = "broadcast"
+    found = _inputs(name, inputs)
+    source = found[_root(name, root, len(found))]
+    with _on_streams(name, found, streams, comms):
+        for each in found:
+            if each is not source:
+                each.copy_(source.detach().reshape(each.shape), non_blocking=True)
+
+
+def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None:
+    """Copy the tensors of all GPUs, one after the other, into an output on each GPU.
+
+    Shapes: an output has len(inputs) times the elements of an input.
+    Host:   returns at once.
+    Raises: as all_reduce.
+    Example:
+        >>> parts = [torch.full((1,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
+        >>> wholes = [torch.zeros(2, device=f"cuda:{index}") for index in range(2)]
+        >>> torch.cuda.nccl.all_gather(parts, wholes)
+        >>> wholes
+        [tensor([1., 2.], device='cuda:0'), tensor([1., 2.], device='cuda:1')]
+    """
+    name = "all_gather"
+    found = _inputs(name, inputs)
+    written = _outputs(name, found, outputs, len(found), 1)
+    with _on_streams(name, found, streams, comms):
+        sources = _flat(found)
+        for whole in _flat(written):
+            for part, source in zip(whole.chunk(len(found)), sources):
+                part.copy_(source, non_blocking=True)
+
+
+def reduce_scatter(inputs: Any, outputs: Any, op: int = SUM, streams: Any = None, comms: Any = None) -> None:
+    """Reduce tensors of several GPUs; each GPU gets a part of the result.
+
+    Shapes: an input has len(inputs) times the elements of an output.
+    Host:   returns at once.
+    Raises: as all_reduce.
+    Example:
+        >>> wholes = [torch.arange(2.0, device=f"cuda:{index}") for index in range(2)]
+        >>> parts = [torch.zeros(1, device=f"cuda:{index}") for index in range(2)]
+        >>> torch.cuda.nccl.reduce_scatter(wholes, parts)
+        >>> parts
+        [tensor([0.], device='cuda:0'), tensor([2.], device='cuda:1')]
+    """
+    name = "reduce_scatter"
+    found = _inputs(name, inputs)
+    written = _outputs(name, found, outputs, 1, len(found))
+    _operator(name, op)
+    with _on_streams(name, found, streams, comms):
+        rows = [each.chunk(len(found)) for each in _flat(found)]
+        for index, each in enumerate(written):
+            total = _reduced([row[index] for row in rows], op, each.device_index)
+            each.copy_(total.reshape(each.shape), non_blocking=True)

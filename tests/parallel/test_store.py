@@ -1,0 +1,208 @@
+"""The store and the way to it: addresses, names, secrets, and ranks that come late or never."""
+
+import os
+import pickle
+import socket
+import threading
+from datetime import timedelta
+
+import pytest
+
+import flambeau as torch
+from flambeau import distributed as dist
+from flambeau.parallel import exchange, hub
+from flambeau.parallel.exchange import Client
+from flambeau.parallel.store import HAS_HUB, SECRET, listening
+from flambeau.testing import machine
+
+OTHER_HOST = "127.0.0.2"  # another address of the loopback interface
+KEY = "a secret of this test"
+
+
+@pytest.fixture
+def server():
+    """`server(host)`: a hub of two ranks."""
+    made = []
+
+    def start(host):
+        made.append(hub.Hub(host, 0, 2, KEY))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.stop()
+
+
+def ranks(function, environments):
+    """What function(rank) returns or raises in forked processes that form a group by env://, or their status."""
+    started = []
+    for rank, environment in enumerate(environments):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.environ.update({HAS_HUB: "True", SECRET: KEY, "WORLD_SIZE": "2", "RANK": str(rank)} | environment)
+                with machine(devices=1), open(write, "wb") as answer:
+                    answer.write(pickle.dumps(one(function, rank)))
+            finally:
+                os._exit(0)
+        os.close(write)
+        started.append((child, read))
+    found = []
+    for child, read in started:
+        with open(read, "rb") as answer:
+            found.append(pickle.loads(answer.read()))
+        os.waitpid(child, 0)
+    return found
+
+
+def one(function, rank):
+    try:
+        dist.init_process_group("gloo", timeout=timedelta(seconds=20))
+        answer = function(rank)
+        dist.destroy_process_group()
+    except Exception as error:  # noqa: BLE001  (the test looks at it)
+        return type(error).__name__, str(error)
+    return answer
+
+
+def summed(rank):
+    x = torch.full((3,), rank + 1.0)
+    dist.all_reduce(x)
+    return x.tolist()
+
+
+def resolving(monkeypatch, names):
+    """Let the resolver know further names."""
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *args, **kw: resolve(names.get(host, host), *args, **kw))
+
+
+def test_ranks_reach_the_hub_by_names_of_its_address(server, monkeypatch):
+    resolving(monkeypatch, {"master.test": OTHER_HOST, "alias.test": OTHER_HOST})
+    for host in (OTHER_HOST, "master.test"):
+        made = server(host)
+        assert made.address[0] == OTHER_HOST
+        port = str(made.address[1])
+        places = [{"MASTER_ADDR": name, "MASTER_PORT": port} for name in ("master.test", "alias.test")]
+        assert ranks(summed, places) == [[3.0, 3.0, 3.0]] * 2
+
+
+def test_a_hub_listens_at_its_own_address_alone(server):
+    made = server(OTHER_HOST)
+    with pytest.raises(dist.StoreTimeoutError, match=r"nothing listens at 127\.0\.0\.1:\d+: .*refused"):
+        Client("127.0.0.1", made.address[1], KEY, 0.05)
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True)  # the same port may be another's there
+    assert store.port > 0
+
+
+def test_an_unknown_name_is_said(monkeypatch):
+    def unknown(*args, **kwargs):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(dist.StoreTimeoutError, match="nothing listens at nowhere.test:29500: .*not known"):
+        Client("nowhere.test", 29500, KEY, 0.05)
+    with pytest.raises(ValueError, match="the store cannot listen at nowhere.test:0: .*not known"):
+        listening("nowhere.test", 0, 2, KEY)
+
+
+def test_an_address_of_another_machine_is_said():
+    with pytest.raises(ValueError, match=r"cannot listen at 203\.0\.113\.1:0"):  # an address for documentation
+        listening("203.0.113.1", 0, 2, KEY)
+
+
+@pytest.fixture
+def ipv6():
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return "::1"
+    except OSError:
+        pytest.skip("there is no IPv6")
+
+
+def test_addresses_of_ipv6(server, ipv6, tmp_path):
+    made = server(ipv6)
+    places = [{"MASTER_ADDR": ipv6, "MASTER_PORT": str(made.address[1])}] * 2
+    assert ranks(summed, places) == [[3.0, 3.0, 3.0]] * 2
+    store = dist.TCPStore(ipv6, 0, is_master=True)
+    other = dist.TCPStore(ipv6, store.port)
+    other.set("a", "b")
+    assert store.get("a") == b"b"
+
+
+def test_a_wrong_secret_is_refused_and_said(server):
+    made = server("localhost")
+    host, port = made.address
+    for secret in ("another", ""):
+        with pytest.raises(dist.CollectiveError) as caught:
+            Client(host, port, secret, 10, 0, 2)
+        assert "the store closed the connection before it answered" in str(caught.value)
+        assert "FLAMBEAU_JOB_SECRET" in str(caught.value) and KEY not in str(caught.value)
+    right = [{"MASTER_ADDR": host, "MASTER_PORT": str(port)}] * 2
+    assert ranks(summed, right) == [[3.0, 3.0, 3.0]] * 2  # those that were refused count for nothing
+
+
+def test_a_rank_of_another_machine_is_refused(server, monkeypatch):
+    made = server("localhost")
+    monkeypatch.setattr(exchange, "place_of_processes", lambda: "another kernel")
+    monkeypatch.setattr(socket, "gethostname", lambda: "far.test")
+    with pytest.raises(dist.CollectiveError, match="rank 1 runs on another machine than rank 0.*: far.test"):
+        Client(*made.address, KEY, 10, 1, 2)
+    Client(*made.address, KEY, 10).close()  # the store alone may be used from anywhere
+
+
+def test_ranks_may_come_before_the_hub(monkeypatch):
+    """A rank tries until rank 0 listens."""
+    with socket.socket() as taken:  # bound, and not listening: connections are refused
+        taken.bind((OTHER_HOST, 0))
+        port = taken.getsockname()[1]
+        tried, connect, found = threading.Event(), socket.create_connection, []
+
+        def noted(*args, **kwargs):
+            try:
+                return connect(*args, **kwargs)
+            finally:
+                tried.set()
+
+        monkeypatch.setattr(socket, "create_connection", noted)
+        thread = threading.Thread(target=lambda: found.append(Client(OTHER_HOST, port, KEY, 20)))
+        thread.start()
+        assert tried.wait(20)
+    made = hub.Hub(OTHER_HOST, port, 2, KEY)
+    thread.join(20)
+    (client,) = found
+    assert client.ask(10, "an answer", do="add", key="a", value=2) == 2
+    client.close()
+    made.stop()
+
+
+def arrived(client):
+    """Begin a barrier."""
+    client.call("0:0", [0, 1], client.descriptions.of("barrier", None, []))
+    client.give("0:0", [])
+
+
+def test_a_rank_that_comes_late_is_waited_for(server):
+    made = server(OTHER_HOST)
+    early = Client(*made.address, KEY, 10, 0, 2)
+    arrived(early)
+    early.ask(10, "an answer", do="count")  # the hub has read what was sent before
+    assert not early.is_ready("0:0") and early.failure is None
+    late = Client(*made.address, KEY, 10, 1, 2)
+    arrived(late)
+    for each in (early, late):
+        assert each.collect("0:0", 10, "barrier").data == {0: b"", 1: b""}
+        each.close()
+
+
+def test_a_rank_that_never_comes_is_named(server):
+    made = server("localhost")
+    client = Client(*made.address, KEY, 10, 0, 2)
+    arrived(client)
+    with pytest.raises(dist.CollectiveError) as caught:
+        client.collect("0:0", 0.05, "init_process_group")
+    assert "rank 0 has waited for 0.05 s" in str(caught.value) and "rank 1: has not joined the group" in str(
+        caught.value
+    )
+    client.close()
