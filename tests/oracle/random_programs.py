@@ -8,6 +8,7 @@ allocators with and without record_stream, views with gaps, pinned memory, copie
 - races="error": a step raises exactly if the oracle says so; then it is made again after the waits that the error
   names, and has to pass.  A launch of a graph is refused as a whole.
 - races="poison": every value that is read is the oracle's.
+- A model that follows a driver (driver/virtual/followed.py) reports a race of a step exactly if the oracle says so.
 - races="real": the program that the waits made of it computes the oracle's values under every schedule that is tried.
 """
 
@@ -26,6 +27,8 @@ from flambeau import host
 from flambeau.config import virtual_gpus
 from flambeau.driver.api import CaptureMode, CopyKind
 from flambeau.driver.virtual.driver import VirtualDriver
+from flambeau.driver.virtual.followed import FollowedDriver
+from flambeau.driver.virtual.races import awaited_queue, needed_of
 from flambeau.driver.virtual.schedule import Delay, Schedule, Seeded
 from flambeau.dtypes import uint8
 from flambeau.errors import RaceError
@@ -97,7 +100,7 @@ class Machine:
         self.races = races
         self.is_ordered = is_ordered
         self.oracle = Oracle()
-        self.driver = VirtualDriver(virtual_gpus(DEVICES, races=races), schedule)
+        self.driver = self.make_driver(schedule)
         self.driver.start()
         self.points: dict[int, int] = {}  # what the latest record of an event has done
         self.streams = [[self.driver.stream_create(device, 0) for _ in range(STREAMS)] for device in range(DEVICES)]
@@ -113,6 +116,9 @@ class Machine:
         self.tensors: list[Tensor] = []
         self.pinned: list[Tensor] = []
         self.graphs: list[Graph] = []
+
+    def make_driver(self, schedule: Schedule | None) -> VirtualDriver:
+        return VirtualDriver(virtual_gpus(DEVICES, races=self.races), schedule)
 
     # the allocators' own calls, of which the oracle has to know when they answer "done"
     def new_event(self, device: int) -> int:
@@ -239,7 +245,14 @@ class Machine:
             lambda: self.driver.copy(where, tensor.address, NBYTES, CopyKind.DEVICE_TO_HOST, stream),  # type: ignore[arg-type]
         )
         self.oracle.host_waits(self.oracle.done[stream])
-        assert found.tolist() == seen[0], f"read {found.tolist()}, expected {seen[0]}"
+        self.compare(found.tolist(), seen[0])
+
+    def compare(self, found: list[int], expected: list[int]) -> None:
+        """Compare the values that a step read with the oracle's."""
+        assert found == expected, f"read {found}, expected {expected}"
+
+    def launch_graph(self, call: Callable[[], None], races: bool) -> None:
+        call()
 
     # memory
     def allocate(self, stream: int) -> None:
@@ -307,7 +320,7 @@ class Machine:
         found, expected = host.bytes_at(tensor.address, NBYTES), self.oracle.array(tensor.address // 512)
         start = tensor.address % 512
         if value is None:
-            assert found.tolist() == expected[start : start + NBYTES].tolist()
+            self.compare(found.tolist(), expected[start : start + NBYTES].tolist())
         else:
             found[:] = value
             expected[start : start + NBYTES] = value
@@ -319,6 +332,55 @@ class Machine:
             self.read(self.streams[tensor.device or 0][0], tensor)
         for tensor in self.pinned:
             self.touch_pinned(tensor, None)
+
+
+class Found:
+    """A witness of a driver.  awaited: the streams for which the last step had to wait."""
+
+    def __init__(self) -> None:
+        self.awaited: set[int] = set()
+
+    def found(self, queue: Any, name: str, call: Any, waited: Any, conflicts: Any, accesses: Any) -> None:
+        self.awaited |= {awaited_queue(conflict.use).handle for conflict in needed_of(conflicts)}
+
+    def begins(self, *arguments: Any) -> None:
+        """Ignore it, as the next four."""
+
+    submitted = point = learns = host_learns = begins
+
+
+class Followed(Machine):
+    """A machine whose driver a model follows.  A race is reported, and the program goes on."""
+
+    def __init__(self) -> None:
+        self.found = Found()
+        super().__init__("real")
+
+    def make_driver(self, schedule: Schedule | None) -> VirtualDriver:
+        real = VirtualDriver(virtual_gpus(DEVICES, races="real"), schedule)
+        driver = FollowedDriver(virtual_gpus(DEVICES), real)
+        driver.watch(self.found)
+        return driver
+
+    def attempt(self, lane: Any, call: Callable[[], Any], racing: list[tuple]) -> Any:
+        self.found.awaited = set()
+        result = call()
+        wanted = _needed(racing)
+        assert self.found.awaited == wanted, f"the model says {self.found.awaited}, the oracle {wanted}"
+        return result
+
+    def launch_graph(self, call: Callable[[], None], races: bool) -> None:
+        self.found.awaited = set()
+        call()
+        assert bool(self.found.awaited) == races, f"the model says {self.found.awaited}, the oracle {races}"
+
+    def compare(self, found: list[int], expected: list[int]) -> None:
+        """The values that race are any."""
+
+    def finish(self) -> None:
+        super().finish()
+        assert isinstance(self.driver, FollowedDriver)
+        assert self.driver.lost == ""
 
 
 def _needed(racing: list[tuple]) -> set[int]:
@@ -366,7 +428,8 @@ class Graph:
         def call() -> None:
             machine.driver.graph_launch(self.handle, stream)
 
-        if self._races_itself() and (machine.races == "error" or machine.is_ordered):
+        races_itself = self._races_itself()
+        if races_itself and (machine.races == "error" or machine.is_ordered):
             if machine.races == "error":
                 _refused(call)
             return
@@ -375,7 +438,7 @@ class Graph:
         if racing and (machine.races == "error" or machine.is_ordered):
             for other in {older.lane for _, older, _, _ in racing}:
                 machine.wait_stream(stream, other)
-        call()
+        machine.launch_graph(call, bool(racing) or races_itself)
         self._submit(oracle)
 
     def _races_itself(self) -> bool:
@@ -562,6 +625,14 @@ def run(seed: int, races: str, schedule: Schedule | None = None, is_ordered: boo
         raise AssertionError(f"program {seed}, races={races}, {type(schedule).__name__}: {error}") from error
 
 
+def follow(seed: int) -> None:
+    """Run the program of a seed with a driver that a model follows.  Raises: AssertionError."""
+    try:
+        Program(Followed(), seed).run()
+    except Exception as error:
+        raise AssertionError(f"program {seed}, followed: {error}") from error
+
+
 def check(seed: int, schedules: int = 3) -> None:
     """Run the program of a seed in every mode, and under `schedules` of all orders of its work.
 
@@ -571,6 +642,7 @@ def check(seed: int, schedules: int = 3) -> None:
     run(seed, "error")
     run(seed, "poison")
     run(seed, "poison", Seeded(seed))
+    follow(seed)
     others: list[Schedule] = [Seeded(seed), Delay(seed % (DEVICES * STREAMS)), *islice(every_schedule(), schedules)]
     for schedule in others:
         run(seed, "real", schedule, is_ordered=True)
