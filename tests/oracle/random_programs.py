@@ -18,7 +18,7 @@ import argparse
 import random
 import re
 from collections.abc import Callable
-from itertools import islice
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ GRID = Grid((1, 1, 1), 32)
 DEVICES = 2
 STREAMS = 3  # of each device
 NBYTES = 24  # of a tensor
+BLOCKS = ((24, 0), (500, 320), (64, 8), (512, 0), (200, 176))  # bytes of a block, and where in it the tensor lies
 HOST = "the host"
 
 
@@ -87,9 +88,9 @@ def offsets_of(view: View) -> list[int]:
 
 
 class Tensor:
-    def __init__(self, block: Any, device: int | None) -> None:
+    def __init__(self, block: Any, device: int | None, offset: int = 0) -> None:
         self.block = block
-        self.address = int(block.address)
+        self.address = int(block.address) + offset
         self.device = device
 
 
@@ -100,6 +101,7 @@ class Machine:
         self.races = races
         self.is_ordered = is_ordered
         self.oracle = Oracle()
+        self.blocks = cycle(BLOCKS)
         self.driver = self.make_driver(schedule)
         self.driver.start()
         self.points: dict[int, int] = {}  # what the latest record of an event has done
@@ -268,8 +270,10 @@ class Machine:
             self.oracle.take(by, access)
 
         driver.block_taken = observed  # type: ignore[method-assign, assignment]
+        nbytes, offset = next(self.blocks)
         try:
-            self.tensors.append(Tensor(self.allocators[device].allocate(NBYTES, stream), device))  # type: ignore[arg-type]
+            block = self.allocators[device].allocate(nbytes, stream)  # type: ignore[arg-type]
+            self.tensors.append(Tensor(block, device, offset))
         finally:
             del driver.block_taken
 
@@ -502,8 +506,9 @@ class Program:
             self.synchronize: 2, self.touch: 2, self.pinned: 2, self.capture: 1, self.replay: 3,
         }  # fmt: skip
 
-    def run(self) -> None:
-        for _ in range(self.rng.randrange(5, 45)):
+    def run(self, steps: int = 0) -> None:
+        """Make that many steps, or a random number of them, and read everything."""
+        for _ in range(steps or self.rng.randrange(5, 45)):
             self.rng.choices(list(self.steps), list(self.steps.values()))[0]()
         self.machine.finish()
 
@@ -614,6 +619,19 @@ class Program:
             self.rng.choice(self.machine.graphs).launch()
 
 
+class Loyal(Program):
+    """Steps most of which use a tensor on the stream that allocated it."""
+
+    def __init__(self, machine: Machine, seed: int) -> None:
+        super().__init__(machine, seed)
+        self.steps |= {self.update: 60, self.wait_stream: 14}
+
+    def update(self) -> None:
+        tensor, view = self.tensor(), random_view(self.rng)
+        stream = tensor.block.stream
+        self.machine.work(stream, *self.machine.kernel_step("update", stream, [(tensor, view)], 1))
+
+
 def run(seed: int, races: str, schedule: Schedule | None = None, is_ordered: bool = False) -> None:
     """Run the program of a seed beside the oracle.  is_ordered: it waits wherever it would race.
 
@@ -625,10 +643,14 @@ def run(seed: int, races: str, schedule: Schedule | None = None, is_ordered: boo
         raise AssertionError(f"program {seed}, races={races}, {type(schedule).__name__}: {error}") from error
 
 
+LOYAL_STEPS = 150
+
+
 def follow(seed: int) -> None:
-    """Run the program of a seed with a driver that a model follows.  Raises: AssertionError."""
+    """Run two programs of a seed with a driver that a model follows.  Raises: AssertionError."""
     try:
         Program(Followed(), seed).run()
+        Loyal(Followed(), seed).run(LOYAL_STEPS)
     except Exception as error:
         raise AssertionError(f"program {seed}, followed: {error}") from error
 
