@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -538,7 +537,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.entries = array("q")
-        self._latest: list[Entry] = []  # that are not in `entries` yet
+        self._latest: list[int] = []  # the numbers of the latest entries, not in `entries` yet
         self.is_full = False
         self.operations = 0
         self.left_out = 0
@@ -549,15 +548,15 @@ class Recorder:
         self._remedies: dict[Edit, Remedy] = {}
 
     def _log(self, kind: int, one: int, two: int, three: int, four: int = 0, five: int = 0) -> None:
-        self._latest.append((kind, one, two, three, four, five))
-        if len(self._latest) >= MANY_ENTRIES:
+        self._latest.extend((kind, one, two, three, four, five))
+        if len(self._latest) >= WIDTH * MANY_ENTRIES:
             self._keep_latest()
 
     def _keep_latest(self) -> None:
         """Add the latest entries to the record, as far as there is room."""
-        room = MAX_ENTRIES - len(self.entries) // WIDTH
+        room = WIDTH * MAX_ENTRIES - len(self.entries)
         self.is_full = self.is_full or room < len(self._latest)
-        self.entries.extend(chain.from_iterable(self._latest[:room]))
+        self.entries.extend(self._latest[:room])
         self._latest.clear()
 
     def _site(self, site: str) -> int:
@@ -579,8 +578,8 @@ class Recorder:
         index = self._sites.get(site)
         if index is None:
             index = self._site(site)
-        self._latest.append((OPERATION, HOST_KEY if queue is None else queue.handle, number, index, 0, 0))
-        if len(self._latest) >= MANY_ENTRIES:
+        self._latest.extend((OPERATION, HOST_KEY if queue is None else queue.handle, number, index, 0, 0))
+        if len(self._latest) >= WIDTH * MANY_ENTRIES:
             self._keep_latest()
 
     def submitted(self, command: Command) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ... import callers
 from ...config import Gpus
+from ...core.native import enter_critical, leave_critical
 from ...core.queue import HotCalls
 from ...errors import FlambeauError
 from ...kernel import Access, Buffer, Grid, Kernel
@@ -63,26 +64,40 @@ class RealStreams:
 
 
 class FollowedCalls(HotCalls):
-    """The frequent calls: those of the real driver, each followed by the model."""
+    """The frequent calls: those of the real driver, each followed by the model.
+
+    They acquire the driver's lock as `ReentrantLock.acquire` does, without calling it.
+    """
 
     def __init__(self, driver: FollowedDriver, real: HotCalls) -> None:
         super().__init__(driver)
-        self._followed = driver
+        self._lock, self._inner = driver.lock, driver.lock.inner
+        self._loaded, self._alone, self._follow = driver.loaded, driver.alone, driver.follow_launch
         self._real_launch, self._real_run = real.launch, real.library_run
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
-        followed = self._followed
-        with followed.lock:
-            loaded, alone = followed.loaded[kernel], followed.alone[stream]
+        enter_critical()
+        if not self._inner.acquire(False):
+            self._lock.wait()
+        try:
+            loaded, alone = self._loaded[kernel], self._alone[stream]
             self._real_launch(loaded.real, grid, arguments, alone.real)
-            followed.follow_launch(alone, loaded, bytes(arguments))
+            self._follow(alone, loaded, bytes(arguments))
+        finally:
+            self._inner.release()
+            leave_critical()
 
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
-        followed = self._followed
-        with followed.lock:
-            loaded, alone = followed.loaded[plan], followed.alone[stream]
+        enter_critical()
+        if not self._inner.acquire(False):
+            self._lock.wait()
+        try:
+            loaded, alone = self._loaded[plan], self._alone[stream]
             self._real_run(loaded.real, packed, workspace, alone.real)
-            followed.follow_launch(alone, loaded, unpack_addresses(packed))
+            self._follow(alone, loaded, unpack_addresses(packed))
+        finally:
+            self._inner.release()
+            leave_critical()
 
 
 class FollowedDriver(VirtualDriver):

@@ -51,17 +51,19 @@ Bind = Callable[[Any], list[Any]]
 
 
 class Touched:
-    """The memory that a launch accesses.  ranges: the first address and the end of each access."""
+    """The memory that a launch accesses.  lows, highs: the first address and the end of each access."""
 
-    __slots__ = ("_accesses", "_addresses", "_form", "loaded", "ranges")
+    __slots__ = ("_accesses", "_addresses", "_form", "highs", "loaded", "lows")
 
     def __init__(self, loaded: FollowedKernel, form: Form | None, addresses: Sequence[int], accesses: Accesses) -> None:
         """form, addresses: what makes the accesses, if these are not there yet."""
         self.loaded = loaded
         if form is None:
-            self.ranges = [(access.low, access.high) for access in accesses]
+            self.lows = tuple([access.low for access in accesses])
+            self.highs = tuple([access.high for access in accesses])
         else:
-            self.ranges = [(addresses[index] + start, addresses[index] + end) for index, start, end, _ in form.places]
+            self.lows = tuple([addresses[index] + start for index, start, _, _ in form.places])
+            self.highs = tuple([addresses[index] + end for index, _, end, _ in form.places])
         self._form = form
         self._addresses = addresses
         self._accesses = accesses
@@ -96,7 +98,7 @@ class FollowedKernel(Loaded):
             else:
                 addresses, rest = self._shapes.split(arguments)
                 touched = Touched(self, self.form(arguments, self._shapes, addresses, rest), addresses, ())
-            if len(touched.ranges) <= MANY_ARRAYS:
+            if len(touched.lows) <= MANY_ARRAYS:
                 self._touched[arguments] = touched
         return touched
 
@@ -159,12 +161,16 @@ def _fields(fields: Sequence[tuple[int, int, str]]) -> Struct:
 
 
 class Line:
-    """A part of a source line that submits work.  launched: the kernels that it has launched."""
+    """A part of a source line that submits work.
 
-    __slots__ = ("_code", "launched", "site")
+    origin: of its latest call, whose code lives on, so that no other gets its id;  launched: the kernels that it has
+    launched.
+    """
+
+    __slots__ = ("launched", "origin", "site")
 
     def __init__(self, origin: Origin) -> None:
-        self._code = origin[0]  # kept, so that no other code gets its id
+        self.origin = origin
         self.site = callers.described(origin)[0]
         self.launched: set[FollowedKernel] = set()
 
@@ -184,9 +190,10 @@ class Alone:
     real: the other driver's handle of the stream;  state: its clock.
     histories: of the blocks, by the addresses in them that launches have used.  Some are no longer open.
     latest: the stream's latest operation, if that is a launch without a command, else None.
+    prunes_at: the number of the operation after which the lists of launches are shortened.
     """
 
-    __slots__ = ("_engine", "histories", "latest", "queue", "real", "state")
+    __slots__ = ("_engine", "histories", "latest", "prunes_at", "queue", "real", "state")
 
     def __init__(self, engine: FollowingEngine, queue: Queue, real: Any) -> None:
         self._engine = engine
@@ -195,6 +202,7 @@ class Alone:
         self.state = engine.clocks.stream(queue.handle)
         self.histories: dict[int, SoleHistory] = {}
         self.latest: Launch | None = None
+        self.prunes_at = PRUNE_AFTER
 
     def command(self, launch: Launch | Command) -> Command:
         """Return the command of a launch, made if there is none."""
@@ -238,6 +246,7 @@ class Alone:
         for history in self.histories.values():
             if len(history.launches) > FEW_LAUNCHES:
                 history.prune(known)
+        self.prunes_at = self.state.count + PRUNE_AFTER
 
 
 class SoleHistory(History):
@@ -268,11 +277,16 @@ class SoleHistory(History):
         self._allocation = allocation
 
     def prune(self, known: int) -> None:
-        """Drop launches which the host has waited for, and those that were made again."""
+        """Drop uses that the host has waited for, and launches that were made again."""
         latest = {launch[0]: launch for launch in self.launches if launch[1] > known}
         self.launches = sorted(latest.values(), key=_number)
         if len(self.launches) > FEW_LAUNCHES:
             self.settle()
+        if self.by_key is not None and self.is_full():
+            for group in self.groups():
+                group.keep(use for use in group.uses() if use.number > known)
+            self.renew([group for group in self.groups() if not group.is_empty])
+            self.stream = self.alone.queue.handle
 
     def settle(self) -> dict[tuple[object, ...], Group]:
         groups = super().settle()
@@ -486,17 +500,21 @@ class FollowingEngine(Engine):
         """Submit a launch or a library call."""
         queue, witness, touched = alone.queue, self.races.witness, loaded.touched(arguments)
         if witness is None or queue.capture is not None:
-            blocks = [self.memory.find(queue.device, *each, loaded.name) for each in touched.ranges]
+            blocks = [self.memory.find(queue.device, *each, loaded.name) for each in zip(touched.lows, touched.highs)]
             self.submit(queue, loaded.name, run_reference, None, touched.accesses, blocks, 0, 0, (), origin)
             return
         state, line = alone.state, self._lines.get((id(origin[0]), origin[1])) or self._line(origin)
+        if line.origin == origin:
+            origin = line.origin  # so that fewer objects are kept
+        else:
+            line.origin = origin
         number = state.count = state.count + 1
         state.is_waiting, state.is_shared = False, True
         self._sequence += 1
         witness.begins(queue, number, line.site)
         launch = alone.latest = touched, number, self._sequence, origin, state.base, state.changes, state.version
         histories, are_all_open = alone.histories, True
-        for low, high in touched.ranges:
+        for low, high in zip(touched.lows, touched.highs):
             history = histories.get(low)
             if history is not None and history.is_open and high <= history.high:
                 history.launches.append(launch)
@@ -507,7 +525,7 @@ class FollowingEngine(Engine):
         if loaded not in line.launched:
             line.launched.add(loaded)
             alone.settle_last()
-        if number % PRUNE_AFTER == 0:
+        if number >= alone.prunes_at:
             alone.prune(self.clocks.host.get(queue.handle, UNKNOWN))
 
     def _use_others(self, alone: Alone, launch: Launch) -> None:
