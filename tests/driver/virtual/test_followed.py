@@ -9,10 +9,13 @@ import pytest
 import flambeau as torch
 from flambeau import driver
 from flambeau.config import virtual_gpus
+from flambeau.driver.api import Driver
 from flambeau.driver.virtual import following
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.followed import FollowedDriver
+from flambeau.dtypes import float32
 from flambeau.errors import AccessError
+from flambeau.library_operation import Gemm
 from flambeau.testing import check, machine
 
 RACES = Path(__file__).parents[3] / "examples" / "races"
@@ -68,6 +71,16 @@ def test_a_call_that_the_model_cannot_follow_ends_the_check_and_not_the_program(
     found = report_of(program, monkeypatch=monkeypatch)
     assert not found.races
     assert len(found.notes) == 1 and "program.py:3" in found.notes[0] and "it is not known" in found.notes[0]
+
+
+def test_every_call_of_a_driver_is_made_on_the_real_one(monkeypatch):
+    calls = {name for name in vars(Driver) if not name.startswith("_") and callable(getattr(Driver, name))}
+    assert {name for name in calls if name not in vars(FollowedDriver)} == {"device_count"}
+    real = VirtualDriver(virtual_gpus(1))
+    monkeypatch.setattr(real, "library_reserve", lambda plan: 4096 + plan)
+    driver = FollowedDriver(virtual_gpus(1), real)
+    plan, _ = driver.library_plan(0, Gemm(float32, 1, 2, 2, 2, (4, 2, 1), (4, 2, 1), (4, 2, 1)))
+    assert driver.library_reserve(plan) == 4096 + driver.loaded[plan].real
 
 
 def test_work_of_one_stream_is_neither_compared_nor_made_into_commands(followed, monkeypatch):

@@ -441,6 +441,9 @@ class FollowedDriver(VirtualDriver):
             self._real_handles[handle] = real
             return handle, nbytes
 
+    def library_reserve(self, plan: PlanHandle) -> int:
+        return self._real.library_reserve(self._real_handles[plan])
+
     def product_workspace(self, device: int) -> int:
         return self._real.product_workspace(device)
 
