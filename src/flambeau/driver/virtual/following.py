@@ -372,7 +372,9 @@ class FollowedDevice(DeviceMemory):
             super().give(low, high)  # it raises
             return
         block.is_live = False
-        close(block)
+        history = block.history
+        if type(history) is SoleHistory:  # as `close`
+            history.is_open = False
 
     def pieces(self, low: int, high: int) -> list[Block]:
         """As in DeviceMemory.  Dead blocks lie side by side, so that most need no search."""
