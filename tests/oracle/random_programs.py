@@ -38,7 +38,7 @@ from flambeau.memory.allocator import CachingAllocator
 from flambeau.memory.pinned import PinnedCache
 from flambeau.testing.schedules import every_schedule
 
-from .happens_before import Access, Oracle
+from .happens_before import GRAIN, Access, Oracle
 
 GRID = Grid((1, 1, 1), 32)
 DEVICES = 2
@@ -102,6 +102,7 @@ class Machine:
         self.is_ordered = is_ordered
         self.oracle = Oracle()
         self.blocks = cycle(BLOCKS)
+        self.sizes: dict[int, int] = {}  # of the blocks, by address
         self.driver = self.make_driver(schedule)
         self.driver.start()
         self.points: dict[int, int] = {}  # what the latest record of an event has done
@@ -137,7 +138,8 @@ class Machine:
         def block_finished(address: int, event: int) -> None:
             finished(address, event)  # type: ignore[arg-type]
             self.oracle.run(self.points[event])
-            self.oracle.forget(address // 512, self.points[event])
+            nbytes = self.sizes.get(address, GRAIN)
+            self.oracle.forget(address // GRAIN, self.points[event], (1 << nbytes) - 1)
 
         self.driver.block_finished = block_finished  # type: ignore[method-assign, assignment]
 
@@ -264,6 +266,7 @@ class Machine:
         block_taken = type(driver).block_taken
 
         def observed(on: int, address: int, nbytes: int, by: int) -> None:
+            self.sizes[address] = nbytes
             access = Access(address, range(nbytes), False, True)
             found = self.oracle.racing(by, [access])
             self.attempt(by, lambda: block_taken(driver, on, address, nbytes, by), found)  # type: ignore[arg-type]
