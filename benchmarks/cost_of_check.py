@@ -3,7 +3,8 @@
 On virtual GPUs, each program runs whole under `flambeau run` and under `flambeau check`, in processor seconds without
 those of an empty program.  The goal is at most 2 times.  With an NVIDIA GPU, a training of GPT-2's size is measured
 there in place of them, per step, under `run` and `check`, and in PyTorch without and with its CUDA Stream Sanitizer;
-the goal of `check` is at most 1.5 times.
+the goal of `check` is at most 1.5 times.  `--idle` measures the host's part of that without a GPU: the processor time
+of a step, on a driver that does nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import resource
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -44,6 +46,7 @@ PROGRAMS = (
     ),
     Program("small GPT", "virtual:1", ("benchmarks/gpt_steps.py", *SMALL_GPT.split(), "--out", "/dev/null")),
 )
+IDLE_MODELS = ("GPT-2 124M", "small GPT", "small GPT, bfloat16")
 FORMS = {"float32": (), "bfloat16": ("--bf16",)}
 
 
@@ -124,11 +127,45 @@ def nvidia_rows(options: Sequence[str], folder: Path, torch_too: bool, gpus: str
     return [partial(side, form) for form in FORMS for side in sides]
 
 
+IDLE_STEPS, WARM_STEPS = 30, 5
+WAIT_EVERY = 5  # steps: how often the host waits for the GPU
+
+
+def idle_row(name: str) -> Row:
+    """The host's time of a step of benchmarks/models.py, without and with `check`: the second fastest."""
+    import flambeau as torch
+    from flambeau.runtime import machine as machines
+    from flambeau.tools.race_report import Checker
+
+    from .data_parallel import use_idle_gpus
+    from .models import built, models
+
+    found = []
+    for is_checked in (False, True):
+        checker = machines.watcher = Checker("real") if is_checked else None
+        use_idle_gpus(1, is_checked)
+        training, times = built(torch, "cuda", models()[name]), []
+        for number in range(WARM_STEPS + IDLE_STEPS):
+            begin = time.process_time()
+            training.step()
+            times.append(1e3 * (time.process_time() - begin))
+            if number % WAIT_EVERY == 0:
+                torch.cuda.synchronize()
+        found.append(sorted(times[WARM_STEPS:])[1])
+        if checker is not None:
+            machines.watcher = None
+            checker.stop()
+            report = checker.report([])
+            assert not report.races and not report.notes, str(report)
+    return Row(f"{name}, idle GPU", "ms", found[0], found[1], None)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cost_of_check", description="What check costs.")
     parser.add_argument("--json", metavar="FILE", help="keep the rows")
     parser.add_argument("--only", metavar="TEXT", default="", help="virtual programs with this text in their name")
     parser.add_argument("--virtual", action="store_true", help="measure virtual GPUs also beside an NVIDIA one")
+    parser.add_argument("--idle", action="store_true", help="measure the host's time on a driver that does nothing")
     options = parser.parse_args(arguments)
     gpus = [] if options.virtual else nvidia_gpus()
     head = machine_text(", ".join(gpus)) + f" · {os.cpu_count()} cores"
@@ -136,7 +173,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         jobs: list[tuple[str, Callable[[], Row]]]
-        if gpus:
+        if options.idle:
+            jobs = [(each, partial(idle_row, each)) for each in IDLE_MODELS]
+        elif gpus:
             jobs = [("GPT-2", job) for job in nvidia_rows((), Path(folder), has_torch())]
         else:
             jobs = [(each.name, partial(virtual_row, each)) for each in PROGRAMS if options.only in each.name]

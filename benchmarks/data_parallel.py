@@ -22,6 +22,7 @@ from flambeau.config import virtual_gpus
 from flambeau.core import thread
 from flambeau.core.queue import HotCalls
 from flambeau.driver.virtual.driver import VirtualDriver
+from flambeau.driver.virtual.followed import FollowedDriver
 from flambeau.nn import functional as F
 from flambeau.runtime.machine import Machine
 
@@ -41,20 +42,28 @@ class IdleDriver(VirtualDriver):
     """Virtual GPUs that take work and drop it."""
 
     block_taken = block_given = block_finished = fill = nothing
+    launch = event_record = stream_wait_event = copy = library_run = nothing
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.capabilities = replace(self.capabilities, watches_blocks=False)
 
+    def start(self) -> None:
+        super().start()
+        self.hot = IdleCalls(self)
 
-def use_idle_gpus(count: int) -> None:
+
+def use_idle_gpus(count: int, is_checked: bool = False) -> None:
+    """Use such GPUs.  is_checked: whether a model follows their driver, as `flambeau check` does on NVIDIA GPUs."""
+
+    def make(*args: Any) -> VirtualDriver:
+        idle = IdleDriver(*args)
+        return FollowedDriver(args[0], idle) if is_checked else idle
+
     machine = Machine(virtual_gpus(count))
     thread.swap_machine(machine)
-    with mock.patch.object(driver, "make", IdleDriver):
+    with mock.patch.object(driver, "make", make):
         machine.start()
-    machine.driver.hot = IdleCalls(machine.driver)
-    for stream in machine.streams.values():
-        stream.hot = machine.driver.hot
 
 
 class Block(nn.Module):

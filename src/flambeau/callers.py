@@ -131,9 +131,19 @@ def described(origin: Origin) -> tuple[str, str]:
     return site, "" if operator is None else operator.name
 
 
+_lines: dict[tuple[int, int], tuple[CodeType, int | None]] = {}  # by the id of a code, which lives on, and an offset
+MAX_LINES = 1 << 14  # that are remembered
+
+
 def _line_at(code: CodeType, at: int) -> int | None:
     """Return the line of the instruction at an offset into the code."""
-    return next((line for start, end, line in code.co_lines() if start <= at < end), None)
+    known = _lines.get((id(code), at))
+    if known is None:
+        if len(_lines) >= MAX_LINES:
+            _lines.clear()
+        line = next((line for start, end, line in code.co_lines() if start <= at < end), None)
+        known = _lines[id(code), at] = code, line
+    return known[1]
 
 
 def call() -> tuple[str, str]:

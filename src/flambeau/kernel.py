@@ -174,6 +174,11 @@ class Kernel:
         self.offsets = tuple(_offset_of(formats, index) for index in range(len(formats)))
         self._struct = struct.Struct("@" + "".join(formats))
 
+    @property
+    def nbytes(self) -> int:
+        """The size of the buffer."""
+        return self._struct.size
+
     def pack(self, values: Sequence[Any]) -> bytes:
         """Pack `values`, one per parameter, into a launch buffer.
 

@@ -26,6 +26,12 @@ class Access:
         self.reads = reads
         self.writes = writes
 
+    def without(self, bits: int) -> Access:
+        """The access, for comparisons, of the bytes that are not among `bits`."""
+        rest = Access(self.grain * GRAIN, (), self.reads, self.writes)
+        rest.bits = self.bits & ~bits
+        return rest
+
 
 def bits_of(mask: int) -> np.ndarray:
     return np.array([at for at in range(GRAIN) if mask >> at & 1], int)
@@ -119,9 +125,13 @@ class Oracle:
         kept = self.racing("the host", [access])
         self.uses[access.grain] = [(older, other) for _, older, other, _ in kept]
 
-    def forget(self, grain: int, point: int) -> None:
-        """An allocator waited for a point on behalf of one block: uses of it before that are over."""
-        self.uses[grain] = [each for each in self.uses.get(grain, []) if not each[0].bit & point]
+    def forget(self, grain: int, point: int, bits: int) -> None:
+        """An allocator waited for a point on behalf of one block: uses of its bytes before that are over."""
+        self.uses[grain] = [
+            (older, access.without(bits) if older.bit & point else access)
+            for older, access in self.uses.get(grain, [])
+            if not older.bit & point or access.bits & ~bits
+        ]
 
     # order
     def wait(self, lane: object, point: int) -> None:

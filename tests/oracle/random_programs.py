@@ -8,6 +8,7 @@ allocators with and without record_stream, views with gaps, pinned memory, copie
 - races="error": a step raises exactly if the oracle says so; then it is made again after the waits that the error
   names, and has to pass.  A launch of a graph is refused as a whole.
 - races="poison": every value that is read is the oracle's.
+- A model that follows a driver (driver/virtual/followed.py) reports a race of a step exactly if the oracle says so.
 - races="real": the program that the waits made of it computes the oracle's values under every schedule that is tried.
 """
 
@@ -17,7 +18,7 @@ import argparse
 import random
 import re
 from collections.abc import Callable
-from itertools import islice
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from flambeau import host
 from flambeau.config import virtual_gpus
 from flambeau.driver.api import CaptureMode, CopyKind
 from flambeau.driver.virtual.driver import VirtualDriver
+from flambeau.driver.virtual.followed import FollowedDriver
+from flambeau.driver.virtual.races import awaited_queue, needed_of
 from flambeau.driver.virtual.schedule import Delay, Schedule, Seeded
 from flambeau.dtypes import uint8
 from flambeau.errors import RaceError
@@ -35,12 +38,13 @@ from flambeau.memory.allocator import CachingAllocator
 from flambeau.memory.pinned import PinnedCache
 from flambeau.testing.schedules import every_schedule
 
-from .happens_before import Access, Oracle
+from .happens_before import GRAIN, Access, Oracle
 
 GRID = Grid((1, 1, 1), 32)
 DEVICES = 2
 STREAMS = 3  # of each device
 NBYTES = 24  # of a tensor
+BLOCKS = ((24, 0), (500, 320), (64, 8), (512, 0), (200, 176))  # bytes of a block, and where in it the tensor lies
 HOST = "the host"
 
 
@@ -84,9 +88,9 @@ def offsets_of(view: View) -> list[int]:
 
 
 class Tensor:
-    def __init__(self, block: Any, device: int | None) -> None:
+    def __init__(self, block: Any, device: int | None, offset: int = 0) -> None:
         self.block = block
-        self.address = int(block.address)
+        self.address = int(block.address) + offset
         self.device = device
 
 
@@ -97,7 +101,9 @@ class Machine:
         self.races = races
         self.is_ordered = is_ordered
         self.oracle = Oracle()
-        self.driver = VirtualDriver(virtual_gpus(DEVICES, races=races), schedule)
+        self.blocks = cycle(BLOCKS)
+        self.sizes: dict[int, int] = {}  # of the blocks, by address
+        self.driver = self.make_driver(schedule)
         self.driver.start()
         self.points: dict[int, int] = {}  # what the latest record of an event has done
         self.streams = [[self.driver.stream_create(device, 0) for _ in range(STREAMS)] for device in range(DEVICES)]
@@ -114,6 +120,9 @@ class Machine:
         self.pinned: list[Tensor] = []
         self.graphs: list[Graph] = []
 
+    def make_driver(self, schedule: Schedule | None) -> VirtualDriver:
+        return VirtualDriver(virtual_gpus(DEVICES, races=self.races), schedule)
+
     # the allocators' own calls, of which the oracle has to know when they answer "done"
     def new_event(self, device: int) -> int:
         return self.driver.event_create(device, False, False, False)
@@ -129,7 +138,8 @@ class Machine:
         def block_finished(address: int, event: int) -> None:
             finished(address, event)  # type: ignore[arg-type]
             self.oracle.run(self.points[event])
-            self.oracle.forget(address // 512, self.points[event])
+            nbytes = self.sizes.get(address, GRAIN)
+            self.oracle.forget(address // GRAIN, self.points[event], (1 << nbytes) - 1)
 
         self.driver.block_finished = block_finished  # type: ignore[method-assign, assignment]
 
@@ -239,7 +249,14 @@ class Machine:
             lambda: self.driver.copy(where, tensor.address, NBYTES, CopyKind.DEVICE_TO_HOST, stream),  # type: ignore[arg-type]
         )
         self.oracle.host_waits(self.oracle.done[stream])
-        assert found.tolist() == seen[0], f"read {found.tolist()}, expected {seen[0]}"
+        self.compare(found.tolist(), seen[0])
+
+    def compare(self, found: list[int], expected: list[int]) -> None:
+        """Compare the values that a step read with the oracle's."""
+        assert found == expected, f"read {found}, expected {expected}"
+
+    def launch_graph(self, call: Callable[[], None], races: bool) -> None:
+        call()
 
     # memory
     def allocate(self, stream: int) -> None:
@@ -249,14 +266,17 @@ class Machine:
         block_taken = type(driver).block_taken
 
         def observed(on: int, address: int, nbytes: int, by: int) -> None:
+            self.sizes[address] = nbytes
             access = Access(address, range(nbytes), False, True)
             found = self.oracle.racing(by, [access])
             self.attempt(by, lambda: block_taken(driver, on, address, nbytes, by), found)  # type: ignore[arg-type]
             self.oracle.take(by, access)
 
         driver.block_taken = observed  # type: ignore[method-assign, assignment]
+        nbytes, offset = next(self.blocks)
         try:
-            self.tensors.append(Tensor(self.allocators[device].allocate(NBYTES, stream), device))  # type: ignore[arg-type]
+            block = self.allocators[device].allocate(nbytes, stream)  # type: ignore[arg-type]
+            self.tensors.append(Tensor(block, device, offset))
         finally:
             del driver.block_taken
 
@@ -307,7 +327,7 @@ class Machine:
         found, expected = host.bytes_at(tensor.address, NBYTES), self.oracle.array(tensor.address // 512)
         start = tensor.address % 512
         if value is None:
-            assert found.tolist() == expected[start : start + NBYTES].tolist()
+            self.compare(found.tolist(), expected[start : start + NBYTES].tolist())
         else:
             found[:] = value
             expected[start : start + NBYTES] = value
@@ -319,6 +339,55 @@ class Machine:
             self.read(self.streams[tensor.device or 0][0], tensor)
         for tensor in self.pinned:
             self.touch_pinned(tensor, None)
+
+
+class Found:
+    """A witness of a driver.  awaited: the streams for which the last step had to wait."""
+
+    def __init__(self) -> None:
+        self.awaited: set[int] = set()
+
+    def found(self, queue: Any, name: str, call: Any, waited: Any, conflicts: Any, accesses: Any) -> None:
+        self.awaited |= {awaited_queue(conflict.use).handle for conflict in needed_of(conflicts)}
+
+    def begins(self, *arguments: Any) -> None:
+        """Ignore it, as the next four."""
+
+    submitted = point = learns = host_learns = begins
+
+
+class Followed(Machine):
+    """A machine whose driver a model follows.  A race is reported, and the program goes on."""
+
+    def __init__(self) -> None:
+        self.found = Found()
+        super().__init__("real")
+
+    def make_driver(self, schedule: Schedule | None) -> VirtualDriver:
+        real = VirtualDriver(virtual_gpus(DEVICES, races="real"), schedule)
+        driver = FollowedDriver(virtual_gpus(DEVICES), real)
+        driver.watch(self.found)
+        return driver
+
+    def attempt(self, lane: Any, call: Callable[[], Any], racing: list[tuple]) -> Any:
+        self.found.awaited = set()
+        result = call()
+        wanted = _needed(racing)
+        assert self.found.awaited == wanted, f"the model says {self.found.awaited}, the oracle {wanted}"
+        return result
+
+    def launch_graph(self, call: Callable[[], None], races: bool) -> None:
+        self.found.awaited = set()
+        call()
+        assert bool(self.found.awaited) == races, f"the model says {self.found.awaited}, the oracle {races}"
+
+    def compare(self, found: list[int], expected: list[int]) -> None:
+        """The values that race are any."""
+
+    def finish(self) -> None:
+        super().finish()
+        assert isinstance(self.driver, FollowedDriver)
+        assert self.driver.lost == ""
 
 
 def _needed(racing: list[tuple]) -> set[int]:
@@ -366,7 +435,8 @@ class Graph:
         def call() -> None:
             machine.driver.graph_launch(self.handle, stream)
 
-        if self._races_itself() and (machine.races == "error" or machine.is_ordered):
+        races_itself = self._races_itself()
+        if races_itself and (machine.races == "error" or machine.is_ordered):
             if machine.races == "error":
                 _refused(call)
             return
@@ -375,7 +445,7 @@ class Graph:
         if racing and (machine.races == "error" or machine.is_ordered):
             for other in {older.lane for _, older, _, _ in racing}:
                 machine.wait_stream(stream, other)
-        call()
+        machine.launch_graph(call, bool(racing) or races_itself)
         self._submit(oracle)
 
     def _races_itself(self) -> bool:
@@ -439,8 +509,9 @@ class Program:
             self.synchronize: 2, self.touch: 2, self.pinned: 2, self.capture: 1, self.replay: 3,
         }  # fmt: skip
 
-    def run(self) -> None:
-        for _ in range(self.rng.randrange(5, 45)):
+    def run(self, steps: int = 0) -> None:
+        """Make that many steps, or a random number of them, and read everything."""
+        for _ in range(steps or self.rng.randrange(5, 45)):
             self.rng.choices(list(self.steps), list(self.steps.values()))[0]()
         self.machine.finish()
 
@@ -551,6 +622,19 @@ class Program:
             self.rng.choice(self.machine.graphs).launch()
 
 
+class Loyal(Program):
+    """Steps most of which use a tensor on the stream that allocated it."""
+
+    def __init__(self, machine: Machine, seed: int) -> None:
+        super().__init__(machine, seed)
+        self.steps |= {self.update: 60, self.wait_stream: 14}
+
+    def update(self) -> None:
+        tensor, view = self.tensor(), random_view(self.rng)
+        stream = tensor.block.stream
+        self.machine.work(stream, *self.machine.kernel_step("update", stream, [(tensor, view)], 1))
+
+
 def run(seed: int, races: str, schedule: Schedule | None = None, is_ordered: bool = False) -> None:
     """Run the program of a seed beside the oracle.  is_ordered: it waits wherever it would race.
 
@@ -562,6 +646,18 @@ def run(seed: int, races: str, schedule: Schedule | None = None, is_ordered: boo
         raise AssertionError(f"program {seed}, races={races}, {type(schedule).__name__}: {error}") from error
 
 
+LOYAL_STEPS = 150
+
+
+def follow(seed: int) -> None:
+    """Run two programs of a seed with a driver that a model follows.  Raises: AssertionError."""
+    try:
+        Program(Followed(), seed).run()
+        Loyal(Followed(), seed).run(LOYAL_STEPS)
+    except Exception as error:
+        raise AssertionError(f"program {seed}, followed: {error}") from error
+
+
 def check(seed: int, schedules: int = 3) -> None:
     """Run the program of a seed in every mode, and under `schedules` of all orders of its work.
 
@@ -571,6 +667,7 @@ def check(seed: int, schedules: int = 3) -> None:
     run(seed, "error")
     run(seed, "poison")
     run(seed, "poison", Seeded(seed))
+    follow(seed)
     others: list[Schedule] = [Seeded(seed), Delay(seed % (DEVICES * STREAMS)), *islice(every_schedule(), schedules)]
     for schedule in others:
         run(seed, "real", schedule, is_ordered=True)

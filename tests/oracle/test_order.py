@@ -2,8 +2,10 @@
 
 import pytest
 
+from flambeau.driver.virtual import following
+
 from . import two_processes
-from .random_programs import check
+from .random_programs import check, follow
 
 
 @pytest.mark.slow
@@ -11,6 +13,14 @@ from .random_programs import check
 def test_random_programs_race_where_the_oracle_says_and_compute_what_it_does(first, sample):
     for seed in sample(range(first, first + 20), 10):
         check(seed)
+
+
+@pytest.mark.slow
+def test_shortened_lists_of_launches_change_nothing_that_a_followed_driver_finds(monkeypatch, sample):
+    monkeypatch.setattr(following, "FEW_LAUNCHES", 1)
+    monkeypatch.setattr(following, "PRUNE_AFTER", 3)
+    for seed in sample(range(200, 300), 20):
+        follow(seed)
 
 
 @pytest.mark.slow

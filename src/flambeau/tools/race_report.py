@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ..vector_clock import Clock, StreamKey
 
 MAX_ENTRIES = 1_000_000  # of the record; each takes 48 bytes
+MANY_ENTRIES = 1_000  # that are added to the record at once
 MAX_KINDS = 1_000  # distinct pairs of operators, lines and streams that are kept
 MAX_ITEMS = 64  # a longer list of the program is not searched for streams and tensors
 FIRST = "the first process"
@@ -536,6 +537,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.entries = array("q")
+        self._latest: list[int] = []  # the numbers of the latest entries, not in `entries` yet
         self.is_full = False
         self.operations = 0
         self.left_out = 0
@@ -546,10 +548,16 @@ class Recorder:
         self._remedies: dict[Edit, Remedy] = {}
 
     def _log(self, kind: int, one: int, two: int, three: int, four: int = 0, five: int = 0) -> None:
-        if len(self.entries) >= WIDTH * MAX_ENTRIES:
-            self.is_full = True
-        if not self.is_full:
-            self.entries.extend((kind, one, two, three, four, five))
+        self._latest.extend((kind, one, two, three, four, five))
+        if len(self._latest) >= WIDTH * MANY_ENTRIES:
+            self._keep_latest()
+
+    def _keep_latest(self) -> None:
+        """Add the latest entries to the record, as far as there is room."""
+        room = WIDTH * MAX_ENTRIES - len(self.entries)
+        self.is_full = self.is_full or room < len(self._latest)
+        self.entries.extend(self._latest[:room])
+        self._latest.clear()
 
     def _site(self, site: str) -> int:
         return self._sites.setdefault(site, len(self._sites))
@@ -567,7 +575,12 @@ class Recorder:
 
     def begins(self, queue: Queue | None, number: int, site: str) -> None:
         self.operations += 1
-        self._log(OPERATION, HOST_KEY if queue is None else queue.handle, number, self._site(site))
+        index = self._sites.get(site)
+        if index is None:
+            index = self._site(site)
+        self._latest.extend((OPERATION, HOST_KEY if queue is None else queue.handle, number, index, 0, 0))
+        if len(self._latest) >= WIDTH * MANY_ENTRIES:
+            self._keep_latest()
 
     def submitted(self, command: Command) -> None:
         key = command.site, command.name
@@ -672,6 +685,7 @@ class Recorder:
 
     def report(self, places: Sequence[tuple[str, ...]]) -> Report:
         """The races so far, without those that comments or `places` suppress."""
+        self._keep_latest()
         shown = [kind for kind in self.kinds if not _is_suppressed(kind.race, places)]
         suppressed = len({kind.race.lines for kind in self.kinds}) - len({kind.race.lines for kind in shown})
         races = merged(replace(kind.race, count=kind.count) for kind in shown if kind.is_needed)
@@ -874,6 +888,7 @@ class Checker:
         self._watched: list[tuple[weakref.ref[VirtualDriver], Recorder]] = []
         self.is_blind = False  # whether a machine of NVIDIA GPUs had started before
         self._parents: Parents | None = None
+        self._worker: Any = None  # the thread that worked last
         self._mistakes = mistakes.collected = mistakes.Collected()
 
     def chosen(self, choice: Gpus) -> Gpus:
@@ -897,8 +912,10 @@ class Checker:
         machines.watch_host_accesses()
 
     def _worked(self, stream: Stream, _kernel: Any, _arguments: Any) -> None:
-        assert self._parents is not None
-        self._parents.worked(stream)
+        now = thread.here()
+        if now is not self._worker and self._parents is not None:
+            self._worker = now
+            self._parents.worked(stream)
 
     def recorder(self) -> Recorder:
         """Make the witness of a machine."""

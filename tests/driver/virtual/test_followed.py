@@ -6,11 +6,16 @@ from pathlib import Path
 
 import pytest
 
+import flambeau as torch
 from flambeau import driver
 from flambeau.config import virtual_gpus
+from flambeau.driver.api import Driver
+from flambeau.driver.virtual import following
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.followed import FollowedDriver
+from flambeau.dtypes import float32
 from flambeau.errors import AccessError
+from flambeau.library_operation import Gemm
 from flambeau.testing import check, machine
 
 RACES = Path(__file__).parents[3] / "examples" / "races"
@@ -55,14 +60,44 @@ def test_the_races_and_edits_are_those_of_virtual_gpus(path, monkeypatch, reques
 def test_a_call_that_the_model_cannot_follow_ends_the_check_and_not_the_program(followed, tmp_path, monkeypatch):
     program = tmp_path / "program.py"
     program.write_text("import flambeau as torch\nx = torch.ones(4, device='cuda')\ny = x + 1\nprint(y.tolist())\n")
-    real = FollowedDriver._enqueue
+    real = following.FollowingEngine.launch
 
-    def fails(self, queue, loaded, *arguments):
+    def fails(self, alone, loaded, *arguments):
         if loaded.name.startswith("add"):
             raise AccessError("it is not known", operator="add")
-        real(self, queue, loaded, *arguments)
+        real(self, alone, loaded, *arguments)
 
-    monkeypatch.setattr(FollowedDriver, "_enqueue", fails)
+    monkeypatch.setattr(following.FollowingEngine, "launch", fails)
     found = report_of(program, monkeypatch=monkeypatch)
     assert not found.races
     assert len(found.notes) == 1 and "program.py:3" in found.notes[0] and "it is not known" in found.notes[0]
+
+
+def test_every_call_of_a_driver_is_made_on_the_real_one(monkeypatch):
+    calls = {name for name in vars(Driver) if not name.startswith("_") and callable(getattr(Driver, name))}
+    assert {name for name in calls if name not in vars(FollowedDriver)} == {"device_count"}
+    real = VirtualDriver(virtual_gpus(1))
+    monkeypatch.setattr(real, "library_reserve", lambda plan: 4096 + plan)
+    driver = FollowedDriver(virtual_gpus(1), real)
+    plan, _ = driver.library_plan(0, Gemm(float32, 1, 2, 2, 2, (4, 2, 1), (4, 2, 1), (4, 2, 1)))
+    assert driver.library_reserve(plan) == 4096 + driver.loaded[plan].real
+
+
+def test_work_of_one_stream_is_neither_compared_nor_made_into_commands(followed, monkeypatch):
+    def step():
+        x = torch.ones(100, device="cuda")
+        return (x[10:] * 2 + torch.ones(90, device="cuda")).sum()
+
+    made = []
+    new_command, find = following.Alone.new_command, following.FollowedMemory.find
+    with machine(devices=1, races="real"), check() as found:
+        for _ in range(4):
+            kept = step()
+        monkeypatch.setattr(following.Alone, "new_command", lambda *args: made.append("command") or new_command(*args))
+        monkeypatch.setattr(following.FollowedMemory, "find", lambda *args: made.append("find") or find(*args))
+        kept = step()
+        assert made == ["find"]  # of an address within a block
+        with torch.cuda.stream(torch.cuda.Stream()):
+            kept += 1
+        assert made.count("command") > 1
+    assert len(found.races) == 1 and followed[0].lost == ""

@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 from ... import callers
-from ...callers import Origin
 from ...config import Gpus
+from ...core.native import enter_critical, leave_critical
 from ...core.queue import HotCalls
-from ...errors import AcceleratorError, FlambeauError
+from ...errors import FlambeauError
 from ...kernel import Access, Buffer, Grid, Kernel
-from ...library_operation import LibraryOperation
+from ...library_operation import LibraryOperation, unpack_addresses
 from ..api import (
     Activities,
     Address,
@@ -39,167 +39,14 @@ from ..api import (
     Step,
     StreamHandle,
 )
-from .access import TAKING, MemoryAccess, Taken
 from .base import next_handle
-from .clock import CopyEngine
 from .driver import VirtualDriver
-from .engine import Engine
-from .events import INVALID_HANDLE, Event, Generation
+from .events import Event, Generation
+from .following import Alone, FollowedKernel, FollowingEngine, Handles, shapes_of
 from .graphs import Graph
-from .memory import Block, DeviceMemory, Memory, Reservation, Segment
-from .queue import ADDRESSES, Loaded, Queue, Work, of_kernel, run_reference
+from .queue import ADDRESSES, Queue
+from .races import Witness
 from .schedule import Schedule
-from .space import EmptySpace, Space
-from .submission import Command
-
-
-class FollowedDevice(DeviceMemory):
-    """The segments and blocks of a real device, at its addresses."""
-
-    def adopt(self, low: int, nbytes: int) -> None:
-        """Add a segment that the real driver allocated."""
-        self._forget(low, low + nbytes)
-        self._segments.add(Segment(self.space, low, low + nbytes))
-        block = Block(self.space, self.device, low, low + nbytes)
-        block.is_unused = True
-        self.blocks.add(block)
-
-    def drop(self, low: int) -> None:
-        """Forget a segment that the real driver freed."""
-        segment = self.segment(low, "mem_free")
-        self._forget(segment.low, segment.high)
-        self._segments.remove(segment)
-
-    def adopt_reserved(self, low: int, nbytes: int) -> None:
-        """Add addresses that the real driver reserved."""
-        reservation = self._reservations[low] = Reservation(low, low + nbytes)
-        reservation.space = EmptySpace(low, nbytes)
-        self._segments.add(reservation)
-
-    def drop_reserved(self, low: int) -> None:
-        """Forget addresses that the real driver released."""
-        reservation = self._reservations.pop(low)
-        self._forget(reservation.low, reservation.high)
-        self._segments.remove(reservation)
-
-    def adopt_mapped(self, low: int, nbytes: int) -> None:
-        """Add memory that the real driver mapped at reserved addresses."""
-        self._around(low, nbytes, "mem_map").mapped.add(low, low + nbytes)
-        self._forget(low, low + nbytes)
-
-    def drop_mapped(self, low: int, nbytes: int) -> None:
-        """Forget memory that the real driver unmapped."""
-        self._around(low, nbytes, "mem_unmap").mapped.remove(low, low + nbytes)
-        self._forget(low, low + nbytes)
-
-
-class FollowedMemory(Memory):
-    """The memory of real GPUs: all of it, pinned memory too, has addresses of one range."""
-
-    devices: list[FollowedDevice]
-
-    def __init__(self, count: int) -> None:
-        super().__init__([])
-        self.devices = [FollowedDevice(device, 0, False) for device in range(count)]
-        self._unknown = Space(0, None)
-
-    def find(self, device: int, low: int, high: int, name: str) -> Block:
-        """The live block around [low, high); a new one, without a history, for memory that is not known."""
-        block = self.devices[device].blocks.at.get(low)
-        if block is None or not block.is_live or high > block.high:
-            block = self.around(low)
-        if block is None or not block.is_live or high > block.high:
-            return Block(self._unknown, device, low, high)
-        return block
-
-    def around(self, address: int) -> Block | None:
-        for blocks in (self.pinned.blocks, *(memory.blocks for memory in self.devices)):
-            block = blocks.find(address)
-            if block is not None:
-                return block
-        return None
-
-    def owner(self, address: int) -> int | None:
-        block = self.around(address)
-        return None if block is None else block.device
-
-    def pinned_block(self, low: int, high: int, name: str) -> Block | None:
-        block = self.pinned.blocks.find(low)
-        return block if block is not None and high <= block.high else None
-
-
-class FollowingEngine(Engine):
-    """An engine whose commands are done when they are submitted: what runs is elsewhere."""
-
-    memory: FollowedMemory
-
-    def __init__(self, choice: Gpus, schedule: Schedule, lock: Any) -> None:
-        super().__init__(choice, schedule, lock)
-        self.memory = FollowedMemory(choice.count)
-
-    def submit(
-        self,
-        queue: Queue,
-        name: str,
-        work: Work,
-        detail: Any,
-        accesses: Sequence[MemoryAccess],
-        blocks: Sequence[Block],
-        duration_ns: int,
-        host_ns: int,
-        engines: Sequence[CopyEngine] = (),
-        origin: Origin | None = None,
-        launched: str = "",
-        is_seen: bool = True,
-    ) -> None:
-        if queue.capture is not None:
-            queue.capture.record(queue, name, work, None, accesses, blocks, 0, ())
-            return
-        if origin is None:
-            origin = callers.origin()
-        witness = self.races.witness
-        if witness is not None and not launched:
-            witness.begins(queue, self.clocks.stream(queue.handle).count + 1, callers.described(origin)[0])
-        races = self.check(queue, name, origin, launched, accesses, blocks)
-        command = Command(queue, name, work, detail, accesses, blocks, origin, launched)
-        self._sequence += 1
-        command.sequence = self._sequence
-        command.advance(self.clocks.stream(queue.handle))
-        self.races.record(command, races, [block.history for block in blocks])
-        if witness is not None:
-            witness.submitted(command)
-        command.finish()
-        queue.last = command
-
-    def take_block(self, queue: Queue, low: int, high: int) -> None:
-        last, stream = queue.last, queue.handle
-        if queue.capture is not None or last is None or self.clocks.host_knows_all(stream):
-            super().take_block(queue, low, high)
-            return
-        memory = self.memory.devices[queue.device]
-        pieces, access = memory.pieces(low, high), MemoryAccess.whole(low, high)
-        taking = self.races.take(stream, access, pieces)
-        site = callers.call_site()
-        if self.races.witness is not None:
-            self.races.witness.begins(queue, self.clocks.stream(stream).count + 1, site)
-        if taking.conflicts:
-            self.races.meet(queue, TAKING, callers.call(), queue.waited, taking.conflicts)
-        is_fresh = all(piece.is_fresh for piece in pieces)
-        memory.take(low, high, taking.history)
-        clock = self.clocks.advance(stream)
-        self.races.taken(taking, stream, access, last, clock.number, Taken(site, is_fresh, clock))
-
-    def block_host(self, end_ns: int) -> None:
-        """Do nothing: the real driver has waited."""
-
-
-class RealHandles(dict[int, Any]):
-    """The real driver's handles, by the model's."""
-
-    def __missing__(self, handle: int) -> Any:
-        raise AcceleratorError(
-            f"handle {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
-        )
 
 
 class RealStreams:
@@ -216,11 +63,49 @@ class RealStreams:
         return getattr(self._exchange, name)
 
 
+class FollowedCalls(HotCalls):
+    """The frequent calls: those of the real driver, each followed by the model.
+
+    They acquire the driver's lock as `ReentrantLock.acquire` does, without calling it.
+    """
+
+    def __init__(self, driver: FollowedDriver, real: HotCalls) -> None:
+        super().__init__(driver)
+        self._lock, self._inner = driver.lock, driver.lock.inner
+        self._loaded, self._alone, self._follow = driver.loaded, driver.alone, driver.follow_launch
+        self._real_launch, self._real_run = real.launch, real.library_run
+
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
+        enter_critical()
+        if not self._inner.acquire(False):
+            self._lock.wait()
+        try:
+            loaded, alone = self._loaded[kernel], self._alone[stream]
+            self._real_launch(loaded.real, grid, arguments, alone.real)
+            self._follow(alone, loaded, bytes(arguments))
+        finally:
+            self._inner.release()
+            leave_critical()
+
+    def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
+        enter_critical()
+        if not self._inner.acquire(False):
+            self._lock.wait()
+        try:
+            loaded, alone = self._loaded[plan], self._alone[stream]
+            self._real_run(loaded.real, packed, workspace, alone.real)
+            self._follow(alone, loaded, unpack_addresses(packed))
+        finally:
+            self._inner.release()
+            leave_critical()
+
+
 class FollowedDriver(VirtualDriver):
     """An implementation of `driver.api.Driver` over another one, whose calls a model follows.
 
     Handles are the model's.  lost: why the model no longer follows, "" while it does.
     unseen: the kernels of which the model does not know what they access.
+    loaded: kernels and library plans;  alone: what the model knows of each stream.
     """
 
     _engine: FollowingEngine
@@ -230,7 +115,9 @@ class FollowedDriver(VirtualDriver):
         self.capabilities = replace(real.capabilities, watches_blocks=True, finds_races=True)
         self._real = real
         self._memory = self._engine.memory
-        self._real_handles = RealHandles()
+        self._real_handles = Handles()
+        self.lock, self.loaded, self.alone = self._lock, Handles(), self._engine.alone
+        self._real_watches = real.capabilities.watches_blocks
         self._partition_devices: dict[PartitionHandle, int] = {}
         self.lost = ""
         self.unseen: dict[str, None] = {}
@@ -240,7 +127,13 @@ class FollowedDriver(VirtualDriver):
 
     def start(self) -> None:
         self._real.start()
-        self.hot = HotCalls(self)
+        self.hot = FollowedCalls(self, self._real.hot)
+
+    def watch(self, witness: Witness | None) -> None:
+        with self._lock:
+            if self._engine.races.witness is not None:
+                self._follow(self._engine.settle)
+            super().watch(witness)
 
     def _follow(self, call: Callable[..., object], *arguments: Any) -> None:
         """Make a call of the model.  If it fails, the model follows no more."""
@@ -248,9 +141,13 @@ class FollowedDriver(VirtualDriver):
             try:
                 call(*arguments)
             except Exception as failure:  # noqa: BLE001  (the program is not to blame, and the report names it)
-                fact = failure.fact if isinstance(failure, FlambeauError) else f"{type(failure).__name__}: {failure}"
-                self.lost = f"{call.__name__} at {callers.call_site()}: {fact}"
-                self.watch(None)
+                self._lose(call.__name__, failure)
+
+    def _lose(self, name: str, failure: Exception) -> None:
+        """Follow no more, because a call of the model has failed."""
+        fact = failure.fact if isinstance(failure, FlambeauError) else f"{type(failure).__name__}: {failure}"
+        self.lost = f"{name} at {callers.call_site()}: {fact}"
+        self.watch(None)
 
     def _points(self, queues: Iterable[Queue]) -> list[Generation]:
         with self._lock:
@@ -367,12 +264,26 @@ class FollowedDriver(VirtualDriver):
             blocks.remove(blocks.at[address])
 
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        self._real.block_taken(device, address, nbytes, self._real_handles[stream])
-        self._follow(super().block_taken, device, address, nbytes, stream)
+        if self._real_watches:
+            self._real.block_taken(device, address, nbytes, self._real_handles[stream])
+        queue = self.alone[stream].queue
+        if queue.device != device:
+            self._follow(super().block_taken, device, address, nbytes, stream)  # it says so
+        elif not self.lost:
+            try:
+                with self._inner_lock:  # an allocator calls it, in a critical section
+                    self._engine.take_block(queue, address, address + nbytes)
+            except Exception as failure:  # noqa: BLE001  (as in `_follow`)
+                self._lose("block_taken", failure)
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        self._real.block_given(device, address, nbytes)
-        self._follow(super().block_given, device, address, nbytes)
+        if self._real_watches:
+            self._real.block_given(device, address, nbytes)
+        if not self.lost:
+            try:
+                self._memory.devices[device].give(address, address + nbytes)
+            except Exception as failure:  # noqa: BLE001  (as in `_follow`)
+                self._lose("block_given", failure)
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
         self._follow(super().block_finished, address, event)
@@ -386,9 +297,10 @@ class FollowedDriver(VirtualDriver):
     # streams
     def _new_stream(self, device: int, real: StreamHandle, is_default: bool = False) -> StreamHandle:
         with self._lock:
-            handle = self._add_queue(device, 0, is_default).handle
-            self._real_handles[handle] = real
-            return handle
+            queue = self._add_queue(device, 0, is_default)
+            self.alone[queue.handle] = Alone(self._engine, queue, real)
+            self._real_handles[queue.handle] = real
+            return queue.handle
 
     def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
         self._real.stream_named(self._real_handles[stream], name, site)
@@ -495,8 +407,8 @@ class FollowedDriver(VirtualDriver):
             handle = self._kernel_handles.get((device, kernel))
             if handle is None:
                 handle = self._kernel_handles[device, kernel] = KernelHandle(next_handle())
-                bind, split = self._bind(kernel), of_kernel(kernel)
-                self._kernels[handle] = Loaded(device, kernel.entry, kernel.reference, bind, no_time, split)
+                split = shapes_of(kernel)
+                self.loaded[handle] = FollowedKernel(real, device, kernel.entry, self._bind(kernel), split)
                 self._real_handles[handle] = real
             return handle
 
@@ -512,23 +424,28 @@ class FollowedDriver(VirtualDriver):
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
         with self._lock:
-            self._real.launch(self._real_handles[kernel], grid, arguments, self._real_handles[stream])
-            self._follow(self._enqueue, self._streams[stream], self._kernels[kernel], bytes(arguments), 0)
+            loaded, alone = self.loaded[kernel], self.alone[stream]
+            self._real.launch(loaded.real, grid, arguments, alone.real)
+            self.follow_launch(alone, loaded, bytes(arguments))
 
-    def _enqueue(
-        self, queue: Queue, loaded: Loaded, arguments: Any, host_ns: int, origin: Origin | None = None
-    ) -> None:
-        accesses, find = loaded.bound(arguments).accesses, self._memory.find
-        blocks = [find(queue.device, access.low, access.high, loaded.name) for access in accesses]
-        self._engine.submit(queue, loaded.name, run_reference, None, accesses, blocks, 0, 0, (), origin)
+    def follow_launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any) -> None:
+        """Let the model follow a launch or a library call that the real driver has got."""
+        if not self.lost:
+            try:
+                self._engine.launch(alone, loaded, arguments, callers.origin())
+            except Exception as failure:  # noqa: BLE001  (as in `_follow`)
+                self._lose("launch", failure)
 
     def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         real, nbytes = self._real.library_plan(device, problem)
         with self._lock:
             handle = PlanHandle(next_handle())
-            self._plans[handle] = Loaded(device, problem.kind, problem.reference, problem.accesses, no_time, ADDRESSES)
+            self.loaded[handle] = FollowedKernel(real, device, problem.kind, problem.accesses, ADDRESSES)
             self._real_handles[handle] = real
             return handle, nbytes
+
+    def library_reserve(self, plan: PlanHandle) -> int:
+        return self._real.library_reserve(self._real_handles[plan])
 
     def product_workspace(self, device: int) -> int:
         return self._real.product_workspace(device)
@@ -540,8 +457,9 @@ class FollowedDriver(VirtualDriver):
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None:
         with self._lock:
-            self._real.library_run(self._real_handles[plan], addresses, workspace, self._real_handles[stream])
-            self._follow(self._enqueue, self._streams[stream], self._plans[plan], tuple(addresses), 0)
+            loaded, alone = self.loaded[plan], self.alone[stream]
+            self._real.library_run(loaded.real, addresses, workspace, alone.real)
+            self.follow_launch(alone, loaded, tuple(addresses))
 
     def exchange(
         self, exchange: Exchange, inputs: Sequence[Access], outputs: Sequence[Access], stream: StreamHandle
@@ -649,8 +567,3 @@ class FollowedDriver(VirtualDriver):
 
     def event_ipc_open(self, device: int, handle: bytes) -> EventHandle:
         return self._new_event(device, self._real.event_ipc_open(device, handle), True)
-
-
-def no_time(accesses: list[Access]) -> int:
-    """Return no device time: the model has no clock here."""
-    return 0

@@ -446,13 +446,22 @@ STAND_IN_BITS = 44  # stand-ins of addresses are multiples of 2**44: no array is
 
 
 class Split(NamedTuple):
-    """How launch arguments are split into addresses and the rest, and joined with other addresses."""
+    """How launch arguments are split into addresses and the rest, and joined with other addresses.
+
+    The rest is equal for arguments that differ in nothing but addresses, and have the same operands.
+    """
 
     split: Callable[[Any], tuple[Sequence[int], Hashable]]
     join: Callable[[Any, Sequence[int]], Any]
 
 
-ADDRESSES = Split(lambda addresses: (addresses, None), lambda _, addresses: tuple(addresses))  # of a library plan
+def absent(addresses: Sequence[int]) -> Hashable:
+    """Which operands are absent, if any: their addresses are 0."""
+    return None if all(addresses) else tuple(map(bool, addresses))
+
+
+# of a library plan
+ADDRESSES = Split(lambda addresses: (addresses, absent(addresses)), lambda _, addresses: tuple(addresses))
 
 
 def of_kernel(kernel: Kernel) -> Split | None:
@@ -466,7 +475,8 @@ def of_kernel(kernel: Kernel) -> Split | None:
     last = ends[-1]
 
     def split(buffer: bytes) -> tuple[Sequence[int], Hashable]:
-        return words.unpack_from(buffer), (buffer[last:], *[buffer[low:high] for low, high in gaps])
+        addresses = words.unpack_from(buffer)
+        return addresses, (absent(addresses), buffer[last:], *[buffer[low:high] for low, high in gaps])
 
     def join(buffer: bytes, addresses: Sequence[int]) -> bytes:
         joined = bytearray(buffer)
@@ -497,19 +507,21 @@ class Bound:
 class Form:
     """The bound arguments of launches that differ only in addresses, bound once.
 
-    places: per access, the index of its address, and its distance from there.
+    places: per access, the index of its address, the distances of its first byte and of its end from there, and itself.
     """
 
     __slots__ = ("bound", "places")
 
     def __init__(self, bound: Bound) -> None:
         self.bound = bound
-        mask = (1 << STAND_IN_BITS) - 1
-        self.places = [((each.low >> STAND_IN_BITS) - 1, each.low & mask, each) for each in bound.accesses]
+        self.places = []
+        for access in bound.accesses:
+            index, start = (access.low >> STAND_IN_BITS) - 1, access.low & (1 << STAND_IN_BITS) - 1
+            self.places.append((index, start, start + access.high - access.low, access))
 
     def at(self, addresses: Sequence[int], name: str) -> Bound:
         """The bound arguments with these addresses."""
-        accesses = tuple([access.moved(addresses[index] + offset, name) for index, offset, access in self.places])
+        accesses = tuple([access.moved(addresses[index] + start, name) for index, start, _, access in self.places])
         return Bound(self.bound.values, accesses, self.bound.duration_ns)
 
 
@@ -563,15 +575,17 @@ class Loaded:
 
     def _by_form(self, arguments: Any, split: Split) -> Bound:
         addresses, rest = split.split(arguments)
-        firsts = [addresses.index(address) + 1 if address else 0 for address in addresses]  # equal ones count once
-        key = rest, *firsts
-        form = self._forms.get(key)
+        return self.form(arguments, split, addresses, rest).at(addresses, self.name)
+
+    def form(self, arguments: Any, split: Split, addresses: Sequence[int], rest: Hashable) -> Form:
+        """The form of launch arguments, which `split` has split."""
+        form = self._forms.get(rest)
         if form is None:
             if len(self._forms) >= BOUND_LAUNCHES:
                 self._forms.clear()
-            stand_ins = [at << STAND_IN_BITS for at in firsts]
-            form = self._forms[key] = Form(self._bind_anew(split.join(arguments, stand_ins)))
-        return form.at(addresses, self.name)
+            stand_ins = [at << STAND_IN_BITS if address else 0 for at, address in enumerate(addresses, 1)]
+            form = self._forms[rest] = Form(self._bind_anew(split.join(arguments, stand_ins)))
+        return form
 
 
 def _flat(values: list[Any]) -> list[Any]:

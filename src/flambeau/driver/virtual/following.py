@@ -1,0 +1,641 @@
+"""The model of GPUs that another driver runs: their memory, at its addresses, and who uses it.
+
+- Commands are done when they are submitted: what runs is elsewhere.  No values are computed, and no time is modelled.
+- Most blocks are used only by the stream that allocated them.  Their uses are ordered, so nothing is compared: each
+  launch is kept as it was made, in a list of the block.  Accesses and commands are made of these launches when another
+  stream uses or allocates the bytes (`SoleHistory.settle`).  From then on, uses of the block are compared one by one.
+- A kernel's first launch from a source line makes a command at once: tools read the line's variables then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from struct import Struct, pack_into
+from typing import Any
+
+from ... import callers
+from ...callers import Origin
+from ...config import Gpus
+from ...errors import AcceleratorError
+from ...kernel import Access, Kernel, Pointer, Pointers, Scalar
+from ...vector_clock import UNKNOWN, Base, Clock, StreamKey
+from .access import TAKING, Group, History, MemoryAccess, Taken, Use
+from .clock import CopyEngine
+from .engine import Engine
+from .memory import Block, DeviceMemory, Memory, Reservation, Segment
+from .queue import ADDRESS_BYTES, BOUND_LAUNCHES, Form, Loaded, Queue, Split, Work, absent, run_reference
+from .races import Witness
+from .schedule import Schedule
+from .space import EmptySpace, Space
+from .submission import INVALID_HANDLE, Command
+
+FEW_LAUNCHES = 64  # a longer list of a block's launches is shortened
+PRUNE_AFTER = 4096  # operations of a stream, after which the lists of its blocks are shortened
+MANY_ARRAYS = 64  # of a launch, with more of which its memory is not remembered
+MAX_LINES = 1 << 14  # source lines that are remembered
+
+
+class Handles(dict[Any, Any]):
+    """What there is behind each handle."""
+
+    def __missing__(self, handle: int) -> Any:
+        raise AcceleratorError(
+            f"handle {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
+        )
+
+
+Accesses = Sequence[MemoryAccess]
+Bind = Callable[[Any], list[Any]]
+
+# kernels and library plans
+
+
+class Touched:
+    """The memory that a launch accesses.  lows, highs: the first address and the end of each access."""
+
+    __slots__ = ("_accesses", "_addresses", "_form", "highs", "loaded", "lows")
+
+    def __init__(self, loaded: FollowedKernel, form: Form | None, addresses: Sequence[int], accesses: Accesses) -> None:
+        """form, addresses: what makes the accesses, if these are not there yet."""
+        self.loaded = loaded
+        if form is None:
+            self.lows = tuple([access.low for access in accesses])
+            self.highs = tuple([access.high for access in accesses])
+        else:
+            self.lows = tuple([addresses[index] + start for index, start, _, _ in form.places])
+            self.highs = tuple([addresses[index] + end for index, _, end, _ in form.places])
+        self._form = form
+        self._addresses = addresses
+        self._accesses = accesses
+
+    @property
+    def accesses(self) -> Accesses:
+        if self._form is not None:
+            self._accesses, self._form = self._form.at(self._addresses, self.loaded.name).accesses, None
+        return self._accesses
+
+
+class FollowedKernel(Loaded):
+    """A kernel, or a library plan, of another driver.  real: its handle there."""
+
+    __slots__ = ("_shapes", "_touched", "real")
+
+    def __init__(self, real: Any, device: int, name: str, bind: Bind, split: Split | None) -> None:
+        """split: of the arguments, into addresses and what shapes depend on; None if it is not known."""
+        super().__init__(device, name, _nothing, bind, no_time)
+        self.real = real
+        self._shapes = split
+        self._touched: dict[Any, Touched] = {}
+
+    def touched(self, arguments: Any) -> Touched:
+        """The memory that a launch with these arguments accesses."""
+        touched = self._touched.get(arguments)
+        if touched is None:
+            if len(self._touched) >= BOUND_LAUNCHES:
+                self._touched.clear()
+            if self._shapes is None:
+                touched = Touched(self, None, (), self.bound(arguments).accesses)
+            else:
+                addresses, rest = self._shapes.split(arguments)
+                touched = Touched(self, self.form(arguments, self._shapes, addresses, rest), addresses, ())
+            if len(touched.lows) <= MANY_ARRAYS:
+                self._touched[arguments] = touched
+        return touched
+
+
+def _nothing(*operands: Any) -> None:
+    """Stand for a reference, which is never called."""
+
+
+def no_time(accesses: list[Access]) -> int:
+    """Return no device time: the model has no clock here."""
+    return 0
+
+
+def shapes_of(kernel: Kernel) -> Split | None:
+    """The split of a kernel's argument buffer into addresses and what the arrays' shapes depend on.
+
+    None for kernels of the program, whose buffers may hold more.
+    """
+    if type(kernel) is not Kernel:
+        return None
+    sizes = {size for param in kernel.params if isinstance(param, Pointer) for size in param.shape}
+    starts: list[int] = []
+    singles: list[int] = []  # the indices of starts that are operands of their own
+    shapes: list[tuple[int, int]] = []
+    for param, start, end in zip(kernel.params, kernel.offsets, [*kernel.offsets[1:], kernel.nbytes]):
+        if type(param) is Pointer:
+            singles.append(len(starts))
+            starts.append(start)
+        elif type(param) is Pointers:
+            entries = range(start, start + param.count * Pointers.NBYTES, Pointers.NBYTES)
+            starts += entries
+            shapes += [(entry + ADDRESS_BYTES, entry + Pointers.NBYTES) for entry in entries]
+        elif type(param) is not Scalar or param.name in sizes:
+            shapes.append((start, end))
+    words = _fields([(start, start + ADDRESS_BYTES, "Q") for start in starts])
+    rest = _fields([(start, end, f"{end - start}s") for start, end in shapes])
+
+    def split(buffer: bytes) -> tuple[Sequence[int], Hashable]:
+        addresses = words.unpack_from(buffer)
+        if 0 in addresses:
+            return addresses, (absent([addresses[at] for at in singles]), *rest.unpack_from(buffer))
+        return addresses, rest.unpack_from(buffer)
+
+    def join(buffer: bytes, addresses: Sequence[int]) -> bytes:
+        joined = bytearray(buffer)
+        for at, address in zip(starts, addresses):
+            pack_into("=Q", joined, at, address)
+        return bytes(joined)
+
+    return Split(split, join)
+
+
+def _fields(fields: Sequence[tuple[int, int, str]]) -> Struct:
+    """The struct of some fields of a buffer: (start, end, format) of each, in order."""
+    ends = [0, *[end for _, end, _ in fields]]
+    return Struct("=" + "".join(f"{start - end}x{form}" for end, (start, _, form) in zip(ends, fields)))
+
+
+# source lines
+
+
+class Line:
+    """A part of a source line that submits work.
+
+    origin: of its latest call, whose code lives on, so that no other gets its id;  launched: the kernels that it has
+    launched.
+    """
+
+    __slots__ = ("launched", "origin", "site")
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self.site = callers.described(origin)[0]
+        self.launched: set[FollowedKernel] = set()
+
+
+# blocks that one stream uses
+
+# What is kept of a launch: its memory, its number on its stream and among all operations, the program's call, and the
+# base, changes and version of its stream's clock.
+Launch = tuple[Touched, int, int, Origin, Base, dict[StreamKey, int], int]
+# Of an allocation: the operation before it, its number, the program's call, whether the bytes are fresh, and the clock.
+Allocation = tuple[Launch | Command, int, Origin, bool, Base, dict[StreamKey, int], int]
+
+
+class Alone:
+    """The blocks that a stream uses alone.
+
+    real: the other driver's handle of the stream;  state: its clock.
+    histories: of the blocks, by the addresses in them that launches have used.  Some are no longer open.
+    latest: the stream's latest operation, if that is a launch without a command, else None.
+    prunes_at: the number of the operation after which the lists of launches are shortened.
+    """
+
+    __slots__ = ("_engine", "histories", "latest", "prunes_at", "queue", "real", "state")
+
+    def __init__(self, engine: FollowingEngine, queue: Queue, real: Any) -> None:
+        self._engine = engine
+        self.queue = queue
+        self.real = real
+        self.state = engine.clocks.stream(queue.handle)
+        self.histories: dict[int, SoleHistory] = {}
+        self.latest: Launch | None = None
+        self.prunes_at = PRUNE_AFTER
+
+    def command(self, launch: Launch | Command) -> Command:
+        """Return the command of a launch, made if there is none."""
+        if isinstance(launch, Command):
+            return launch
+        command = self.new_command(launch)
+        command.accesses = launch[0].accesses
+        if self._engine.races.witness is not None:
+            self._engine.races.witness.submitted(command)
+        command.finish()
+        return command
+
+    def new_command(self, launch: Launch) -> Command:
+        """Make the command of a launch, without accesses."""
+        touched, number, sequence, origin, base, changes, version = launch
+        command = Command(self.queue, touched.loaded.name, run_reference, None, (), (), origin)
+        command.number, command.sequence = number, sequence
+        command.base, command.changes, command.version = base, changes, version
+        return command
+
+    def reusable(self, history: History) -> SoleHistory | None:
+        """A dead block's history, if it is of this stream alone and of no other block, and nothing was compared."""
+        if type(history) is SoleHistory and history.alone is self and history.by_key is None and not history.is_shared:
+            return history
+        return None
+
+    def settle_last(self) -> None:
+        """Let the queue's last command be of the stream's latest operation."""
+        if self.latest is not None:
+            self.queue.last, self.latest = self.command(self.latest), None
+
+    def settle(self) -> None:
+        """Make accesses and commands of all launches."""
+        self.settle_last()
+        for history in self.histories.values():
+            history.settle()
+
+    def prune(self, known: int) -> None:
+        """Shorten the lists of launches.  known: the number of the last operation that the host has waited for."""
+        self.histories = {low: history for low, history in self.histories.items() if history.is_open}
+        for history in self.histories.values():
+            if len(history.launches) > FEW_LAUNCHES:
+                history.prune(known)
+        self.prunes_at = self.state.count + PRUNE_AFTER
+
+
+class SoleHistory(History):
+    """The uses of a block that the stream which allocated it may use alone.
+
+    high: the end of the block.
+    is_open: whether the block is live, and no other stream has used it.
+    is_shared: whether other dead blocks have this history, too.
+    launches: those that used it, in order, and are not among the groups yet.
+    """
+
+    is_shared = False
+    _allocation: Allocation | None = None
+
+    def __init__(self, alone: Alone, low: int, high: int) -> None:
+        """The host has waited for all earlier work of the stream, unless an allocation follows."""
+        self.stream = alone.queue.handle
+        self.alone = alone
+        self.high = high
+        self.is_open = True
+        self.launches: list[Launch] = []
+        self._low = low
+
+    def begin(self, allocation: Allocation) -> None:
+        """Begin anew with an allocation of the block, which the stream has used alone before."""
+        self.is_open = True
+        self.launches.clear()
+        self._allocation = allocation
+
+    def prune(self, known: int) -> None:
+        """Drop uses that the host has waited for, and launches that were made again."""
+        latest = {launch[0]: launch for launch in self.launches if launch[1] > known}
+        self.launches = sorted(latest.values(), key=_number)
+        if len(self.launches) > FEW_LAUNCHES:
+            self.settle()
+        if self.by_key is not None and self.is_full():
+            for group in self.groups():
+                group.keep(use for use in group.uses() if use.number > known)
+            self.renew([group for group in self.groups() if not group.is_empty])
+            self.stream = self.alone.queue.handle
+
+    def settle(self) -> dict[tuple[object, ...], Group]:
+        groups = super().settle()
+        allocation, launches = self._allocation, self.launches
+        if allocation is None and not launches:
+            return groups
+        self._allocation, self.launches = None, []
+        alone, stream = self.alone, self.alone.queue.handle
+        if allocation is not None:
+            last, number, origin, is_fresh, base, changes, version = allocation
+            use = self._note_use(MemoryAccess.whole(self._low, self.high), stream, alone.command(last), number)
+            use.taken = Taken(callers.described(origin)[0], is_fresh, Clock(stream, number, base, changes, version))
+        for launch in launches:
+            command = alone.command(launch)
+            for access in launch[0].accesses:
+                if self._low <= access.low and access.high <= self.high:
+                    self._note_use(access, stream, command, command.number)
+        if self.stream is None:
+            self.stream = stream
+        return groups
+
+    def _note_use(self, access: MemoryAccess, stream: StreamKey, command: Command, number: int) -> Use:
+        use = self._use(access, stream)
+        use.add([command], number)
+        self._note(access, stream, number)
+        return use
+
+    def add(self, access: MemoryAccess, stream: StreamKey, command: Command, number: int) -> Use:
+        if stream != self.alone.queue.handle:
+            self.is_open = False
+        return super().add(access, stream, command, number)
+
+
+def _number(launch: Launch) -> int:
+    return launch[1]
+
+
+# memory
+
+
+class FollowedDevice(DeviceMemory):
+    """The segments and blocks of a real device, at its addresses."""
+
+    def adopt(self, low: int, nbytes: int) -> None:
+        """Add a segment that the real driver allocated."""
+        self._forget(low, low + nbytes)
+        self._segments.add(Segment(self.space, low, low + nbytes))
+        block = Block(self.space, self.device, low, low + nbytes)
+        block.is_unused = True
+        self.blocks.add(block)
+
+    def drop(self, low: int) -> None:
+        """Forget a segment that the real driver freed."""
+        segment = self.segment(low, "mem_free")
+        self._forget(segment.low, segment.high)
+        self._segments.remove(segment)
+
+    def adopt_reserved(self, low: int, nbytes: int) -> None:
+        """Add addresses that the real driver reserved."""
+        reservation = self._reservations[low] = Reservation(low, low + nbytes)
+        reservation.space = EmptySpace(low, nbytes)
+        self._segments.add(reservation)
+
+    def drop_reserved(self, low: int) -> None:
+        """Forget addresses that the real driver released."""
+        reservation = self._reservations.pop(low)
+        self._forget(reservation.low, reservation.high)
+        self._segments.remove(reservation)
+
+    def adopt_mapped(self, low: int, nbytes: int) -> None:
+        """Add memory that the real driver mapped at reserved addresses."""
+        self._around(low, nbytes, "mem_map").mapped.add(low, low + nbytes)
+        self._forget(low, low + nbytes)
+
+    def drop_mapped(self, low: int, nbytes: int) -> None:
+        """Forget memory that the real driver unmapped."""
+        self._around(low, nbytes, "mem_unmap").mapped.remove(low, low + nbytes)
+        self._forget(low, low + nbytes)
+
+    def give(self, low: int, high: int) -> None:
+        block = self.blocks.at.get(low)
+        if block is None or not block.is_live or block.high != high:
+            super().give(low, high)  # it raises
+            return
+        block.is_live = False
+        history = block.history
+        if type(history) is SoleHistory:  # as `close`
+            history.is_open = False
+
+    def pieces(self, low: int, high: int) -> list[Block]:
+        """As in DeviceMemory.  Dead blocks lie side by side, so that most need no search."""
+        found, at, blocks = [], low, self.blocks.at
+        while at < high:
+            block = blocks.get(at)
+            if block is None or block.is_live:
+                return self.room_for(low, high)
+            found.append(block)
+            at = block.high
+        return found
+
+    def take_pieces(self, pieces: Sequence[Block], low: int, high: int, history: History) -> None:
+        """As `take`, given the result of `pieces`."""
+        if not pieces or pieces[0].low != low or any([piece.is_live for piece in pieces]):
+            self.take(low, high, history)
+            return
+        first, end = pieces[0], pieces[-1].high
+        if end > high:
+            share(pieces[-1])
+            self.blocks.add(pieces[-1].part(high, end))
+        for piece in pieces[1:]:
+            self.blocks.remove(piece)
+        first.high = high
+        first.is_live, first.is_unused, first.whole = True, False, None
+        first.history = history
+        first.takes += 1
+
+    def _forget(self, low: int, high: int) -> None:
+        for block in self.blocks.overlapping(low, high):
+            close(block)
+            share(block)
+        super()._forget(low, high)
+
+
+def close(block: Block) -> None:
+    """Let no launch be added to the uses of a block that is freed."""
+    history = block.history
+    if type(history) is SoleHistory:
+        history.is_open = False
+
+
+def share(block: Block) -> None:
+    """Keep the history of a dead block as it is, for parts of the block."""
+    history = block.history
+    if type(history) is SoleHistory:
+        history.is_shared = True
+
+
+class FollowedMemory(Memory):
+    """The memory of real GPUs: all of it, pinned memory too, has addresses of one range."""
+
+    devices: list[FollowedDevice]
+
+    def __init__(self, count: int) -> None:
+        super().__init__([])
+        self.devices = [FollowedDevice(device, 0, False) for device in range(count)]
+        self._unknown = Space(0, None)
+
+    def find(self, device: int, low: int, high: int, name: str) -> Block:
+        """The live block around [low, high); a new one, without a history, for memory that is not known."""
+        block = self.devices[device].blocks.at.get(low)
+        if block is None or not block.is_live or high > block.high:
+            block = self.around(low)
+        if block is None or not block.is_live or high > block.high:
+            return Block(self._unknown, device, low, high)
+        return block
+
+    def around(self, address: int) -> Block | None:
+        for blocks in (self.pinned.blocks, *(memory.blocks for memory in self.devices)):
+            block = blocks.find(address)
+            if block is not None:
+                return block
+        return None
+
+    def owner(self, address: int) -> int | None:
+        block = self.around(address)
+        return None if block is None else block.device
+
+    def pinned_block(self, low: int, high: int, name: str) -> Block | None:
+        block = self.pinned.blocks.find(low)
+        return block if block is not None and high <= block.high else None
+
+
+# work
+
+
+class FollowingEngine(Engine):
+    """An engine whose commands are done when they are submitted.
+
+    alone: by stream, the blocks that it uses alone.
+    """
+
+    memory: FollowedMemory
+
+    def __init__(self, choice: Gpus, schedule: Schedule, lock: Any) -> None:
+        super().__init__(choice, schedule, lock)
+        self.memory = FollowedMemory(choice.count)
+        self.alone: dict[StreamKey, Alone] = Handles()
+        self._lines: dict[tuple[Any, ...], Line] = {}  # by the id of a code and the offset in it
+
+    def settle(self) -> None:
+        """Make accesses and commands of all launches, while the tool that was told of them watches."""
+        for alone in self.alone.values():
+            alone.settle()
+
+    def watch(self, witness: Witness | None) -> None:
+        self._lines.clear()
+        super().watch(witness)
+
+    def retire(self, queue: Queue) -> None:
+        alone = self.alone.pop(queue.handle, None)  # None: a branch of a graph
+        if alone is not None:
+            alone.settle_last()
+        super().retire(queue)
+
+    def _line(self, origin: Origin) -> Line:
+        """Remember the source line of a call."""
+        if len(self._lines) >= MAX_LINES:
+            self._lines.clear()
+        line = self._lines[id(origin[0]), origin[1]] = Line(origin)
+        return line
+
+    def launch(self, alone: Alone, loaded: FollowedKernel, arguments: Any, origin: Origin) -> None:
+        """Submit a launch or a library call."""
+        queue, witness, touched = alone.queue, self.races.witness, loaded.touched(arguments)
+        if witness is None or queue.capture is not None:
+            blocks = [self.memory.find(queue.device, *each, loaded.name) for each in zip(touched.lows, touched.highs)]
+            self.submit(queue, loaded.name, run_reference, None, touched.accesses, blocks, 0, 0, (), origin)
+            return
+        state, line = alone.state, self._lines.get((id(origin[0]), origin[1])) or self._line(origin)
+        if line.origin == origin:
+            origin = line.origin  # so that fewer objects are kept
+        else:
+            line.origin = origin
+        number = state.count = state.count + 1
+        state.is_waiting, state.is_shared = False, True
+        self._sequence += 1
+        witness.begins(queue, number, line.site)
+        launch = alone.latest = touched, number, self._sequence, origin, state.base, state.changes, state.version
+        histories, are_all_open = alone.histories, True
+        for low, high in zip(touched.lows, touched.highs):
+            history = histories.get(low)
+            if history is not None and history.is_open and high <= history.high:
+                history.launches.append(launch)
+            else:
+                are_all_open = False
+        if not are_all_open:
+            self._use_others(alone, launch)
+        if loaded not in line.launched:
+            line.launched.add(loaded)
+            alone.settle_last()
+        if number >= alone.prunes_at:
+            alone.prune(self.clocks.host.get(queue.handle, UNKNOWN))
+
+    def _use_others(self, alone: Alone, launch: Launch) -> None:
+        """Compare and record a launch's uses of blocks that are not known to be used by its stream alone."""
+        queue, touched, origin = alone.queue, launch[0], launch[3]
+        accesses, blocks = [], []
+        for access in touched.accesses:
+            history = alone.histories.get(access.low)
+            if history is not None and history.is_open and access.high <= history.high:
+                continue
+            block = self.memory.find(queue.device, access.low, access.high, touched.loaded.name)
+            found = block.history
+            if type(found) is SoleHistory and found.is_open and found.alone is alone:  # an address within a block
+                alone.histories[access.low] = found
+                found.launches.append(launch)
+            else:
+                accesses.append(access)
+                blocks.append(block)
+        if accesses:
+            command = alone.new_command(launch)
+            command.accesses = accesses
+            races = self.check(queue, command.name, origin, "", accesses, blocks)
+            self.races.record(command, races, [block.history for block in blocks])
+            command.accesses = touched.accesses
+            assert self.races.witness is not None
+            self.races.witness.submitted(command)
+            command.finish()
+            queue.last, alone.latest = command, None
+
+    def submit(
+        self,
+        queue: Queue,
+        name: str,
+        work: Work,
+        detail: Any,
+        accesses: Accesses,
+        blocks: Sequence[Block],
+        duration_ns: int,
+        host_ns: int,
+        engines: Sequence[CopyEngine] = (),
+        origin: Origin | None = None,
+        launched: str = "",
+        is_seen: bool = True,
+    ) -> None:
+        if queue.capture is not None:
+            queue.capture.record(queue, name, work, None, accesses, blocks, 0, ())
+            return
+        if origin is None:
+            origin = callers.origin()
+        witness = self.races.witness
+        if witness is not None and not launched:
+            witness.begins(queue, self.clocks.stream(queue.handle).count + 1, callers.described(origin)[0])
+        races = self.check(queue, name, origin, launched, accesses, blocks)
+        command = Command(queue, name, work, detail, accesses, blocks, origin, launched)
+        self._sequence += 1
+        command.sequence = self._sequence
+        command.advance(self.clocks.stream(queue.handle))
+        self.races.record(command, races, [block.history for block in blocks])
+        if witness is not None:
+            witness.submitted(command)
+        command.finish()
+        queue.last = command
+        if queue.handle in self.alone:  # not a branch of a graph
+            self.alone[queue.handle].latest = None
+
+    def take_block(self, queue: Queue, low: int, high: int) -> None:
+        stream, alone, memory = queue.handle, self.alone[queue.handle], self.memory.devices[queue.device]
+        state, witness, last = alone.state, self.races.witness, queue.last if alone.latest is None else alone.latest
+        is_over = self.clocks.host.get(stream, UNKNOWN) >= state.count and self.clocks.host_knows_all(stream)
+        if witness is None or last is None or queue.capture is not None or is_over:
+            alone.settle_last()
+            super().take_block(queue, low, high)
+            block = memory.blocks.at[low]
+            if queue.capture is None and block.history.stream is None:
+                block.history = alone.histories[low] = SoleHistory(alone, low, high)
+            return
+        origin, number = callers.origin(), state.count + 1
+        line = self._lines.get((id(origin[0]), origin[1])) or self._line(origin)
+        witness.begins(queue, number, line.site)
+        known = memory.blocks.at.get(low)
+        history = None
+        if known is not None and known.high == high and not known.is_live:
+            history = alone.reusable(known.history)
+        if known is not None and history is not None:
+            history.begin((last, number, origin, False, state.base, state.changes, state.version))
+            known.is_live = True
+            known.takes += 1
+        else:
+            pieces = memory.pieces(low, high)
+            is_fresh = is_alone = True
+            for piece in pieces:
+                is_fresh = is_fresh and piece.is_fresh
+                is_alone = is_alone and piece.history.is_of(stream)
+            if not is_alone:
+                access = MemoryAccess.whole(low, high)
+                taking = self.races.take(stream, access, pieces)
+                if taking.conflicts:
+                    self.races.meet(queue, TAKING, callers.call(), queue.waited, taking.conflicts)
+                    memory.take(low, high, taking.history)
+                    taken = Taken(line.site, is_fresh, self.clocks.advance(stream))
+                    self.races.taken(taking, stream, access, alone.command(last), number, taken)
+                    return
+            history = SoleHistory(alone, low, high)
+            history.begin((last, number, origin, is_fresh, state.base, state.changes, state.version))
+            memory.take_pieces(pieces, low, high, history)
+        alone.histories[low] = history
+        state.count = number
+        state.is_waiting, state.is_shared = False, True
+
+    def block_host(self, end_ns: int) -> None:
+        """Do nothing: the real driver has waited."""
