@@ -71,6 +71,7 @@ NODE_NAMES = {  # the names that `grad_fn` and backward errors show, where PyTor
     "batch_norm_of_batch": "NativeBatchNormBackward0", "cast_two": "ToCopyBackward0",
     "convert": "CloneBackward0", "copy": "CopyBackwards", "deviation": "StdBackward0", "move": "ToCopyBackward0",
     "entropy_each": "NllLossBackward0", "entropy_total": "NllLossBackward0", "fused_dropout": "NativeDropoutBackward0",
+    "class_margin": "MultiMarginLossBackward0", "label_margin": "MultilabelMarginLossBackward0",
     "linear": "AddmmBackward0", "matmul": "MmBackward0", "max_dim": "MaxBackward0", "min_dim": "MinBackward0",
     "nll_each": "NllLossBackward0", "nll_total": "NllLossBackward0", "running_sum": "CumsumBackward0",
     "sort_rows": "SortBackward0", "variance": "VarBackward0", "vector_norm": "LinalgVectorNormBackward0",

@@ -24,6 +24,7 @@ from . import (  # noqa: F401
     linalg,
     losses,
     lstm,
+    margin_losses,
     multi_tensor,
     normalization,
     norms,
