@@ -29,6 +29,7 @@ from . import (  # noqa: F401
     normalization,
     norms,
     optimizer_steps,
+    order_statistics,
     padding,
     pooling,
     random,

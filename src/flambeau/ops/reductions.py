@@ -15,6 +15,7 @@ from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
 from . import results
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite, operator, view
+from .order_statistics import row_choice
 from .pointwise import FULL_DEVICE_BLOCKS, THREADS
 from .reduction_kernels import (
     REDUCE_SOURCE,
@@ -38,7 +39,7 @@ from .reduction_kernels import (
 )
 from .samples import NUMERIC_TYPES, bad_dims, bad_floats, bad_lists, nothing_to_choose, reduction_samples
 from .scans import running_extreme
-from .sorting import kth_places, sort
+from .sorting import TILE, kth_places, sort
 from .views import reshape, squeeze, unsqueeze
 
 # kernels of variance
@@ -1035,13 +1036,22 @@ def _places_on_host(input: Any, at: int, k: int, skip_nan: bool) -> Any:
     return kth_places(input.detach().movedim(at, -1), k, skip_nan).movedim(-1, at)
 
 
+def _is_on_host(input: Any) -> bool:
+    return bool(input.device_index < 0)
+
+
+def _is_sorted_by_a_block(input: Any, dim: int) -> bool:
+    """Return whether `row_choice` takes the input: a GPU's, of short rows."""
+    return not _is_on_host(input) and input.shape[dim] <= TILE
+
+
 def _kth_places(input: Any, at: int, k: int) -> Any:
     if input.device_index < 0:
         return _places_on_host(input, at, k - 1, False)
     return sort(input.detach(), at).indices.narrow(at, k - 1, 1).clone()
 
 
-def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Any, Any]:
+def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
     """(values, indices) of the lower medians along a dimension."""
     _numeric(name, input)
     require_values(name, input.shape, dim)
@@ -1050,6 +1060,8 @@ def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool)
     at = st.wrap_dim(dim, len(input.shape), name)
     if input.device_index < 0:
         return _picked(input, _places_on_host(input, at, -1, skip_nan), at, keepdim)
+    if _is_sorted_by_a_block(input, at):
+        return row_choice(input, at, keepdim, name)
     ordered = sort(input.detach(), at)
     size = input.shape[at]
     middle = ordered.indices.narrow(at, (size - 1) // 2, 1)
@@ -1063,7 +1075,8 @@ def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool)
 
 def _median(name: str, make: Any, input: Any, dim: Any, keepdim: bool, skip_nan: bool) -> Any:
     if dim is not None:
-        return make(*_row_medians(name, input, dim, keepdim, skip_nan))
+        found = _row_medians(name, input, dim, keepdim, skip_nan)
+        return found if type(found) is make else make(*found)
     if prod(input.shape):
         return _row_medians(name, reshape(input, (-1,)), 0, False, skip_nan)[0]
     _numeric(name, input)
@@ -1154,6 +1167,8 @@ def kthvalue(input: Operand, k: int, dim: int = -1, keepdim: bool = False) -> An
         )
     if not input.shape:
         return results.kthvalue(*_row_medians("kthvalue", input, 0, False, False))
+    if _is_sorted_by_a_block(input, at):
+        return row_choice(input, at, keepdim, "kthvalue", k - 1)
     chosen = _kth_places(input, at, k)
     return results.kthvalue(*_picked(input, chosen, at, keepdim))
 
@@ -1188,17 +1203,15 @@ def mode(input: Operand, dim: int = -1, keepdim: bool = False) -> Any:
         values = reshape(input, (1,))
         return results.mode(*_picked(values, values.new_zeros((1,), dtype=int64), 0, False))
     at = st.wrap_dim(dim, len(input.shape), "mode")
-    ordered = sort(input.detach(), at)
+    if _is_on_host(input) or _is_sorted_by_a_block(input, at):
+        return row_choice(input, at, keepdim, "mode")
     size = input.shape[at]
-    if size > 1:
-        places = positions(ordered.indices, size, at)
-        is_new = REGISTRY["ne"](ordered.values.narrow(at, 1, size - 1), ordered.values.narrow(at, 0, size - 1))
-        starts = REGISTRY["where"](is_new, places.narrow(at, 1, size - 1), 0)
-        lengths = places.narrow(at, 1, size - 1) - running_extreme(starts, at, True).values
-        best = lengths.argmax(at, True)
-        place = REGISTRY["where"](lengths.amax(at, True) > 0, best + 1, 0)
-    else:
-        place = ordered.indices.narrow(at, 0, 1) * 0
+    ordered = sort(input.detach(), at)
+    places = positions(ordered.indices, size, at)
+    is_new = REGISTRY["ne"](ordered.values.narrow(at, 1, size - 1), ordered.values.narrow(at, 0, size - 1))
+    starts = REGISTRY["where"](is_new, places.narrow(at, 1, size - 1), 0)
+    lengths = places.narrow(at, 1, size - 1) - running_extreme(starts, at, True).values
+    place = REGISTRY["where"](lengths.amax(at, True) > 0, lengths.argmax(at, True) + 1, 0)
     return results.mode(*_picked(input, REGISTRY["gather"](ordered.indices, at, place), at, keepdim))
 
 
