@@ -636,8 +636,8 @@ def _pieces_kernel(dtype: dtype, across: bool) -> Kernel:
     entry, wide = base.entry.replace("variance", "moments"), dtype.wide.numpy
 
     def reference(
-        out: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int, count: int, parts: int,
-        chunk: int, kept: int, *_: int,
+        out: Any, centers: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int,
+        count: int, parts: int, chunk: int, kept: int, *_: int,
     ) -> None:  # fmt: skip
         axes = tuple(range(kept, input.ndim))
         values = input.astype(wide, copy=False)
@@ -1040,7 +1040,7 @@ def _normalized(
         pieces = call.scratch(pair, wide), call.scratch(pair, wide)
         kernel = _pieces_kernel(input.dtype, plan.work.across)
         grid = plan.work.grid(plan.outputs)
-        call.launch(kernel, grid, None, *pieces, input, 1.0, 0, plan.layout, *plan.numbers())
+        call.launch(kernel, grid, None, None, *pieces, input, 1.0, 0, plan.layout, *plan.numbers())
         grid = Grid((min(-(-plan.outputs // WARPS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
         numbers = *pair, plan.work.chunk, plan.length, float(eps), momentum, unbiased
         kernel = _moments_kernel(wide, running[0].dtype if running else None)
