@@ -2,24 +2,28 @@
 
 import flambeau as torch
 from benchmarks import counts
+from flambeau.nn import functional as F
 
 SINGLE = {
-    "addr": lambda x: torch.addr(x, x[:, 0], x[0], alpha=2),
-    "aminmax": lambda x: torch.aminmax(x),
-    "aminmax along a dimension": lambda x: torch.aminmax(x.t(), dim=0),
-    "frexp": lambda x: torch.frexp(x.t()),
-    "mvlgamma": lambda x: torch.mvlgamma(x, 4),
-    "std_mean": lambda x: torch.std_mean(x, 1),
-    "var_mean": lambda x: torch.var_mean(x),
+    "addr": lambda x, y: torch.addr(x, x[:, 0], x[0], alpha=2),
+    "aminmax": lambda x, y: torch.aminmax(x),
+    "aminmax along a dimension": lambda x, y: torch.aminmax(x.t(), dim=0),
+    "cross_entropy": lambda x, y: F.cross_entropy(x, y),
+    "cross_entropy, sum": lambda x, y: F.cross_entropy(x, y, reduction="sum"),
+    "frexp": lambda x, y: torch.frexp(x.t()),
+    "nll_loss": lambda x, y: F.nll_loss(x, y),
+    "mvlgamma": lambda x, y: torch.mvlgamma(x, 4),
+    "std_mean": lambda x, y: torch.std_mean(x, 1),
+    "var_mean": lambda x, y: torch.var_mean(x),
 }
 DOUBLE = {
-    "renorm": lambda x: torch.renorm(x, 2, 0, 1.5),
+    "renorm": lambda x, y: torch.renorm(x, 2, 0, 1.5),
 }
 
 
 def test_launches_of_a_call(gpus):
-    x = torch.rand(6, 8, device="cuda") + 2
+    x, y = torch.rand(6, 8, device="cuda") + 2, torch.arange(6, device="cuda")
     for wanted, calls in ((1, SINGLE), (2, DOUBLE)):
         for name, call in calls.items():
-            found = counts.of(lambda call=call: call(x))
+            found = counts.of(lambda call=call: call(x, y))
             assert found.get("launch") == wanted, (name, found)
