@@ -17,6 +17,7 @@ SINGLE = {
     "var_mean": lambda x, y: torch.var_mean(x),
 }
 DOUBLE = {
+    "group_norm": lambda x, y: F.group_norm(x, 2, x[0], x[1]),
     "renorm": lambda x, y: torch.renorm(x, 2, 0, 1.5),
 }
 
