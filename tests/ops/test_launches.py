@@ -6,6 +6,7 @@ from flambeau.nn import functional as F
 
 SINGLE = {
     "addr": lambda x, y: torch.addr(x, x[:, 0], x[0], alpha=2),
+    "affine_grid": lambda x, y: F.affine_grid(x.view(8, 2, 3), (8, 1, 5, 6), align_corners=False),
     "aminmax": lambda x, y: torch.aminmax(x),
     "aminmax along a dimension": lambda x, y: torch.aminmax(x.t(), dim=0),
     "cross_entropy": lambda x, y: F.cross_entropy(x, y),
@@ -20,11 +21,13 @@ DOUBLE = {
     "group_norm": lambda x, y: F.group_norm(x, 2, x[0], x[1]),
     "renorm": lambda x, y: torch.renorm(x, 2, 0, 1.5),
 }
+TRIPLE = {"local_response_norm": lambda x, y: F.local_response_norm(x.unsqueeze(2), 3)}
+QUADRUPLE = {"gaussian_nll_loss": lambda x, y: F.gaussian_nll_loss(x, x, x)}
 
 
 def test_launches_of_a_call(gpus):
     x, y = torch.rand(6, 8, device="cuda") + 2, torch.arange(6, device="cuda")
-    for wanted, calls in ((1, SINGLE), (2, DOUBLE)):
+    for wanted, calls in ((1, SINGLE), (2, DOUBLE), (3, TRIPLE), (4, QUADRUPLE)):
         for name, call in calls.items():
             found = counts.of(lambda call=call: call(x, y))
             assert found.get("launch") == wanted, (name, found)

@@ -14,7 +14,7 @@ from ..host import np
 from .distances import pairwise_distance, raised
 from .loss_kernels import IGNORED, class_errors, class_loss, class_samples, entropy_each, entropy_total, squeeze_target
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import floating_only, is_tensor, numpy_type, pointwise, promoted, to_float
+from .pointwise import floating_only, is_tensor, numpy_type, pointwise, promoted, to_bool, to_float
 from .softmax import log_softmax
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -661,6 +661,50 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+def _variances() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)),))
+    yield Sample((Array((2, 3), layout="strided"),))
+
+
+@pointwise(
+    dtype=to_bool, cuda="!(input < 0)", samples=_variances, dtypes=FLOATING_TYPES, inplace=False, method=False,
+    function=False, differentiable=False,
+)  # fmt: skip
+def not_negative(input: Value) -> Any:
+    """Whether a number is 0 or more, or NaN."""
+    return np.logical_not(np.less(input, 0))
+
+
+def _gaussian_terms() -> Iterator[Sample]:
+    variance = Array((3, 4), low=0.5, high=2.0, seed=2)
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1), variance, 1e-6, 0.0))
+    row = variance._replace(shape=(3, 1), layout="strided")
+    yield Sample((Array((3, 4), layout="transposed"), Array((4,), seed=1), row, 1e-6, 0.5))
+
+
+@pointwise(
+    dtype=floating_only, samples=_gaussian_terms, dtypes=FLOATING_TYPES, cost=20.0,
+    cuda="(log(var < floor ? floor : var) + (input - target) * (input - target) / (var < floor ? floor : var)) / 2"
+    " + constant",
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def gaussian_loss(input: Value, target: Value, var: Value, floor: Value, constant: Value) -> Any:
+    """The terms of `gaussian_nll_loss`, for variances of at least `floor`."""
+    spread = np.maximum(var, floor)
+    return (np.log(spread) + np.square(input - target) / spread) / 2 + constant
+
+
+@gaussian_loss.derivative
+def _(grad: Any, input: Any, target: Any, var: Any, floor: Any, needs: Any) -> Any:
+    spread = raised(var, floor)  # the gradient of a variance below the floor is that of the floor
+    slope = (input - target) * grad / spread
+    of_var = None
+    if needs[2]:
+        apart = input - target
+        of_var = grad * (1 - apart * apart / spread) / (spread * 2)
+    return slope, -slope if needs[1] else None, of_var, None, None
+
+
 def _gaussians() -> Iterator[Sample]:
     pair = Array((3, 4)), Array((3, 4), seed=1)
     yield Sample((*pair, Array((3, 4), low=0.5, high=2.0, seed=2)))
@@ -699,7 +743,8 @@ def gaussian_nll_loss(
         is_negative = var < 0
     else:
         spread = var
-        is_negative = not bool((~(spread < 0)).all())  # a check passes where virtual GPUs compute no values
+        are_fit: Any = not_negative(spread)
+        is_negative = not bool(are_fit.all())  # a check passes where virtual GPUs compute no values
     if is_negative:
         raise ArgumentError(
             "var has negative entries", hint="variances are 0 or more: square deviations", operator="gaussian_nll_loss"
@@ -715,11 +760,8 @@ def gaussian_nll_loss(
                 operator="gaussian_nll_loss",
             )
     _check_reduction("gaussian_nll_loss", reduction)
-    spread = raised(spread, eps)
-    loss = 0.5 * (spread.log() + (mean - target) ** 2 / spread)
-    if full:
-        loss = loss + 0.5 * math.log(2 * math.pi)
-    return reduced(loss, reduction)
+    constant = 0.5 * math.log(2 * math.pi) if full else 0.0
+    return reduced(gaussian_loss(mean, target, spread, float(eps), constant), reduction)
 
 
 # margins

@@ -17,8 +17,8 @@ from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Grid, Kernel, Pointer, Scalar, Strided
 from .channel_pointwise import channel_pointwise
-from .operator import REGISTRY, Array, Call, ErrorSample, Number, Operand, Operands, Sample, Value, composite, operator
-from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, source_text
+from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, Value, composite, operator
+from .pointwise import FULL_DEVICE_BLOCKS, PRELUDE, THREADS, floating_only, grid_over, pointwise, source_text
 from .reduction_kernels import (
     PIECE_BLOCKS,
     REDUCE_SOURCE,
@@ -576,6 +576,89 @@ def rms_norm(input: Operand, normalized_shape: Any, weight: Operand | None = Non
 # local response norm
 
 
+@cache
+def _channel_sums_kernel(dtype: dtype) -> Kernel:
+    entry, t, c = f"channel_sums_{dtype.name}", dtype.cuda, dtype.wide.cuda
+    source = f"""{PRELUDE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* input, long long n,
+    long long channels, long long inner, long long size, long long before) {{
+  const long long numel = n * channels * inner, step = (long long)gridDim.x * blockDim.x;
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += step) {{
+    long long inside, channel;
+    divide(divide(i, inner, inside), channels, channel);
+    const long long first = channel - before > 0 ? channel - before : 0;
+    const long long stop = channel - before + size < channels ? channel - before + size : channels;
+    {c} total = 0;
+    for (long long at = first; at < stop; ++at) total += load<{c}>(input[i + (at - channel) * inner]);
+    out[i] = store<{t}>(total);
+  }}
+}}
+"""
+
+    def reference(out: Any, input: Any, n: int, channels: int, inner: int, size: int, before: int) -> None:
+        wide = dtype.wide.numpy
+        total = np.zeros((n, channels, inner), wide)
+        for shift in range(-before, size - before):
+            start, stop = max(-shift, 0), channels - max(shift, 0)
+            if start < stop:
+                total[:, start:stop] += input[:, start + shift : stop + shift].astype(wide, copy=False)
+        out[...] = total
+
+    shape = "n", "channels", "inner"
+    params = [Pointer("out", dtype, "w", shape), Pointer("input", dtype, "r", shape)]
+    return Kernel(entry, source, [*params, *(Scalar(name, "int64") for name in (*shape, "size", "before"))], reference)
+
+
+def _channel_sum_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 5, 3)), 3, 1))
+    yield Sample((Array((2, 4, 2, 2), layout="strided"), 2, 1))
+    yield Sample((Array((3, 2, 2)), 6, 0))
+    yield Sample((Array((0, 4, 2)), 2, 1))
+
+
+@operator(samples=_channel_sum_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def channel_sums(call: Call, input: Operand, size: int, before: int) -> Any:
+    """Sums of `size` neighbouring channels, of which `before` come before the result's; missing ones are 0.
+
+    Shapes: input [n, c, *]; the result has the input's shape.
+    Host:   returns at once.
+    """
+    n, channels, *rest = input.shape
+    out = call.output(input.shape, input.dtype)
+    if out.numel():
+        numbers = n, channels, prod(rest), size, before
+        kernel = _channel_sums_kernel(input.dtype)
+        call.launch(kernel, grid_over(out.numel(), 1), out, call.contiguous(input), *numbers)
+    return out
+
+
+@channel_sums.derivative
+def _(grad: Any, size: int, before: int) -> Any:
+    return channel_sums(grad, size, size - 1 - before)
+
+
+def _response_terms() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), Array((2, 3), low=0.5, high=3.0, seed=1), 0.5, 0.75, 1.0))
+    yield Sample((Array((2, 3), layout="strided"), Array((2, 3), low=0.5, high=3.0, seed=1), 0.5, 2.0, 2.0))
+
+
+@pointwise(
+    dtype=floating_only, cuda="input / pow(total * alpha + k, beta)", samples=_response_terms, dtypes=FLOATING_TYPES,
+    cost=20.0, inplace=False, method=False, function=False,
+)  # fmt: skip
+def damped(input: Value, total: Value, alpha: Value, beta: Value, k: Value) -> Any:
+    """The last step of `local_response_norm`: input / (total * alpha + k) ** beta."""
+    base: Any = total * alpha + k
+    return input / base**beta
+
+
+@damped.derivative
+def _(grad: Any, input: Any, total: Any, alpha: float, beta: float, k: float, needs: Any) -> Any:
+    base = total * alpha + k
+    of_total = -grad * input * (base ** (-beta - 1)) * (alpha * beta) if needs[1] else None
+    return grad / base**beta, of_total, None, None, None
+
+
 def _response_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 5, 3)), 3))
     yield Sample((Array((2, 4, 2, 2)), 2, 0.1, 0.5, 2.0))
@@ -606,22 +689,8 @@ def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: fl
         )
     if not input.numel():
         return input
-    values: Any = input
-    squares = values * values
-    total = squares
-    for step in range(1, size):  # the neighbours below come first: size // 2 of them
-        shift = -((step + 1) // 2) if step % 2 else step // 2
-        total = total + _shifted(squares, shift)
-    return values / (total * (alpha / size) + k) ** beta
-
-
-def _shifted(values: Any, shift: int) -> Any:
-    """Channel c of the result is channel c + shift, or 0 where there is none."""
-    channels = values.shape[1]
-    count = min(abs(shift), channels)
-    none = values.new_zeros((values.shape[0], count, *values.shape[2:]))
-    kept = values.narrow(1, count if shift > 0 else 0, channels - count)
-    return REGISTRY["cat"]([kept, none] if shift > 0 else [none, kept], 1)
+    total = channel_sums(input * input, size, size // 2)
+    return damped(input, total, alpha / size, float(beta), float(k))
 
 
 SOURCE = REDUCE_SOURCE + source_text("channel_norms.cu")
