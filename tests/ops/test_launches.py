@@ -25,6 +25,17 @@ TRIPLE = {"local_response_norm": lambda x, y: F.local_response_norm(x.unsqueeze(
 QUADRUPLE = {"gaussian_nll_loss": lambda x, y: F.gaussian_nll_loss(x, x, x)}
 
 
+def test_launches_of_segments(gpus):
+    """Two, and three that check the lengths."""
+    x, lengths = torch.rand(6, 8, device="cuda"), torch.tensor([2, 0, 4], device="cuda")
+    for unsafe, wanted in (
+        (True, {"block": 2, "launch": 2}),
+        (False, {"block": 5, "copy": 1, "host wait": 1, "launch": 5}),
+    ):
+        found = counts.of(lambda unsafe=unsafe: torch.segment_reduce(x, "mean", lengths=lengths, unsafe=unsafe))
+        assert found == wanted
+
+
 def test_launches_of_a_call(gpus):
     x, y = torch.rand(6, 8, device="cuda") + 2, torch.arange(6, device="cuda")
     for wanted, calls in ((1, SINGLE), (2, DOUBLE), (3, TRIPLE), (4, QUADRUPLE)):

@@ -37,6 +37,7 @@ from . import (  # noqa: F401
     reductions,
     scans,
     searching,
+    segments,
     slicing,
     softmax,
     sorting,
