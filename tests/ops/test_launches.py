@@ -21,7 +21,10 @@ DOUBLE = {
     "group_norm": lambda x, y: F.group_norm(x, 2, x[0], x[1]),
     "renorm": lambda x, y: torch.renorm(x, 2, 0, 1.5),
 }
-TRIPLE = {"local_response_norm": lambda x, y: F.local_response_norm(x.unsqueeze(2), 3)}
+TRIPLE = {
+    "local_response_norm": lambda x, y: F.local_response_norm(x.unsqueeze(2), 3),
+    "masked_scatter, and the comparison": lambda x, y: x.masked_scatter(x > 2, x),
+}
 QUADRUPLE = {"gaussian_nll_loss": lambda x, y: F.gaussian_nll_loss(x, x, x)}
 
 

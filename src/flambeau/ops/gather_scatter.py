@@ -518,6 +518,68 @@ def put(input: Operand, index: Operand, source: Operand, accumulate: bool = Fals
     return reshape(written(0, places, values, wrap=True), tuple(input.shape))
 
 
+FILL_CHOSEN = """
+for (long long i = first_index(); i < numel; i += index_step()) {
+    long long at[3];
+    offsets(layout, i, at);
+    if (mask[at[2]]) device_assert(sums[i] <= count);
+    out[at[0]] = mask[at[2]] ? source[sums[i] - 1] : input[at[1]];
+}
+"""
+
+
+@cache
+def _chosen_kernel(dtype: dtype) -> Kernel:
+    entry, t = f"fill_chosen_{dtype.itemsize}", C_TYPES_BY_SIZE[dtype.itemsize]
+    arguments = (
+        f"{t}* out, const {t}* input, const bool* mask, const long long* sums, const {t}* source, "
+        "const __grid_constant__ Layout<3> layout, long long numel, long long count"
+    )
+
+    def reference(out: Any, input: Any, mask: Any, sums: Any, source: Any, numel: int, count: int) -> None:
+        places = check_index(np.where(mask, sums.reshape(mask.shape) - 1, 0), 0, count, 0)
+        out[...] = np.where(mask, source[places], input)
+
+    params: list[Param] = [
+        Pointer("out", dtype, "w", "layout"), Pointer("input", dtype, "r", "layout"),
+        Pointer("mask", dtypes.bool_, "r", "layout"), Pointer("sums", int64, "r", ("numel",)),
+        Pointer("source", dtype, "r", ("count",)), Strided("layout", ("out", "input", "mask")),
+        *scalars("numel", "count"),
+    ]  # fmt: skip
+    return indexing_kernel(entry, arguments, FILL_CHOSEN, params, reference)
+
+
+def _chosen_samples() -> Iterator[Sample]:
+    sums = Array((12,), low=1, high=12, dtype="int64", grad=False)
+    mask = Array((3, 4), low=0, high=2, dtype="bool", seed=2)
+    yield Sample((Array((3, 4)), mask, sums, Array((12,), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), mask._replace(shape=(4, 3)), sums, Array((12,), seed=1)))
+
+
+@operator(samples=_chosen_samples, dtypes=dtypes.ALL, method=False, function=False)
+def fill_chosen(call: Call, input: Operand, mask: Operand, sums: Operand, source: Operand) -> Any:
+    """The operator of `masked_scatter`, for operands of one shape.  sums: the running sum of the flattened mask.
+
+    Host: returns at once.
+    """
+    out = call.output(input.shape, input.dtype)
+    if numel := out.numel():
+        layout = st.collapse(input.shape, [out.strides, input.strides, mask.strides])
+        operands = input, mask, call.contiguous(sums), call.contiguous(source)
+        call.launch(_chosen_kernel(input.dtype), grid_over(numel), out, *operands, layout, numel, source.numel())
+    return out
+
+
+@fill_chosen.derivative
+def _(grad: Any, mask: Any, sums: Any, source_shape: Any, needs: Any) -> Any:
+    of_source = None
+    if needs[3]:
+        unchosen = REGISTRY["logical_not"](reshape(mask, (-1,)))
+        flowed = reshape(grad, (-1,)).masked_fill(unchosen, 0)
+        of_source = grad.new_zeros(source_shape).index_add(0, (sums - 1).masked_fill(unchosen, 0), flowed)
+    return grad.masked_fill(mask, 0) if needs[0] else None, None, None, of_source
+
+
 def _masked_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), Array((3, 4), low=0, high=2, dtype="bool", seed=2), Array((12,), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), Array((3,), low=0, high=1, dtype="bool"), Array((4, 3), seed=1)))
@@ -556,10 +618,7 @@ def masked_scatter(input: Operand, mask: Operand, source: Operand) -> Any:
     target, chosen = broadcast_tensors(input, mask)
     if not source.numel():
         return target.clone()
-    flat = reshape(chosen, (-1,))
-    places = (running_sum(flat, 0) - 1).masked_fill(REGISTRY["logical_not"](flat), 0)
-    values = reshape(source, (-1,)).index_select(0, places)
-    return REGISTRY["where"](chosen, reshape(values, tuple(target.shape)), target)
+    return fill_chosen(target, chosen, running_sum(reshape(chosen, (-1,)), 0), reshape(source, (-1,)))
 
 
 # nonzero elements
