@@ -301,6 +301,29 @@ def test_a_delegation_keeps_gradients_and_no_tensor():
     assert {(each.arguments[0], *each.sources, each.operator.name) for each in kept} == {(None, (0, 0), "running_sum")}
 
 
+def test_a_delegation_keeps_the_plan_of_an_operator_without_a_setting():
+    with machine(devices=1):
+        x = torch.ones(3, device="cuda", requires_grad=True)
+        for wanted in (True, False, True):
+            with torch.set_grad_enabled(wanted):
+                found = torch.cumsum(x, 0)
+            assert found.tolist() == [1, 2, 3] and found.requires_grad is wanted
+        ((entry,), (plan,)) = entries_of(REGISTRY["cumsum"]), entries_of(REGISTRY["running_sum"])
+        assert entry.plan is plan and entry.arguments[0] is None
+
+        def body(input: Operand, other: Operand):
+            return REGISTRY["linear"](input, other)
+
+        called = composed(body)
+        with torch.no_grad():
+            for allowed in (False, True):
+                torch.backends.cuda.matmul.allow_tf32 = allowed
+                called(x, x[None])
+        torch.backends.cuda.matmul.allow_tf32 = False
+        assert [type(each) for each in entries_of(called)] == [Delegation] and entries_of(called)[0].plan is None
+        assert len(entries_of(REGISTRY["linear"])) == 2
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_a_composite_of_several_operators_is_one_plan_where_no_gradient_is_wanted(device):
     runs = []

@@ -52,6 +52,8 @@ class Number:
             >>> number.kind, number.conversions
             (<class 'float'>, (<class 'float'>,))
         """
+        if conversion is self.kind:
+            return self
         return Number(self.index, kind or self.kind, (*self.conversions, conversion))
 
 
