@@ -18,6 +18,7 @@ SINGLE = {
     "var_mean": lambda x, y: torch.var_mean(x),
 }
 DOUBLE = {
+    "conv_tbc": lambda x, y: torch.conv_tbc(x.unsqueeze(1), x.view(3, 8, 2), x[0, :2]),
     "group_norm": lambda x, y: F.group_norm(x, 2, x[0], x[1]),
     "renorm": lambda x, y: torch.renorm(x, 2, 0, 1.5),
 }
