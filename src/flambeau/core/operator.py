@@ -54,22 +54,7 @@ class Number:
         """
         if conversion is self.kind:
             return self
-        kept = conversion if isinstance(conversion, type) else _remembered(conversion)
-        return Number(self.index, kind or self.kind, (*self.conversions, kept))
-
-
-def _remembered(conversion: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a conversion that keeps its last result, since most programs pass the same number again."""
-    last: tuple[Any, Any] = None, None  # replaced as a whole: threads share it
-
-    def converted(number: Any) -> Any:
-        nonlocal last
-        known = last
-        if known[0] is not number:
-            known = last = number, conversion(number)
-        return known[1]
-
-    return converted
+        return Number(self.index, kind or self.kind, (*self.conversions, conversion))
 
 
 def passed_as(value: Any, conversion: Callable[[Any], Any], kind: type | None = None) -> Any:
