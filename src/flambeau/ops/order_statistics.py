@@ -106,7 +106,7 @@ def _launch(call: Any, kernel: Kernel, values: Any, indexes: Any, input: Any, di
     if len(layout[0]) > MAX_DIMS:
         input = call.contiguous(input)
         layout, rows, n, _ = layout_along(input.shape, [input.strides], dim)
-    size = 1 << (n - 1).bit_length()
+    size = max(1 << (n - 1).bit_length(), 2)
     grid = Grid((min(rows, MAX_BLOCKS[0]), 1, 1), max(size // 2, WARP))
     call.launch(kernel, grid, values, indexes, input, layout, rows, n, size, *numbers)
 

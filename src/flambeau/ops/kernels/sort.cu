@@ -88,7 +88,7 @@ template <class T> struct Rows {
     const T* input;
     const Layout<1>& layout;
     long long rows;
-    int n, size;  // size: the least power of two that is at least n
+    int n, size;  // size: the least power of two that is at least n and 2
     // Sort a row into shared memory.  All threads of the block must call it.
     template <bool DESCENDING, class C> void sort(long long row, T* key, int* place) const {
         const long long start = offset(layout, 0, row * n), stride = layout.stride[0][layout.ndim - 1];
