@@ -73,7 +73,7 @@ def _fixed(step: Launch, param: Any, at: int, value: Any) -> Any:
             step.addresses.append(Place(at + number * Pointers.NBYTES, item))
         return [(0, item.numel()) for item in value]
     if type(value) is Number:
-        step.numbers.append((at, param.struct, value))
+        step.numbers.append([at, param.struct, value, (None, 0)])
         return 0
     if type(value) is Drawn:
         step.draws.append((at, param.struct, value.place))

@@ -24,7 +24,8 @@ from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError, ArgumentTypeError, FlambeauError, ValueRangeError, name_error
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar
 from flambeau.lowering import launch_of
-from flambeau.ops.operator import REGISTRY, Number, Operand, composite
+from flambeau.ops.copies import fill_kernel
+from flambeau.ops.operator import REGISTRY, Number, Operand, composite, operator, passed_as
 from flambeau.testing.machine import machine
 
 
@@ -299,6 +300,50 @@ def test_a_delegation_keeps_gradients_and_no_tensor():
     assert x.grad.tolist() == [6, 4, 2]
     kept = [each for each in entries_of(REGISTRY["cumsum"]) if isinstance(each, Delegation)]
     assert {(each.arguments[0], *each.sources, each.operator.name) for each in kept} == {(None, (0, 0), "running_sum")}
+
+
+def test_a_number_that_is_passed_again_is_not_converted_again():
+    converted = []
+
+    def convert(number):
+        converted.append(number)
+        return float(number)
+
+    def body(call, input: Operand, value: Number):
+        out = call.output(input.shape, float32)
+        call.launch(fill_kernel(float32), Grid((1, 1, 1), 256), out, passed_as(value, convert, float), out.numel())
+        return out
+
+    filled = operator(samples=lambda: [], name="filled")(body)
+    del REGISTRY["filled"]
+    with machine(devices=1):
+        x, numbers = torch.empty(2, device="cuda"), (1000.5, 1000.5, -0.0, 0.0, 0.0, 1000.5)
+        found = [filled(x, number) for number in numbers]
+        assert [str(each.tolist()[1]) for each in found] == [str(number) for number in numbers]
+    assert [str(each) for each in converted] == ["1000.5", "-0.0", "0.0", "1000.5"]
+
+
+def test_a_delegation_keeps_the_plan_of_an_operator_without_a_setting():
+    with machine(devices=1):
+        x = torch.ones(3, device="cuda", requires_grad=True)
+        for wanted in (True, False, True):
+            with torch.set_grad_enabled(wanted):
+                found = torch.cumsum(x, 0)
+            assert found.tolist() == [1, 2, 3] and found.requires_grad is wanted
+        ((entry,), (plan,)) = entries_of(REGISTRY["cumsum"]), entries_of(REGISTRY["running_sum"])
+        assert entry.plan is plan and entry.arguments[0] is None
+
+        def body(input: Operand, other: Operand):
+            return REGISTRY["linear"](input, other)
+
+        called = composed(body)
+        with torch.no_grad():
+            for allowed in (False, True):
+                torch.backends.cuda.matmul.allow_tf32 = allowed
+                called(x, x[None])
+        torch.backends.cuda.matmul.allow_tf32 = False
+        assert [type(each) for each in entries_of(called)] == [Delegation] and entries_of(called)[0].plan is None
+        assert len(entries_of(REGISTRY["linear"])) == 2
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

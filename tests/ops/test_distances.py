@@ -1,5 +1,7 @@
 """Distances and directions of vectors: values against SciPy, lengths of 0, and gradients there."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.spatial import distance
@@ -37,9 +39,29 @@ def test_gradients_of_pairs(device):
     assert gradgradcheck(lambda x: torch.pdist(x, 3.0), [x.detach().cpu().requires_grad_()])
 
 
-def test_pdist_is_two_launches(gpus):
-    x = torch.ones(30, 4, device="cuda")
-    assert counts.of(lambda: torch.pdist(x))["launch"] == 2
+def test_distances_of_rows_are_one_launch(gpus):
+    x = torch.ones(20, 4, device="cuda")
+    assert counts.of(lambda: torch.pdist(x)) == {"block": 1, "launch": 1}
+    y = torch.ones(4, 20, device="cuda").t()
+    assert counts.of(lambda: torch.cdist(x, y, p=1.0)) == {"block": 1, "launch": 1}
+
+
+def test_distances_of_every_power_and_their_gradients(device):
+    x, y = RANDOM.standard_normal((2, 1, 3, 20)), RANDOM.standard_normal((4, 2, 20))
+    for p in (0, 0.5, 1, 2, 3, math.inf):
+        a, b = (torch.tensor(each, device=device, requires_grad=True) for each in (x, y))
+        found = torch.cdist(a, b, p, "donot_use_mm_for_euclid_dist")
+        c, d = (torch.tensor(each, device=device, requires_grad=True) for each in (x, y))
+        expected = (c.unsqueeze(-2) - d.unsqueeze(-3)).norm(p, -1)
+        torch.testing.assert_close(found, expected)
+        found.square().sum().backward()
+        if p:
+            expected.square().sum().backward()
+            torch.testing.assert_close((a.grad, b.grad), (c.grad, d.grad))
+        else:
+            assert not a.grad.any() and not b.grad.any()
+    nothing = torch.cdist(torch.ones(3, 0, device=device), torch.ones(2, 0, device=device), math.inf)
+    assert nothing.tolist() == [[0, 0]] * 3
 
 
 def test_cdist_broadcasts_its_batches():

@@ -98,6 +98,42 @@ def test_multi_margin_loss():
     assert F.multi_margin_loss(x[0], torch.tensor([3]), reduction="none").shape == (1,)
 
 
+def test_margins_of_classes_are_one_launch_and_one_more_for_the_gradient(gpus):
+    x = torch.randn(3, 4, device="cuda", requires_grad=True)
+    target, sets = torch.tensor([3, 1, 0], device="cuda"), torch.tensor([[1, -1, 0, 0]] * 3, device="cuda")
+    for loss in (lambda: F.multi_margin_loss(x, target, p=2), lambda: F.multilabel_margin_loss(x, sets)):
+        assert counts.of(loss)["launch"] == 1
+        kept = loss()
+        assert counts.of(lambda kept=kept: torch.autograd.grad(kept, x, retain_graph=True))["launch"] == 2  # fills 1
+
+
+def test_margins_of_many_rows_are_summed_by_blocks(gpus):
+    x, target = torch.randn(200, 300), torch.arange(200)
+    for reduction in ("mean", "sum"):
+        for loss in (F.multi_margin_loss, lambda x, t, **options: F.multilabel_margin_loss(x, t, **options)):
+            labels = target if loss is F.multi_margin_loss else target[:, None].expand(200, 300).clone()
+            each = loss(x, labels, reduction="none").double()
+            found = loss(x.cuda(), labels.cuda(), reduction=reduction)
+            assert found.item() == pytest.approx(getattr(each, reduction)().item(), rel=1e-5)
+
+
+def test_a_margin_that_is_no_number_counts_nothing():
+    x = torch.tensor([[math.nan, 1.0, 2.0, 3.0]])
+    assert F.multi_margin_loss(x, torch.tensor([1])).item() == 1.25
+    assert F.multi_margin_loss(x, torch.tensor([0])).item() == 0
+    assert F.multilabel_margin_loss(x, torch.tensor([[1, -1, 0, 0]])).item() == 1.25
+
+
+def test_margins_refuse_labels_outside_the_classes_and_gradients_of_weights():
+    x, weight = torch.ones(2, 3), torch.ones(3, requires_grad=True)
+    with pytest.raises(IndexError, match="multi_margin_loss: Target 3 is out of bounds"):
+        F.multi_margin_loss(x, torch.tensor([0, 3]))
+    with pytest.raises(IndexError, match="multilabel_margin_loss: Target 5 is out of bounds"):
+        F.multilabel_margin_loss(x, torch.tensor([[0, 1, 2], [-1, 5, 0]]))
+    with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'weight'"):
+        F.multi_margin_loss(x.requires_grad_(), torch.tensor([0, 1]), weight=weight).backward()
+
+
 def test_multilabel_losses():
     x, target = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]])
     assert nn.MultiLabelMarginLoss(reduction="none")(x, target).tolist() == pytest.approx([0.85])
@@ -123,6 +159,9 @@ def test_binary_and_smooth_modules():
         lambda x, y: F.multilabel_soft_margin_loss(x, y.sigmoid()),
         lambda x, y: F.triplet_margin_loss(x, y, x * y, margin=5.0),
         lambda x, y: F.soft_margin_loss(x, y),
+        lambda x, y: F.multi_margin_loss(x * y, torch.tensor([2, 0]), p=2, reduction="none"),
+        lambda x, y: F.multi_margin_loss(x * y, torch.tensor([2, 0]), weight=torch.arange(1.0, 4.0).double()),
+        lambda x, y: F.multilabel_margin_loss(x * y, torch.tensor([[2, 0, -1], [1, -1, 0]]), reduction="sum"),
     ],
 )
 def test_second_derivatives(body):

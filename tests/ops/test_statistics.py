@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from benchmarks import counts
 from flambeau.errors import DtypeError, IndexRangeError
 
 NAN = float("nan")
@@ -91,3 +92,38 @@ def test_ties_and_nan_are_chosen_alike_on_every_device(gpus, kind):
             here, there = call(x, dim), call(x.cuda(), dim)
             assert here.indices.tolist() == there.indices.tolist()
             assert here.values.nan_to_num(-1).tolist() == there.values.nan_to_num(-1).tolist()
+
+
+def test_order_statistics_of_short_rows_are_one_launch(gpus):
+    x = torch.randn(3, 40, device="cuda")
+    calls = {
+        "kthvalue": lambda: x.kthvalue(3),
+        "median": lambda: x.median(0),
+        "nanmedian": lambda: x.nanmedian(1, keepdim=True),
+        "mode": lambda: x.t().mode(0),
+        "topk": lambda: x.topk(4),
+    }
+    for name, call in calls.items():
+        assert counts.of(call) == {"block": 2, "launch": 1}, name
+
+
+def test_order_statistics_of_long_rows_are_those_of_short_ones(gpus):
+    x = torch.randint(0, 9, (2, 1500)).float()
+    x[1, 7] = x[1, 1400] = NAN
+    for rows in (x, x[:, :1024], x[:1, :3]):
+        for dim in (0, 1):
+            found = [
+                (each.kthvalue(1 + rows.shape[dim] // 2, dim), each.median(dim), each.nanmedian(dim), each.mode(dim))
+                for each in (rows, rows.cuda())
+            ]
+            for one, other in zip(*found, strict=True):
+                assert torch.equal(one.indices, other.indices.cpu()), (rows.shape, dim, type(one))
+                assert str(one.values.tolist()) == str(other.values.tolist())
+
+
+def test_gradients_of_order_statistics_go_to_the_chosen_elements(device):
+    x = torch.tensor([[3.0, 1.0, 1.0], [7.0, 5.0, 6.0]], device=device, requires_grad=True)
+    calls = (lambda: x.mode(1), [2, 1]), (lambda: x.kthvalue(3, 1), [0, 0]), (lambda: x.median(1), [2, 2])
+    for call, places in calls:
+        (grad,) = torch.autograd.grad(call().values.sum(), x)
+        assert grad.tolist() == [[float(column == place) for column in range(3)] for place in places]

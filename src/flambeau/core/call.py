@@ -38,7 +38,6 @@ _WIDEST = WIDEST_ACCESS  # a C number where compiled
 _NO_PLACE, _STALE = NO_PLACE, record.STALE
 INTO = "into"  # in a key, precedes the layout of the written tensor
 
-
 keyed: set[type] = {dtype, memory_format}  # classes of hashable, immutable objects, which enter keys unchanged
 _keyed = keyed  # typed where compiled
 _lowering = Lowering()
@@ -56,8 +55,7 @@ def set_lowering(lowering: Lowering) -> None:
 def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operator on tensors and numbers.
 
-    out=: a tensor of the result's shape to write into, or an empty one, which is resized to that shape.  A tuple of
-    tensors where there are several results.
+    out=: a tensor of the result's shape to write into, or an empty one, which is resized; a tuple of several results.
     Raises: DeviceMismatchError, and the operator's own errors.  State is unchanged after an error.
     """
     out = kwargs.pop("out", None) if kwargs else None
@@ -340,10 +338,16 @@ def _entry(operator: Operator, bound: list[Any], key: list[Any], target: Any) ->
 
 
 def _delegated(now: Thread, delegation: Delegation, bound: list[Any]) -> Any:
-    arguments = delegation.arguments[:]
+    arguments, operator, plan = delegation.arguments[:], delegation.operator, delegation.plan
     for source, index in delegation.sources:
         arguments[index] = bound[source]
-    result = _run(now, delegation.operator, arguments)
+    if plan is not None and not (now.grad_enabled and record.joins(operator, arguments)):
+        result = plan.run(arguments, None)
+    else:
+        result = _run(now, operator, arguments)
+        if delegation.may_keep:  # a plan appends operands to the arguments
+            key = tuple(_key(operator, arguments[: len(delegation.arguments)]))
+            delegation.keep(thread.machine().plans.entries.get(key))
     part = delegation.part
     return result if part < 0 else result[part]
 
@@ -387,13 +391,8 @@ def _key(operator: Operator, bound: list[Any]) -> list[Any]:
         elif value_type is tuple or value_type is list or value_type is st.Size or value_type in _keyed:
             key.append(_canonical(value))
         else:
-            plain = plain_number(value)
-            if plain is not value:
-                bound[index] = plain
-                value_type = type(plain)
-                key.append(value_type if operator.travels[index] else _canonical(plain))
-            else:
-                key.append(_canonical(value))
+            plain = bound[index] = plain_number(value)
+            key.append(type(plain) if plain is not value and operator.travels[index] else _canonical(plain))
     return key
 
 
@@ -404,8 +403,8 @@ def _canonical(value: Any) -> Any:
         return value
     if value_type is bool:
         return TRUE if value else FALSE
-    if value_type is float:
-        return float, value.hex()
+    if value_type is float:  # 0.0 == -0.0, and no NaN equals itself
+        return float, value if value < 0 or value > 0 else value.hex()
     if value_type is tuple or value_type is list or value_type is st.Size:
         return tuple([_canonical(item) for item in value])
     if isinstance(value, TensorBase):

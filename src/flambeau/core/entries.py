@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .operator import Operator
+from .plan import Plan
 from .tensor import TensorBase
 
 
@@ -29,9 +30,11 @@ class Delegation:
     arguments: the other operator's, without those that `sources` supplies.
     sources: pairs (index among the composite's arguments, index among the other's).
     part: index of the composite's result among several results, or -1.  used: as in Plan.
+    plan: the other operator's plan, which serves calls outside a graph at once; None before the first one, or without.
+    may_keep: whether a plan can be kept: no setting of the user is in its key.
     """
 
-    __slots__ = ("arguments", "operator", "part", "sources", "used")
+    __slots__ = ("arguments", "may_keep", "operator", "part", "plan", "sources", "used")
 
     def __init__(self, operator: Operator, arguments: list[Any], sources: list[tuple[int, int]], part: int) -> None:
         self.operator = operator
@@ -39,6 +42,14 @@ class Delegation:
         self.sources = sources
         self.part = part
         self.used = 0
+        self.plan: Any = None
+        self.may_keep = operator.setting is None
+
+    def keep(self, entry: Any) -> None:
+        """Keep the plan that served the other operator's call, unless a setting may make it stale."""
+        self.may_keep = False
+        if isinstance(entry, Plan) and entry.settings is None:
+            self.plan = entry
 
 
 class MovedScalars:

@@ -84,7 +84,7 @@ def host_call(step: Any) -> HostCall:
         accesses = step.operation.accesses(unpack_addresses(marks))
         return _host_call(step, step.operation.reference, [_argument(access, step) for access in accesses])
     kernel = step.kernel
-    called = {at: number for at, _, number in step.numbers}
+    called = {at: number for at, _, number, _ in step.numbers}
     draws = {at: position for at, _, position in step.draws}
     varying = [param.name for param, at in zip(kernel.params, kernel.offsets) if at in called]
     if any(

@@ -52,6 +52,8 @@ class Number:
             >>> number.kind, number.conversions
             (<class 'float'>, (<class 'float'>,))
         """
+        if conversion is self.kind:
+            return self
         return Number(self.index, kind or self.kind, (*self.conversions, conversion))
 
 
@@ -70,7 +72,9 @@ def passed_as(value: Any, conversion: Callable[[Any], Any], kind: type | None = 
 NODE_NAMES = {  # the names that `grad_fn` and backward errors show, where PyTorch's differ
     "batch_norm_of_batch": "NativeBatchNormBackward0", "cast_two": "ToCopyBackward0",
     "convert": "CloneBackward0", "copy": "CopyBackwards", "deviation": "StdBackward0", "move": "ToCopyBackward0",
+    "deviation_and_mean": "StdMeanBackward0", "variance_and_mean": "VarMeanBackward0",
     "entropy_each": "NllLossBackward0", "entropy_total": "NllLossBackward0", "fused_dropout": "NativeDropoutBackward0",
+    "class_margin": "MultiMarginLossBackward0", "label_margin": "MultilabelMarginLossBackward0",
     "linear": "AddmmBackward0", "matmul": "MmBackward0", "max_dim": "MaxBackward0", "min_dim": "MinBackward0",
     "nll_each": "NllLossBackward0", "nll_total": "NllLossBackward0", "running_sum": "CumsumBackward0",
     "sort_rows": "SortBackward0", "variance": "VarBackward0", "vector_norm": "LinalgVectorNormBackward0",

@@ -42,9 +42,8 @@ cdef class Launch(Step):
     cdef public list numbers
     cdef public list draws
 
-    @cython.locals(buffer=bytearray)
+    @cython.locals(buffer=bytearray, slot=list, at=Py_ssize_t, known=tuple)
     cpdef bytearray filled(self, list used, drawn)
-    cpdef _put_numbers(self, bytearray buffer, used, drawn)
     cpdef put_number(self, bytearray buffer, Py_ssize_t place, Py_ssize_t at, struct, number, passed)
     cdef put_draws(self, bytearray buffer, drawn)
 

@@ -95,20 +95,23 @@ class Launch(Step):
         self.values = values
         self.addresses = []
         self.spare = self.mirrored = None
-        self.numbers: list[tuple[int, Any, Number]] = []
+        self.numbers: list[list[Any]] = []  # [offset, struct, Number, (number that was passed last, its 64 bits)]
         self.draws: list[tuple[int, Any, int]] = []
 
     def filled(self, used: list[Any], drawn: Any) -> bytearray:
         """Return the argument buffer of one call."""
         buffer = self.addressed(used)
-        if self.numbers or self.draws:
-            self._put_numbers(buffer, used, drawn)
-        return buffer
-
-    def _put_numbers(self, buffer: bytearray, used: Sequence[Any], drawn: Any) -> None:
-        for at, struct, number in self.numbers:
-            self.put_number(buffer, at, at, struct, number, used[number.index])
+        for slot in self.numbers:
+            at, struct, number, known = slot
+            passed = used[number.index]
+            if known[0] is passed:
+                put_address(buffer, at, known[1])
+                continue
+            self.put_number(buffer, at, at, struct, number, passed)
+            if struct.size == ADDRESS.size:
+                slot[3] = passed, ADDRESS.unpack_from(buffer, at)[0]
         self.put_draws(buffer, drawn)
+        return buffer
 
     def put_draws(self, buffer: bytearray, drawn: Sequence[Any]) -> None:
         """Write the random draws into a buffer."""
@@ -327,10 +330,9 @@ class Plan:
 
     def is_stale(self) -> bool:
         """Return whether a user setting that the plan depends on has changed."""
-        if self.settings is not None:
-            for setting, value in self.settings:
-                if setting.value is not value and setting.value != value:
-                    return True
+        for setting, value in self.settings or ():  # noqa: SIM110 (compiled, there are no closures)
+            if setting.value is not value and setting.value != value:
+                return True
         return False
 
     def _run_step(self, step: Any, stream: Any, bound: list[Any], drawn: Any) -> None:
@@ -402,12 +404,10 @@ def _launch(step: Launch, stream: Any, used: list[Any], drawn: Any) -> None:
 
 
 def _run_library(step: LibraryCall, stream: Any, used: list[Any]) -> None:
-    packed = step.addressed(used)
+    packed, workspace = step.addressed(used), None
     if step.workspace_nbytes:
         workspace = storage.on_device(stream.machine.devices[stream.device_index], step.workspace_nbytes, stream.handle)
-        stream.library_run(step.handle, packed, workspace.address())
-    else:
-        stream.library_run(step.handle, packed, 0)
+    stream.library_run(step.handle, packed, 0 if workspace is None else workspace.address())
     if is_unshared(packed):
         step.spare = packed
 
@@ -440,8 +440,7 @@ def _run_on_all(step: Any, mirror: Mirror, used: list[Any], drawn: Any) -> None:
                 launch.put_draws(buffer, mirror.drawn[index - 1])
             queue.launch(handles[index], launch.grid, buffer)
             continue
-        nbytes = workspaces[index]
-        workspace = None
+        nbytes, workspace = workspaces[index], None
         if nbytes:
             workspace = storage.on_device(queue.machine.devices[queue.device_index], nbytes, queue.handle)
         queue.library_run(handles[index], buffer, 0 if workspace is None else workspace.address())

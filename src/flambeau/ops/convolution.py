@@ -21,7 +21,7 @@ from ..errors import ArgumentTypeError, DtypeError, ShapeError, ValueRangeError,
 from ..library_operation import OF_INPUT, OF_OUTPUT, OF_WEIGHT, Convolution
 from .arithmetic import add
 from .copies import fill
-from .operator import Array, ErrorSample, Operand, Sample, Setting, composite, operator
+from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Setting, composite, operator
 from .reductions import sum_
 from .views import permute
 
@@ -648,6 +648,7 @@ def conv_tbc(input: Operand, weight: Operand, bias: Operand, pad: int = 0) -> An
 
     Shapes: [l, n, c] with weight [k, c, o] and bias [o] gives [m, n, o], where m = l + 2 * pad - k + 1.
     Host:   returns at once.
+    Memory: k times the input.
     Raises: ShapeError, DtypeError, ValueRangeError for operands and numbers that do not fit.
     Example:
         >>> torch.conv_tbc(torch.ones(5, 2, 3), torch.ones(2, 3, 4), torch.zeros(4)).shape
@@ -660,8 +661,14 @@ def conv_tbc(input: Operand, weight: Operand, bias: Operand, pad: int = 0) -> An
                 hint="input is (time, batch, channels), weight is (kernel size, channels, out channels)",
                 operator="conv_tbc",
             )
-    sequences, kernel = permute(input, (1, 2, 0)), permute(weight, (2, 1, 0))
-    return permute(_convolved("conv_tbc", 1, sequences, kernel, bias, 1, pad, 1, 1), (2, 0, 1)).contiguous()
+    _check_operands("conv_tbc", permute(input, (1, 2, 0)), permute(weight, (2, 1, 0)), bias, 1, 1, False)
+    size, channels, out = weight.shape
+    (front,), _ = _padding_of("conv_tbc", pad, (1,), (1,), (size,))
+    padded: Any = REGISTRY["constant_pad_nd"](input, (0, 0, 0, 0, front, front)) if front else input
+    windows = permute(padded.unfold(0, size, 1), (0, 1, 3, 2))
+    rows = windows.reshape((windows.shape[0] * windows.shape[1], size * channels))
+    product = REGISTRY["linear"](rows, weight.reshape((size * channels, out)).transpose(0, 1), bias)
+    return product.reshape((*windows.shape[:2], out))
 
 
 def _general_samples() -> Iterator[Sample]:

@@ -1,19 +1,24 @@
-"""Distances and directions of vectors: cosine_similarity, pairwise_distance, cdist, pdist and normalize; bilinear."""
+"""Distances and directions of vectors: cosine_similarity, pairwise_distance, cdist, pdist and normalize; bilinear.
+
+cdist without a matrix product and pdist are one launch, which keeps no differences (kernels/distances.cu).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from math import inf
 from typing import Any
 
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, dtype, promote
 from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
 from ..host import np
-from ..kernel import Kernel, Pointer, Scalar
+from ..kernel import Kernel, Pointer, Scalar, Strided
 from .copies import fill
 from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
-from .pointwise import PRELUDE, THREADS, grid_over, pointwise, promoted
+from .pointwise import PRELUDE, THREADS, grid_over, pointwise, promoted, source_text
+from .reduction_kernels import REDUCE_SOURCE, WARP, layout_along
 from .samples import bad_dims, singles
 
 MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
@@ -168,7 +173,7 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
     not, and None or "use_mm_for_euclid_dist_if_necessary" does so for more than 25 rows.
     Shapes: [*, n, d] and [*, m, d], whose first dimensions broadcast, give [*, n, m].
     Host:   returns at once.
-    Memory: n * m * d numbers without a matrix product.
+    Memory: n * m * d numbers for the gradient of distances without a matrix product.
     Raises: ShapeError, DtypeError, ArgumentError for any other compute_mode, ValueRangeError for p below 0.
     Example:
         >>> torch.cdist(torch.tensor([[0.0, 0.0], [3.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
@@ -206,7 +211,134 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
     if p == 2 and (mode == MODES[1] or mode == MODES[0] and is_many):
         squares = (a * a).sum(-1, True) + (b * b).sum(-1).unsqueeze(-2) - a @ b.transpose(-1, -2) * 2
         return distance_of(squares)
-    return (a.unsqueeze(-2) - b.unsqueeze(-3)).norm(p, -1)
+    return row_distances(a, b, float(p))
+
+
+# distances of rows
+
+DISTANCE_SOURCE = REDUCE_SOURCE + source_text("distances.cu")
+THREAD_ROW = 16  # elements of a row up to which a thread makes a distance; of longer rows a warp does
+POWERS = {0.0: "ZERO", 1.0: "ONE", 2.0: "TWO", inf: "INFINITE"}
+NORM_SCALARS = [
+    *[Scalar(name, "int64") for name in ("count", "size", "lanes")],
+    *[Scalar(name, "float64") for name in ("p", "inverse")],
+]
+NORM_ARGUMENTS = "long long count, long long size, long long lanes, double p, double inverse"
+
+
+def _norms_of(apart: Any, p: float) -> Any:
+    """The p-norms of the rows of a NumPy array."""
+    sizes, number = np.abs(apart), apart.dtype.type
+    if p == inf:
+        return sizes.max(axis=-1)
+    if p == 0:
+        return np.where(np.isnan(sizes), sizes, (sizes != 0).astype(sizes.dtype)).sum(axis=-1)
+    if p == 2:
+        return np.sqrt(np.square(sizes).sum(axis=-1))
+    return sizes.sum(axis=-1) if p == 1 else (sizes ** number(p)).sum(axis=-1) ** number(1 / p)
+
+
+@cache
+def _distances_kernel(dtype: dtype, power: str) -> Kernel:
+    """The kernel of the distances of all rows of two arrays; the last dimension of their layout is along the rows."""
+    entry, t, c = f"row_distances_{dtype.name}_{power.lower()}", dtype.cuda, dtype.wide.cuda
+    source = f"""{DISTANCE_SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* a, const {t}* b,
+    const __grid_constant__ Layout<2> layout, {NORM_ARGUMENTS}) {{
+  const int last = (int)layout.ndim - 1;
+  const auto starts = [&](long long i, long long& at_a, long long& at_b) {{
+    at_a = walk(layout, 0, 0, last, i), at_b = walk(layout, 1, 0, last, i);
+  }};
+  row_distances(out, a, b, Norm<{c}>{{{power}, ({c})p, ({c})inverse}}, count, size, layout.stride[0][last],
+                layout.stride[1][last], (int)lanes, starts);
+}}
+"""
+
+    def reference(out: Any, a: Any, b: Any, count: int, size: int, lanes: int, p: float, inverse: float) -> None:
+        out[...] = _norms_of(a - b, p).reshape(count)
+
+    params = [Pointer("out", dtype, "w", ("count",)), *[Pointer(name, dtype, "r", "layout") for name in "ab"]]
+    return Kernel(entry, source, [*params, Strided("layout", ("a", "b")), *NORM_SCALARS], reference, 3.0)
+
+
+@cache
+def _pair_distances_kernel(dtype: dtype, power: str) -> Kernel:
+    """The kernel of the distances of each row and every later one of a contiguous array."""
+    entry, t, c = f"pair_distances_{dtype.name}_{power.lower()}", dtype.cuda, dtype.wide.cuda
+    source = f"""{DISTANCE_SOURCE}{PAIRS}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* input, long long n,
+    {NORM_ARGUMENTS}) {{
+  const auto starts = [&](long long pair, long long& at_a, long long& at_b) {{
+    const long long first = first_of_pair(pair, n);
+    at_a = first * size, at_b = (pair - pairs_before(first, n) + first + 1) * size;
+  }};
+  row_distances(out, input, input, Norm<{c}>{{{power}, ({c})p, ({c})inverse}}, count, size, 1, 1, (int)lanes, starts);
+}}
+"""
+
+    def reference(out: Any, input: Any, n: int, count: int, size: int, lanes: int, p: float, inverse: float) -> None:
+        first, second = np.triu_indices(n, 1)
+        out[...] = _norms_of(input[first] - input[second], p)
+
+    params = [Pointer("out", dtype, "w", ("count",)), Pointer("input", dtype, "r", ("n", "size")), Scalar("n", "int64")]
+    return Kernel(entry, source, [*params, *NORM_SCALARS], reference, 3.0)
+
+
+def _launch_distances(call: Any, kernel: Any, out: Any, operands: Any, size: int, p: float) -> Any:
+    """Launch kernel(dtype, power).  Returns `out`.  operands: the kernel's arguments between `out` and NORM_SCALARS."""
+    count = out.numel()
+    if not count or not size:
+        return fill.lower(call, out, 0) if count else out
+    lanes = 1 if size <= THREAD_ROW else WARP
+    grid = grid_over(count * lanes, 1)
+    numbers = count, size, lanes, p, 1 / p if p else 0.0
+    call.launch(kernel(out.dtype, POWERS.get(p, "OTHER")), grid, out, *operands, *numbers)
+    return out
+
+
+def _norm_slopes(grad: Any, out: Any, apart: Any, p: float) -> Any:
+    """The gradient of differences from that of their p-norms `out`, along the last dimension."""
+    grad, length = grad.unsqueeze(-1), out.unsqueeze(-1)
+    if p == 0:
+        return apart.new_zeros(apart.shape)
+    if p == inf:
+        hits = apart.abs() == length
+        return apart.sign() * hits * (grad / hits.sum(-1, True))
+    scaled = (grad / (length if p == 2 else length ** (p - 1))).masked_fill(length == 0, 0)
+    return apart * scaled if p == 2 else (apart.sign() * apart.abs() ** (p - 1)).masked_fill(apart == 0, 0) * scaled
+
+
+def _distance_samples() -> Iterator[Sample]:
+    for p in (0.0, 1.0, 2.0, 3.0, inf):
+        yield Sample((Array((3, 4)), Array((2, 4), seed=1), p))
+    yield Sample((Array((2, 3, 4), layout="strided"), Array((2, 4), seed=1), 2.0))
+    yield Sample((Array((2, 1, 3, 40)), Array((3, 5, 40), seed=1), 2.0))
+    yield Sample((Array((3, 0)), Array((2, 0)), 2.0))
+
+
+@operator(samples=_distance_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
+def row_distances(call: Call, input: Operand, other: Operand, p: float) -> Any:
+    """The operator of `cdist` without a matrix product, for operands of one type.
+
+    Host: returns at once.
+    """
+    batch = st.broadcast([input.shape[:-2], other.shape[:-2]], "cdist")
+    n, size = input.shape[-2:]
+    m = other.shape[-2]
+    out = call.output((*batch, n, m), input.dtype)
+    shape = (*batch, n, m, size)
+    lines = [
+        st.expand((*input.shape[:-1], 1, size), (*input.strides[:-1], 0, input.strides[-1]), shape),
+        st.expand((*other.shape[:-2], 1, m, size), (*other.strides[:-2], 0, *other.strides[-2:]), shape),
+    ]
+    layout = layout_along(shape, lines, len(shape) - 1)[0]
+    return _launch_distances(call, _distances_kernel, out, (input, other, layout), size, p)
+
+
+@row_distances.derivative
+def _(grad: Any, out: Any, input: Any, other: Any, p: float, needs: Any) -> Any:
+    slopes = _norm_slopes(grad, out, input.unsqueeze(-2) - other.unsqueeze(-3), p)
+    return slopes.sum(-2) if needs[0] else None, -slopes.sum(-3) if needs[1] else None
 
 
 # pairs of rows
@@ -342,6 +474,30 @@ def _(grad: Any) -> Any:
     return pair_differences(grad)
 
 
+def _pair_distance_samples() -> Iterator[Sample]:
+    for p in (0.0, 1.0, 2.0, 3.0, inf):
+        yield Sample((Array((4, 3)), p))
+    yield Sample((Array((3, 20), layout="transposed"), 2.0))
+    yield Sample((Array((1, 3)), 2.0))
+    yield Sample((Array((3, 0)), 2.0))
+
+
+@operator(samples=_pair_distance_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
+def pair_distances(call: Call, input: Operand, p: float) -> Any:
+    """The operator of `pdist`.
+
+    Host: returns at once.
+    """
+    n, size = input.shape
+    out = call.output((n * (n - 1) // 2,), input.dtype)
+    return _launch_distances(call, _pair_distances_kernel, out, (call.contiguous(input), n), size, p)
+
+
+@pair_distances.derivative
+def _(grad: Any, out: Any, input: Any, p: float) -> Any:
+    return pair_sums(_norm_slopes(grad, out, pair_differences(input), p), input.shape[0])
+
+
 def _rows() -> Iterator[Sample]:
     yield Sample((Array((4, 3)),))
     yield Sample((Array((3, 5), layout="transposed"), 1.0))
@@ -370,8 +526,7 @@ def pdist(input: Operand, p: float = 2) -> Any:
         )
     if p < 0:
         raise ValueRangeError(f"p must not be negative, got {p}", hint="2 is the usual distance", operator="pdist")
-    differences: Any = pair_differences(input)
-    return differences.norm(p, -1)
+    return pair_distances(input, float(p))
 
 
 def _vectors() -> Iterator[Sample]:

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from math import log as log_of_number
 from math import pi
 from math import sqrt as root
 from typing import Any, NamedTuple
 
 from .. import dtypes
+from .. import strides as st
 from ..dtypes import bool_, dtype, int32
 from ..errors import DtypeError
 from ..host import np, special
+from ..kernel import Kernel, Pointer, Strided
 from .arithmetic import pow_, rsqrt
 from .compare import isfinite, masked_fill, where
 from .copies import fill
-from .operator import Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import Pointwise, Types, common_type, floating_only, numbers, numpy_type, pointwise, promoted, to_float
+from .operator import Array, ErrorSample, Operand, Sample, Value, operator
+from .pointwise import (
+    PRELUDE,
+    THREADS,
+    Pointwise,
+    Types,
+    common_type,
+    floating_only,
+    grid_over,
+    numbers,
+    numpy_type,
+    pointwise,
+    promoted,
+    to_float,
+)
 from .samples import NUMERIC_TYPES, no_floats, one_bool, pairs, positives, singles, unbroadcastable
 
 TWO_OVER_ROOT_PI = 2 / root(pi)
@@ -839,33 +855,6 @@ def heaviside(input: Operand, values: Operand) -> Any:
 # mantissas, exponents, neighbours
 
 
-@pointwise(
-    dtype=floating_only, cuda="mantissa_of(input)", samples=singles, dtypes=dtypes.FLOATING_TYPES, inplace=False,
-    method=False, function=False,
-)  # fmt: skip
-def frexp_mantissa(input: Operand) -> Any:
-    """The mantissa of `frexp`."""
-    return np.frexp(input)[0]
-
-
-@frexp_mantissa.derivative
-def _(grad: Any, input: Any) -> Any:
-    return grad / pow_(2.0, frexp_exponent(input))
-
-
-def _to_exponents(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    return floating_only(name, types, common)[0], int32
-
-
-@pointwise(
-    dtype=_to_exponents, cuda="exponent_of(input)", samples=singles, dtypes=dtypes.FLOATING_TYPES, inplace=False,
-    method=False, function=False, differentiable=False,
-)  # fmt: skip
-def frexp_exponent(input: Operand) -> Any:
-    """The exponent of `frexp`."""
-    return np.frexp(input)[1]
-
-
 class MantissaAndExponent(NamedTuple):
     """The results of `frexp`."""
 
@@ -873,8 +862,33 @@ class MantissaAndExponent(NamedTuple):
     exponent: Any
 
 
-@composite(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES, takes_out=False)
-def frexp(input: Operand) -> Any:
+@cache
+def frexp_kernel(dtype: dtype) -> Kernel:
+    entry, t, c = f"frexp_{dtype.name}", dtype.cuda, dtype.wide.cuda
+    source = f"""{PRELUDE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* mantissa, int* exponent, const {t}* input,
+    const __grid_constant__ Layout<3> layout) {{
+  const long long numel = count(layout), step = (long long)gridDim.x * blockDim.x;
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += step) {{
+    long long at[3];
+    offsets(layout, i, at);
+    const {c} x = load<{c}>(input[at[2]]);
+    mantissa[at[0]] = store<{t}>(mantissa_of(x));
+    exponent[at[1]] = exponent_of(x);
+  }}
+}}
+"""
+
+    def reference(mantissa: Any, exponent: Any, input: Any) -> None:
+        mantissa[...], exponent[...] = np.frexp(input.astype(dtype.wide.numpy, copy=False))
+
+    names = ("mantissa", "exponent", "input")
+    types = zip(names, (dtype, int32, dtype), "wwr")
+    return Kernel(entry, source, [*(Pointer(*each, "layout") for each in types), Strided("layout", names)], reference)
+
+
+@operator(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES)
+def frexp(call: Any, input: Operand) -> Any:
     """(mantissa, exponent) with input = mantissa * 2^exponent, mantissa in (-1, -0.5], 0 or [0.5, 1), exponent int32.
 
     Shapes: both results have the input's shape.
@@ -884,7 +898,18 @@ def frexp(input: Operand) -> Any:
         >>> torch.frexp(torch.tensor([0.0, 3.0, -8.0]))
         MantissaAndExponent(mantissa=tensor([ 0.0000,  0.7500, -0.5000]), exponent=tensor([0, 2, 4], dtype=torch.int32))
     """
-    return MantissaAndExponent(frexp_mantissa(input), frexp_exponent(input))
+    floating_only("frexp", [input.dtype], input.dtype)
+    strides = st.preserved(input.shape, input.strides)
+    mantissa, exponent = call.output(input.shape, input.dtype, strides), call.output(input.shape, int32, strides)
+    if mantissa.numel():
+        layout = st.collapse(input.shape, [mantissa.strides, exponent.strides, input.strides])
+        call.launch(frexp_kernel(input.dtype), grid_over(mantissa.numel()), mantissa, exponent, input, layout)
+    return MantissaAndExponent(mantissa, exponent)
+
+
+@frexp.derivative
+def _(grads: Any, out1: Any) -> Any:
+    return None if grads[0] is None else grads[0] / pow_(2.0, out1)
 
 
 def _exponents() -> Iterator[Sample]:

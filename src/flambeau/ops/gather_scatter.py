@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
-from math import inf, prod
+from math import prod
 from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, dtype, int64
+from ..dtypes import dtype, int64
 from ..errors import (
-    ArgumentError,
     DtypeError,
     IndexRangeError,
     ModeError,
@@ -43,7 +42,6 @@ from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, Value
 from .pointwise import PYTHON, grid_over
 from .samples import NUMERIC_TYPES, index_array
 from .scans import running_sum
-from .searching import search_rows
 from .slicing import Dense, embed, sized
 from .views import broadcast_tensors, expand, reshape
 
@@ -369,7 +367,7 @@ def _(
     if not index.shape or 0 in index.shape:
         return grad, None, src.new_zeros(src_shape) if needs[2] else None
     part = _first(src, index.shape)
-    whole, share = _join_gradients(grad, out, input, dim, index, part, reduce, include_self)
+    whole, share = join_gradients(grad, out, input, dim, index, part, reduce, include_self)
     whole = whole if include_self else whole.scatter(dim, index, 0)
     return whole if needs[0] else None, None, _padded(share, src_shape) if needs[2] else None
 
@@ -381,7 +379,7 @@ def _first(source: Any, shape: Sequence[int]) -> Any:
     return source
 
 
-def _join_gradients(
+def join_gradients(
     grad: Any, out: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
 ) -> tuple[Any, Any]:
     """The gradients of the input, as if it were joined, and of the source."""
@@ -454,92 +452,6 @@ def index_reduce(
     return scatter_reduce(input, at, expand(column, source.shape), source, reduce, include_self=include_self)
 
 
-SEGMENTS = {"sum": ("sum", 0), "mean": ("sum", 0), "prod": ("prod", 1), "max": ("amax", -inf), "min": ("amin", inf)}
-
-
-def _segment_samples() -> Iterator[Sample]:
-    lengths = Array((3,), low=2, high=2, dtype="int64", grad=False)
-    for reduce in SEGMENTS:
-        yield Sample((Array((6, 2), low=0.5, high=2), reduce), {"lengths": lengths})
-    yield Sample((Array((6, 2)), "mean"), {"lengths": lengths, "initial": 2.0, "unsafe": True})
-
-
-def _segment_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,)), "sum"), ArgumentError, "either lengths or offsets")
-    lengths = {"lengths": Array((3,), low=2, high=2, dtype="int64")}
-    yield ErrorSample((Array((5, 2)), "sum"), ValueRangeError, "sum of 6 .* 5 elements along dimension 0", lengths)
-    yield ErrorSample((Array((6, 2)), "any"), ModeError, "one of sum, mean, prod, max, min, got 'any'", lengths)
-    wrong = {**lengths, "axis": 1}
-    yield ErrorSample((Array((6, 2)), "sum"), ShapeError, r"axis 1 .* lengths of shape \[3\]", wrong)
-
-
-@composite(
-    samples=_segment_samples, errors=_segment_errors, dtypes=FLOATING_TYPES, host="waits", method=False, takes_out=False
-)
-def segment_reduce(
-    data: Operand, reduce: str, *, lengths: Operand | None = None, indices: Operand | None = None,
-    offsets: Operand | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None,
-) -> Any:  # fmt: skip
-    """Reduce neighbouring segments along a dimension: "sum", "mean", "prod", "max" or "min" of each.
-
-    lengths: of the segments; or offsets, where each begins, and the end of the last.  Their last dimension is `axis`.
-    initial: joined to every segment; without it, an empty one has the sum 0, the product 1, and the mean NaN.
-    unsafe: whether the lengths are not checked.
-    Shapes: those of the data, with the number of segments along `axis`.
-    Host:   waits for the lengths unless unsafe.
-    Raises: ArgumentError, ModeError, ShapeError, ValueRangeError for lengths that do not fit.
-    Example:
-        >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([1, 2]))
-        tensor([1., 5.])
-    """
-    if (lengths is None) == (offsets is None) or indices is not None:
-        raise ArgumentError(
-            "expected either lengths or offsets, and no indices", hint="pass one of them", operator="segment_reduce"
-        )
-    check_join("segment_reduce", reduce, tuple(SEGMENTS))
-    bounds: Any = lengths if offsets is None else offsets
-    at = st.wrap_dim(axis, len(data.shape), "segment_reduce")
-    if len(bounds.shape) - 1 != at or tuple(bounds.shape[:at]) != tuple(data.shape[:at]):
-        raise ShapeError(
-            f"axis {at} of data of shape {list(data.shape)} is not the last dimension of lengths of shape "
-            f"{list(bounds.shape)}",
-            hint="give lengths for each row of the dimensions before the axis",
-            operator="segment_reduce",
-        )
-    size = data.shape[at]
-    ends = running_sum(bounds, at) if offsets is None else bounds.narrow(at, 1, bounds.shape[at] - 1).to(int64)
-    counts = bounds.to(int64) if offsets is None else REGISTRY["diff"](bounds.to(int64))
-    if not unsafe:
-        _check_segments(counts, size, at)
-    shape = tuple(data.shape)
-    places = REGISTRY["arange"](counts.new_empty((size,), dtype=int64)).expand(shape[: at + 1]).contiguous()
-    index = search_rows(ends.contiguous(), places, None, True)
-    index = expand(reshape(index, (*shape[: at + 1], *(1 for _ in shape[at + 1 :]))), shape)
-    how, identity = SEGMENTS[reduce]
-    values: Any = data
-    start = values.new_full((*shape[:at], counts.shape[at], *shape[at + 1 :]), identity if initial is None else initial)
-    found = scatter_reduce(start, at, index, data, how)
-    if reduce != "mean":
-        return found
-    counts = reshape(counts, (*counts.shape, *(1 for _ in shape[at + 1 :])))
-    return found / (counts if initial is None else counts.clamp(min=1)).to(data.dtype)
-
-
-def _check_segments(counts: Any, size: int, dim: int) -> None:
-    """Raise ValueRangeError for negative lengths, or lengths that do not make `size`."""
-    if not counts.numel():
-        return
-    least, total = counts.amin().item(), counts.sum(dim)
-    wrong = total.reshape(-1)[total.reshape(-1) != size].tolist()
-    if least < 0 or wrong:
-        raise ValueRangeError(
-            f"lengths with a least of {least} and a sum of {wrong[0] if wrong else size} do not cut {size} elements "
-            f"along dimension {dim}",
-            hint="no length may be negative, and their sum must be the size",
-            operator="segment_reduce",
-        )
-
-
 # one index per element of the flattened input
 
 
@@ -607,6 +519,68 @@ def put(input: Operand, index: Operand, source: Operand, accumulate: bool = Fals
     return reshape(written(0, places, values, wrap=True), tuple(input.shape))
 
 
+FILL_CHOSEN = """
+for (long long i = first_index(); i < numel; i += index_step()) {
+    long long at[3];
+    offsets(layout, i, at);
+    if (mask[at[2]]) device_assert(sums[i] <= count);
+    out[at[0]] = mask[at[2]] ? source[sums[i] - 1] : input[at[1]];
+}
+"""
+
+
+@cache
+def _chosen_kernel(dtype: dtype) -> Kernel:
+    entry, t = f"fill_chosen_{dtype.itemsize}", C_TYPES_BY_SIZE[dtype.itemsize]
+    arguments = (
+        f"{t}* out, const {t}* input, const bool* mask, const long long* sums, const {t}* source, "
+        "const __grid_constant__ Layout<3> layout, long long numel, long long count"
+    )
+
+    def reference(out: Any, input: Any, mask: Any, sums: Any, source: Any, numel: int, count: int) -> None:
+        places = check_index(np.where(mask, sums.reshape(mask.shape) - 1, 0), 0, count, 0)
+        out[...] = np.where(mask, source[places], input)
+
+    params: list[Param] = [
+        Pointer("out", dtype, "w", "layout"), Pointer("input", dtype, "r", "layout"),
+        Pointer("mask", dtypes.bool_, "r", "layout"), Pointer("sums", int64, "r", ("numel",)),
+        Pointer("source", dtype, "r", ("count",)), Strided("layout", ("out", "input", "mask")),
+        *scalars("numel", "count"),
+    ]  # fmt: skip
+    return indexing_kernel(entry, arguments, FILL_CHOSEN, params, reference)
+
+
+def _chosen_samples() -> Iterator[Sample]:
+    sums = Array((12,), low=1, high=12, dtype="int64", grad=False)
+    mask = Array((3, 4), low=0, high=2, dtype="bool", seed=2)
+    yield Sample((Array((3, 4)), mask, sums, Array((12,), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), mask._replace(shape=(4, 3)), sums, Array((12,), seed=1)))
+
+
+@operator(samples=_chosen_samples, dtypes=dtypes.ALL, method=False, function=False)
+def fill_chosen(call: Call, input: Operand, mask: Operand, sums: Operand, source: Operand) -> Any:
+    """The operator of `masked_scatter`, for operands of one shape.  sums: the running sum of the flattened mask.
+
+    Host: returns at once.
+    """
+    out = call.output(input.shape, input.dtype)
+    if numel := out.numel():
+        layout = st.collapse(input.shape, [out.strides, input.strides, mask.strides])
+        operands = input, mask, call.contiguous(sums), call.contiguous(source)
+        call.launch(_chosen_kernel(input.dtype), grid_over(numel), out, *operands, layout, numel, source.numel())
+    return out
+
+
+@fill_chosen.derivative
+def _(grad: Any, mask: Any, sums: Any, source_shape: Any, needs: Any) -> Any:
+    of_source = None
+    if needs[3]:
+        unchosen = REGISTRY["logical_not"](reshape(mask, (-1,)))
+        flowed = reshape(grad, (-1,)).masked_fill(unchosen, 0)
+        of_source = grad.new_zeros(source_shape).index_add(0, (sums - 1).masked_fill(unchosen, 0), flowed)
+    return grad.masked_fill(mask, 0) if needs[0] else None, None, None, of_source
+
+
 def _masked_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), Array((3, 4), low=0, high=2, dtype="bool", seed=2), Array((12,), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), Array((3,), low=0, high=1, dtype="bool"), Array((4, 3), seed=1)))
@@ -648,10 +622,7 @@ def masked_scatter(input: Operand, mask: Operand, source: Operand) -> Any:
     target, chosen = broadcast_tensors(input, mask)
     if not source.numel():
         return target.clone()
-    flat = reshape(chosen, (-1,))
-    places = (running_sum(flat, 0) - 1).masked_fill(REGISTRY["logical_not"](flat), 0)
-    values = reshape(source, (-1,)).index_select(0, places)
-    return REGISTRY["where"](chosen, reshape(values, tuple(target.shape)), target)
+    return fill_chosen(target, chosen, running_sum(reshape(chosen, (-1,)), 0), reshape(source, (-1,)))
 
 
 # nonzero elements

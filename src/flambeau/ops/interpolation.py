@@ -826,6 +826,81 @@ def _blended(input: Any, places: Any, sizes: Any, mode: str, padding: str, align
     return total
 
 
+@cache
+def _affine_kernel(dtype: dtype) -> Kernel:
+    """The kernel of affine_points.  depth: 1 for images.  dims: 2 for images, 3 for volumes."""
+    entry, t, c = f"affine_points_{dtype.name}", dtype.cuda, dtype.wide.cuda
+    names = ("n", "depth", "height", "width", "dims", "columns", "align")
+    source = f"""{PRELUDE}
+// Place i of `count`, from -1 to 1: of the centers of the outer pixels if `align`, else of the borders.
+inline {c} place_of(long long i, long long count, bool align) {{
+  return ({c})(2 * i - (count - 1)) / ({c})(align ? (count > 1 ? count - 1 : 1) : count);
+}}
+
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* theta,
+    {", ".join(f"long long {name}" for name in names)}) {{
+  const long long points = n * depth * height * width, step = (long long)gridDim.x * blockDim.x;
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < points; i += step) {{
+    long long x, y, z;
+    const long long image = divide(divide(divide(i, width, x), height, y), depth, z);
+    const {c} at[3] = {{place_of(x, width, align), place_of(y, height, align), place_of(z, depth, align)}};
+    for (int row = 0; row < dims; ++row) {{
+      const {t}* map = theta + (image * dims + row) * columns;
+      {c} total = load<{c}>(map[dims]);
+      for (int column = (int)dims - 1; column >= 0; --column) total += at[column] * load<{c}>(map[column]);
+      out[i * dims + row] = store<{t}>(total);
+    }}
+  }}
+}}
+"""
+
+    def reference(
+        out: Any, theta: Any, n: int, depth: int, height: int, width: int, dims: int, columns: int, align: int
+    ) -> None:
+        wide = dtype.wide.numpy
+        maps = theta.astype(wide, copy=False)[:, None, None, None]
+        total = np.broadcast_to(maps[..., dims], out.shape)
+        for axis, count in list(enumerate((depth, height, width), 1))[3 - dims :]:
+            last = max(count - 1, 1) if align else count
+            places = (2 * np.arange(count) - (count - 1)).astype(wide) / wide.type(last)
+            line = places.reshape([-1 if each == axis else 1 for each in range(5)])
+            total = total + line * maps[..., 3 - axis]
+        out[...] = total
+
+    shapes = (("out", "w", (*names[:4], "dims")), ("theta", "r", ("n", "dims", "columns")))
+    params = [Pointer(name, dtype, access, shape) for name, access, shape in shapes]
+    return Kernel(entry, source, [*params, *(Scalar(name, "int64") for name in names)], reference, 12.0)
+
+
+def _affine_point_samples() -> Iterator[Sample]:
+    for align in (False, True):
+        yield Sample((Array((2, 2, 3)), (3, 4), align))
+    yield Sample((Array((1, 3, 4), layout="strided"), (2, 1, 3), False))
+
+
+@operator(samples=_affine_point_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
+def affine_points(call: Call, input: Operand, sizes: Any, align: bool) -> Any:
+    """The operator of `affine_grid`, for a theta that fits.  sizes: of the image's spatial dimensions.
+
+    Host: returns at once.
+    """
+    n, dims, columns = input.shape
+    out = call.output((n, *sizes, dims), input.dtype)
+    numbers = n, *[1] * (3 - dims), *sizes, dims, columns, int(align)
+    grid = grid_over(out.numel() // dims, 1)
+    call.launch(_affine_kernel(input.dtype), grid, out, call.contiguous(input), *numbers)
+    return out
+
+
+@affine_points.derivative
+def _(grad: Any, sizes: Any, align: bool) -> Any:
+    dims = len(sizes)
+    unit = REGISTRY["diag_embed"](grad.new_ones((dims,)))
+    places = affine_points(REGISTRY["cat"]([unit, grad.new_zeros((dims, 1))], 1).unsqueeze(0), sizes, align)
+    flowed = grad.reshape((grad.shape[0], -1, dims)).transpose(1, 2)
+    return REGISTRY["cat"]([flowed @ places.reshape((-1, dims)), flowed.sum(2, True)], 2)
+
+
 def _affine_samples() -> Iterator[Sample]:
     for align in (False, True):
         yield Sample((Array((2, 2, 3)), (2, 1, 3, 4), align))
@@ -872,12 +947,4 @@ def affine_grid(theta: Operand, size: Any, align_corners: bool = False) -> Any:
             hint="[n, 2, 3] with (n, c, h, w), or [n, 3, 4] with (n, c, d, h, w)",
             operator="affine_grid",
         )
-    maps: Any = theta
-    column = (sizes[0], *[1] * dims, dims)
-    result = maps.select(2, dims).reshape(column)
-    for axis, count in enumerate(sizes[2:]):
-        at = maps.new_ones((count,)).cumsum(0) * 2 - (count + 1)
-        at = at / (max(count - 1, 1) if align_corners else count)
-        line = at.reshape((1, *[-1 if each == axis else 1 for each in range(dims)], 1))
-        result = result + line * maps.select(2, dims - 1 - axis).reshape(column)
-    return result
+    return affine_points(theta, tuple(sizes[2:]), bool(align_corners))

@@ -19,6 +19,7 @@ from ..host import np
 from ..library_operation import GELU, RELU, Gemm
 from ..scalars import converted
 from .activation import gelu, gelu_tanh_backward, relu, relu_backward
+from .arithmetic import addcmul
 from .copies import fill
 from .operator import Array, ErrorSample, Operand, Sample, Setting, composite, operator
 from .reduction_kernels import SUM, run_fold
@@ -571,6 +572,8 @@ def addr(input: Operand, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: 
     """
     check_ndim("addr", vec1=(vec1, 1), vec2=(vec2, 1))
     _check_expands("addr", input, (vec1.shape[0], vec2.shape[0]))
+    if beta == 1 and vec1.dtype is not dtypes.bool_:
+        return addcmul(input, vec1.reshape((vec1.shape[0], 1)), vec2, alpha)
     return _scaled_sum("addr", input, outer(vec1, vec2), beta, alpha)
 
 

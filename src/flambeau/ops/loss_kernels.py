@@ -3,6 +3,7 @@
 - A class index out of range raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed
   assertion does: the next call that waits raises AcceleratorError 710.
 - Half types are computed in float32, sums have a fixed order, and each result is rounded once.
+- Few losses are reduced by the launch that computes them, others by a second one.
 - Cross entropy reads the logits once for the loss and once for the gradient.  It never stores their probabilities.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..dtypes import FLOATING_TYPES, dtype, int64
 from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
@@ -20,7 +21,16 @@ from ..kernel import Grid, Kernel, Pointer, Scalar
 from .embedding import check_range
 from .operator import Array, ErrorSample, Operand, Sample, operator
 from .pointwise import THREADS, grid_over, source_text
-from .reduction_kernels import ROW_BOUNDS, ROW_SOURCE, SUM, TARGET_BLOCKS, even_variant, plan_rows, run_fold
+from .reduction_kernels import (
+    ROW_BOUNDS,
+    ROW_SOURCE,
+    SUM,
+    TARGET_BLOCKS,
+    RowPlan,
+    even_variant,
+    plan_rows,
+    run_fold,
+)
 from .softmax import softmax
 from .views import reshape
 
@@ -34,7 +44,7 @@ TERMS_PER_PIECE = 4096
 
 @cache
 def _class_kernel(name: str, dtype: dtype) -> Kernel:
-    """nll_each, nll_pieces, nll_finish or nll_backward (kernels/class_losses.cu) for one type."""
+    """nll_each, nll_pieces, nll_finish, nll_whole or nll_backward (kernels/class_losses.cu) for one type."""
     return _CLASS_KERNELS[name](dtype)
 
 
@@ -123,13 +133,35 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, {c}* t
 """
 
     def reference(out: Any, total: Any, losses: Any, weights: Any, parts: int, is_mean: int) -> None:
-        total[...] = weights.sum()
-        out[...] = losses.sum() / total if is_mean else losses.sum()
+        _put_loss(out, total, losses, weights, is_mean)
 
     wide = dtype.wide
     params = [Pointer("out", dtype, "w", ()), Pointer("total", wide, "w", ()), Pointer("losses", wide, "r", ("parts",))]
     numbers = [Scalar("parts", "int64"), Scalar("is_mean", "int64")]
     return Kernel(entry, code, [*params, Pointer("weights", wide, "r", ("parts",)), *numbers], reference)
+
+
+def _whole_kernel(dtype: dtype) -> Kernel:
+    """The kernel that reduces few losses to their sum, or to their mean (choice), in one block."""
+    entry, t, c = f"nll_whole_{dtype.name}", dtype.cuda, dtype.wide.cuda
+    statement = "nll_whole(out, total, picked, n * inner, choice != 0);"
+    code = _picked_source(entry, f"{t}* out, {c}* total", dtype, statement)
+
+    def reference(
+        out: Any, total: Any, input: Any, target: Any, weight: Any,
+        n: int, classes: int, inner: int, ignored: int, is_mean: int,
+    ) -> None:  # fmt: skip
+        losses, weights = losses_of(input, target, weight, classes, ignored, dtype.wide.numpy)
+        _put_loss(out, total, losses.reshape(-1), weights.reshape(-1), is_mean)
+
+    params = [Pointer("out", dtype, "w", ()), Pointer("total", dtype.wide, "w", ())]
+    return Kernel(entry, code, [*params, *_picked_params(dtype)], reference)
+
+
+def _put_loss(out: Any, total: Any, losses: Any, weights: Any, is_mean: int) -> None:
+    """Write a loss and the total weight, in NumPy."""
+    total[...] = weights.sum()
+    out[...] = losses.sum() / total if is_mean else losses.sum()
 
 
 def _backward_kernel(dtype: dtype) -> Kernel:
@@ -158,7 +190,8 @@ def _backward_kernel(dtype: dtype) -> Kernel:
 
 
 _CLASS_KERNELS = {
-    "each": _each_kernel, "pieces": _pieces_kernel, "finish": _finish_kernel, "backward": _backward_kernel,
+    "each": _each_kernel, "pieces": _pieces_kernel, "finish": _finish_kernel, "whole": _whole_kernel,
+    "backward": _backward_kernel,
 }  # fmt: skip
 
 
@@ -301,12 +334,19 @@ def nll_total(
     dtype, count = input.dtype, n * inner
     out, total = call.output((), dtype), call.output((), dtype.wide)
     parts = max(1, min(count // TERMS_PER_PIECE, TARGET_BLOCKS))
+    grid = Grid((parts, 1, 1), THREADS)
+    if not count:
+        nothing = call.scratch((1,), dtype.wide)
+        run_finish(call, out, total, nothing, nothing, 0, is_mean)
+        return out, total
+    operands = call.contiguous(input), call.contiguous(target), None if weight is None else call.contiguous(weight)
+    numbers = n, classes, inner, ignore_index
+    if parts == 1:
+        call.launch(_class_kernel("whole", dtype), grid, out, total, *operands, *numbers, int(is_mean))
+        return out, total
     pieces = call.scratch((parts,), dtype.wide), call.scratch((parts,), dtype.wide)
-    if count:
-        operands = call.contiguous(input), call.contiguous(target), None if weight is None else call.contiguous(weight)
-        numbers = n, classes, inner, ignore_index, parts
-        call.launch(_class_kernel("pieces", dtype), Grid((parts, 1, 1), THREADS), *pieces, *operands, *numbers)
-    run_finish(call, out, total, *pieces, parts if count else 0, is_mean)
+    call.launch(_class_kernel("pieces", dtype), grid, *pieces, *operands, *numbers, parts)
+    run_finish(call, out, total, *pieces, parts, is_mean)
     return out, total
 
 
@@ -374,6 +414,7 @@ def _(grad: Any, target: Any, weight: Any, total: Any, ignore_index: int, is_eac
 # cross entropy of logits: kernels
 
 MOST_TILES = 2**31  # of a row
+NONE = None, None, None  # results that are not written
 MOST_TERMS = 16 * TERMS_PER_PIECE  # that one block sums
 
 
@@ -382,7 +423,7 @@ def _entropy_source(entry: str, arguments: str, dtype: dtype, statement: str) ->
     return f"""{CLASS_LOSS_SOURCE}
 extern "C" __global__ void {ROW_BOUNDS} {entry}({arguments}, const {t}* input, const {t}* weight,
     const long long* target, long long rows, long long size, long long tiles, long long lanes, long long ignored,
-    long long grads) {{
+    long long choice) {{
   const Picked<{dtype.wide.cuda}, {t}> picked{{input, target, weight, size, 1, ignored}};
   {statement}
 }}
@@ -390,26 +431,30 @@ extern "C" __global__ void {ROW_BOUNDS} {entry}({arguments}, const {t}* input, c
 
 
 def _entropy_parameters(dtype: dtype) -> list[Any]:
-    numbers = [Scalar(name, "int64") for name in ("rows", "size", "tiles", "lanes", "ignored", "grads")]
+    numbers = [Scalar(name, "int64") for name in ("rows", "size", "tiles", "lanes", "ignored", "choice")]
     logits, weight = Pointer("input", dtype, "r", ("rows", "size")), Pointer("weight", dtype, "r", ("size",))
     return [logits, weight, Pointer("target", int64, "r", ("rows",)), *numbers]
 
 
 @cache
 def entropy_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The kernel of the loss and the norms of each row.
+    """The kernel of the loss and the norms of each row, or of the loss of all rows if one block takes them.
 
-    The losses are written to `each` in their own type, or to `losses` and `weights` in the wide one.
-    `grads` is unused.
+    The losses are written to `each` in their own type, or to `losses` and `weights` in the wide one; that of all rows
+    to `whole` or, in the wide type, to `wide`, and the total weight to `total`.
+    choice: whether that loss is a mean.
     """
     end, choice = even_variant(is_even)
     entry, t, c, wide = f"entropy_{dtype.name}{end}", dtype.cuda, dtype.wide.cuda, dtype.wide
-    statement = f"entropy<{choice}, {c}>(each, losses, weights, norms, picked, rows, tiles, (int)lanes);"
-    code = _entropy_source(entry, f"{t}* each, {c}* losses, {c}* weights, {c}* norms", dtype, statement)
+    results = "{each, losses, weights, norms, whole, wide, total, choice != 0}"
+    statement = f"const EntropyResults<{c}, {t}> results{results};\n  "
+    statement += f"entropy<{choice}>(results, picked, rows, tiles, (int)lanes);"
+    arguments = f"{t}* each, {c}* losses, {c}* weights, {c}* norms, {t}* whole, {c}* wide, {c}* total"
+    code = _entropy_source(entry, arguments, dtype, statement)
 
     def reference(
-        each: Any, losses: Any, weights: Any, norms: Any, input: Any, weight: Any, target: Any,
-        rows: int, size: int, tiles: int, lanes: int, ignored: int, grads: int,
+        each: Any, losses: Any, weights: Any, norms: Any, whole: Any, wide_whole: Any, total: Any, input: Any,
+        weight: Any, target: Any, rows: int, size: int, tiles: int, lanes: int, ignored: int, is_mean: int,
     ) -> None:  # fmt: skip
         x = input.astype(wide.numpy, copy=False)
         norms[:, 0] = x.max(axis=1)
@@ -420,27 +465,30 @@ def entropy_kernel(dtype: dtype, is_even: bool) -> Kernel:
             each[...] = loss[:, 0]
         if losses is not None:
             losses[...], weights[...] = loss[:, 0], scale[:, 0]
+        if total is not None:
+            _put_loss(wide_whole if whole is None else whole, total, loss[:, 0], scale[:, 0], is_mean)
 
-    results = [
+    params = [
         Pointer("each", dtype, "w", ("rows",)),
         *(Pointer(n, wide, "w", ("rows",)) for n in ("losses", "weights")),
+        Pointer("norms", wide, "w", ("rows", 2)),
+        Pointer("whole", dtype, "w", ()),
+        *(Pointer(n, wide, "w", ()) for n in ("wide", "total")),
     ]
-    return Kernel(
-        entry, code, [*results, Pointer("norms", wide, "w", ("rows", 2)), *_entropy_parameters(dtype)], reference, 8.0
-    )
+    return Kernel(entry, code, [*params, *_entropy_parameters(dtype)], reference, 8.0)
 
 
 @cache
 def entropy_backward_kernel(dtype: dtype, of_grad: dtype, is_even: bool) -> Kernel:
     """The kernel of the gradient of the logits.
 
-    of_grad: the type of the incoming gradients.  grads: their number, 1 or one per row.
+    of_grad: the type of the incoming gradients.  choice: their number, 1 or one per row.
     """
     end, choice = even_variant(is_even)
     types = dtype.name if of_grad is dtype else f"{dtype.name}_{of_grad.name}"
     entry, t, g, c, wide = f"entropy_backward_{types}{end}", dtype.cuda, of_grad.cuda, dtype.wide.cuda, dtype.wide
     statement = (
-        f"entropy_backward<{choice}, {c}>(out, grad, total, norms, picked, rows, tiles, (int)lanes, grads == 1);"
+        f"entropy_backward<{choice}, {c}>(out, grad, total, norms, picked, rows, tiles, (int)lanes, choice == 1);"
     )
     code = _entropy_source(entry, f"{t}* out, const {g}* grad, const {c}* total, const {c}* norms", dtype, statement)
 
@@ -456,7 +504,7 @@ def entropy_backward_kernel(dtype: dtype, of_grad: dtype, is_even: bool) -> Kern
 
     params = [
         Pointer("out", dtype, "w", ("rows", "size")),
-        Pointer("grad", of_grad, "r", ("grads",)),
+        Pointer("grad", of_grad, "r", ("choice",)),
         Pointer("total", wide, "r", ()),
         Pointer("norms", wide, "r", ("rows", 2)),
     ]
@@ -473,20 +521,27 @@ def _entropy_row_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 1500)), Array((3,), low=0, high=1499, dtype="int64", seed=1), None))
 
 
-def _run_rows(
-    call: Any, row_losses: Any, losses: Any, weights: Any, input: Any, target: Any, weight: Any, ignored: int
-) -> Any:
-    """Launch the loss of each row.  Returns the norms."""
-    size = input.shape[-1]
-    count = target.numel()
-    norms = call.output((count, 2), input.dtype.wide)
-    if count * size:
-        operands = call.contiguous(input), None if weight is None else call.contiguous(weight), call.contiguous(target)
-        is_even, rows = plan_rows(count, size, operands[:1], most_tiles=MOST_TILES)
-        results = row_losses, losses, weights, norms
-        kernel = entropy_kernel(input.dtype, is_even)
-        call.launch(kernel, rows.grid(), *results, *operands, *rows, ignored, 0)
-    return norms
+class RowLosses(NamedTuple):
+    """The operands and the plan of the losses of rows, of which there are some."""
+
+    operands: tuple[Any, Any, Any]
+    is_even: bool
+    rows: RowPlan
+
+    def run(self, call: Any, norms: Any, results: Sequence[Any], ignored: int, is_mean: bool = False) -> None:
+        """Launch the kernel.  results: those of `entropy_kernel`, three before the norms and three after them."""
+        kernel = entropy_kernel(self.operands[0].dtype, self.is_even)
+        written = *results[:3], norms, *results[3:]
+        call.launch(kernel, self.rows.grid(), *written, *self.operands, *self.rows, ignored, int(is_mean))
+
+
+def _plan_losses(call: Any, input: Any, target: Any, weight: Any) -> RowLosses | None:
+    """The plan of the losses of rows; None if there are none."""
+    count, size = target.numel(), input.shape[-1]
+    if not count * size:
+        return None
+    operands = call.contiguous(input), None if weight is None else call.contiguous(weight), call.contiguous(target)
+    return RowLosses(operands, *plan_rows(count, size, operands[:1], most_tiles=MOST_TILES))
 
 
 @operator(samples=_entropy_row_samples, dtypes=FLOATING_TYPES, method=False, function=False)
@@ -501,11 +556,13 @@ def entropy_each(
     Host:   returns at once.
     """
     check_classes(input, target, weight)
-    if not is_wide:
-        out = call.output(target.shape, input.dtype)
-        return out, _run_rows(call, out, None, None, input, target, weight, ignore_index)
-    out, weights = call.output(target.shape, input.dtype.wide), call.scratch(target.shape, input.dtype.wide)
-    return out, _run_rows(call, None, out, weights, input, target, weight, ignore_index)
+    wide = input.dtype.wide
+    out = call.output(target.shape, wide if is_wide else input.dtype)
+    weights = call.scratch(target.shape, wide) if is_wide else None
+    norms, plan = call.output((target.numel(), 2), wide), _plan_losses(call, input, target, weight)
+    if plan is not None:
+        plan.run(call, norms, [*((None, out, weights) if is_wide else (out, None, None)), *NONE], ignore_index)
+    return out, norms
 
 
 @entropy_each.derivative
@@ -554,8 +611,14 @@ def entropy_total(
     check_classes(input, target, weight)
     wide, count = input.dtype.wide, target.numel()
     out, total = call.output((), wide if is_wide else input.dtype), call.output((), wide)
+    norms, plan = call.output((count, 2), wide), _plan_losses(call, input, target, weight)
+    if plan is not None and plan.rows.grid().blocks[0] == 1:
+        whole = (None, out) if is_wide else (out, None)
+        plan.run(call, norms, [*NONE, *whole, total], ignore_index, is_mean)
+        return out, total, norms
     losses, weights = call.scratch((max(count, 1),), wide), call.scratch((max(count, 1),), wide)
-    norms = _run_rows(call, None, losses, weights, input, target, weight, ignore_index)
+    if plan is not None:
+        plan.run(call, norms, [None, losses, weights, *NONE], ignore_index)
     if count > MOST_TERMS:
         losses, weights = _total(call, losses), _total(call, weights)
         count = 1

@@ -8,13 +8,13 @@ from math import prod
 from typing import Any
 
 from .. import callers
-from ..dtypes import FLOATING_TYPES, int64
-from ..errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, ValueRangeError, shown
+from ..dtypes import FLOATING_TYPES
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, shown
 from ..host import np
 from .distances import pairwise_distance, raised
 from .loss_kernels import IGNORED, class_errors, class_loss, class_samples, entropy_each, entropy_total, squeeze_target
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import floating_only, is_tensor, numpy_type, pointwise, promoted, to_float
+from .pointwise import floating_only, is_tensor, numpy_type, pointwise, promoted, to_bool, to_float
 from .softmax import log_softmax
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -661,6 +661,50 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+def _variances() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)),))
+    yield Sample((Array((2, 3), layout="strided"),))
+
+
+@pointwise(
+    dtype=to_bool, cuda="!(input < 0)", samples=_variances, dtypes=FLOATING_TYPES, inplace=False, method=False,
+    function=False, differentiable=False,
+)  # fmt: skip
+def not_negative(input: Value) -> Any:
+    """Whether a number is 0 or more, or NaN."""
+    return np.logical_not(np.less(input, 0))
+
+
+def _gaussian_terms() -> Iterator[Sample]:
+    variance = Array((3, 4), low=0.5, high=2.0, seed=2)
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1), variance, 1e-6, 0.0))
+    row = variance._replace(shape=(3, 1), layout="strided")
+    yield Sample((Array((3, 4), layout="transposed"), Array((4,), seed=1), row, 1e-6, 0.5))
+
+
+@pointwise(
+    dtype=floating_only, samples=_gaussian_terms, dtypes=FLOATING_TYPES, cost=20.0,
+    cuda="(log(var < floor ? floor : var) + (input - target) * (input - target) / (var < floor ? floor : var)) / 2"
+    " + constant",
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def gaussian_loss(input: Value, target: Value, var: Value, floor: Value, constant: Value) -> Any:
+    """The terms of `gaussian_nll_loss`, for variances of at least `floor`."""
+    spread = np.maximum(var, floor)
+    return (np.log(spread) + np.square(input - target) / spread) / 2 + constant
+
+
+@gaussian_loss.derivative
+def _(grad: Any, input: Any, target: Any, var: Any, floor: Any, needs: Any) -> Any:
+    spread = raised(var, floor)  # the gradient of a variance below the floor is that of the floor
+    slope = (input - target) * grad / spread
+    of_var = None
+    if needs[2]:
+        apart = input - target
+        of_var = grad * (1 - apart * apart / spread) / (spread * 2)
+    return slope, -slope if needs[1] else None, of_var, None, None
+
+
 def _gaussians() -> Iterator[Sample]:
     pair = Array((3, 4)), Array((3, 4), seed=1)
     yield Sample((*pair, Array((3, 4), low=0.5, high=2.0, seed=2)))
@@ -699,7 +743,8 @@ def gaussian_nll_loss(
         is_negative = var < 0
     else:
         spread = var
-        is_negative = not bool((~(spread < 0)).all())  # a check passes where virtual GPUs compute no values
+        are_fit: Any = not_negative(spread)
+        is_negative = not bool(are_fit.all())  # a check passes where virtual GPUs compute no values
     if is_negative:
         raise ArgumentError(
             "var has negative entries", hint="variances are 0 or more: square deviations", operator="gaussian_nll_loss"
@@ -715,11 +760,8 @@ def gaussian_nll_loss(
                 operator="gaussian_nll_loss",
             )
     _check_reduction("gaussian_nll_loss", reduction)
-    spread = raised(spread, eps)
-    loss = 0.5 * (spread.log() + (mean - target) ** 2 / spread)
-    if full:
-        loss = loss + 0.5 * math.log(2 * math.pi)
-    return reduced(loss, reduction)
+    constant = 0.5 * math.log(2 * math.pi) if full else 0.0
+    return reduced(gaussian_loss(mean, target, spread, float(eps), constant), reduction)
 
 
 # margins
@@ -890,117 +932,6 @@ def triplet_margin_loss(
     if swap:
         far = REGISTRY["minimum"](far, pairwise_distance(positive, negative, p, eps))
     return reduced((margin + near - far).clamp_min(0), reduction)
-
-
-def _class_margins() -> Iterator[Sample]:
-    target = Array((3,), low=0, high=3, dtype="int64")
-    yield Sample((Array((3, 4)), target))
-    yield Sample((Array((3, 4)), target, 2, 1.5), {"weight": Array((4,), low=0.5, high=2, grad=False)})
-    yield Sample((Array((4,)), Array((), low=1, high=1, dtype="int64")), {"reduction": "none"})
-
-
-def _bad_class_margins() -> Iterator[ErrorSample]:
-    pair = Array((2, 3)), Array((2,), low=0, high=1, dtype="int64")
-    yield ErrorSample((*pair, 3), ArgumentError, "only p == 1 and p == 2 .* got 3")
-    yield ErrorSample(pair, ArgumentError, r"one-dimensional, got \[1, 3\]", {"weight": Array((1, 3))})
-    yield ErrorSample((pair[0], Array((3,), dtype="int64")), ShapeError, r"target \[3\] .* input \[2, 3\]")
-
-
-def _as_rows(name: str, input: Any, target: Any, has_classes: bool) -> tuple[Any, Any]:
-    """(input as [n, c], target as [n] or [n, c]).  Raises ShapeError."""
-    rows = input if len(input.shape) == 2 else input.reshape((1, -1))
-    labels = target
-    if len(input.shape) < 2 and len(target.shape) < (2 if has_classes else 1):
-        labels = target.reshape((1, -1)) if has_classes else target.reshape((1,))
-    if not has_classes and len(input.shape) < 2 and tuple(target.shape) == (1,):
-        labels = target
-    wanted = tuple(rows.shape) if has_classes else (rows.shape[0],)
-    if len(input.shape) > 2 or tuple(labels.shape) != wanted or not rows.shape[1]:
-        raise ShapeError(
-            f"target {list(target.shape)} does not fit input {list(input.shape)}",
-            hint="a row for each sample: input [n, c], target " + ("[n, c]" if has_classes else "[n]"),
-            operator=name,
-        )
-    if labels.dtype is not int64:
-        raise DtypeError(f"target must be int64, got {labels.dtype.name}", hint="convert with .long()", operator=name)
-    return rows, labels
-
-
-@composite(samples=_class_margins, errors=_bad_class_margins, dtypes=FLOATING_TYPES, method=False, function=False)
-def multi_margin_loss(
-    input: Operand, target: Operand, p: int = 1, margin: float = 1.0, weight: Operand | None = None,
-    size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
-    """Mean over the other classes of max(0, margin - input[target] + input[class]) ** p, over all classes.
-
-    weight: a factor for each target class.
-    Shapes: input [n, c] and target [n], or [c] and (); the result is (), or with reduction "none" the target's shape.
-    Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, p or weight; ShapeError, DtypeError.
-    Example:
-        >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
-        tensor(0.3250)
-    """
-    reduction = reduction_of("multi_margin_loss", size_average, reduce, reduction)
-    if p not in (1, 2):
-        raise ArgumentError(f"only p == 1 and p == 2 exist, got {p}", hint="use 1 or 2", operator="multi_margin_loss")
-    if weight is not None and len(weight.shape) != 1:
-        raise ArgumentError(
-            f"weight must be one-dimensional, got {list(weight.shape)}",
-            hint="one number for each class",
-            operator="multi_margin_loss",
-        )
-    rows, labels = _as_rows("multi_margin_loss", input, target, False)
-    index = labels.unsqueeze(1)
-    terms = (margin - rows.gather(1, index) + rows).clamp_min(0)
-    terms = terms * terms if p == 2 else terms
-    factors: Any = weight
-    if factors is not None:
-        terms = terms * factors.index_select(0, labels).unsqueeze(1)
-    losses = terms.scatter(1, index, 0).sum(1) / rows.shape[1]
-    if reduction == "none":
-        return losses if len(input.shape) == 2 or len(target.shape) == 1 else losses.reshape(())
-    return reduced(losses, reduction)
-
-
-def _label_sets() -> Iterator[Sample]:
-    target = Array((2, 4), low=-1, high=4, dtype="int64", seed=2)
-    for reduction in REDUCTIONS:
-        yield Sample((Array((2, 4)), target), {"reduction": reduction})
-    yield Sample((Array((4,)), Array((4,), low=0, high=4, dtype="int64", seed=3)))
-
-
-def _bad_label_sets() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 3)), Array((2,), dtype="int64")), ShapeError, r"target \[2\] .* input \[2, 3\]")
-
-
-@composite(samples=_label_sets, errors=_bad_label_sets, dtypes=FLOATING_TYPES, method=False, function=False)
-def multilabel_margin_loss(
-    input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
-    """Sum of max(0, 1 - input[label] + input[other]) over the labels of a sample and its other classes, over c.
-
-    target: the labels of each sample, which end at the first -1.
-    Shapes: input and target [n, c] or [c]; the result is (), or with reduction "none" [n].
-    Host:   returns at once.
-    Memory: c * c numbers for each sample.
-    Raises: ArgumentError for a bad reduction, ShapeError, DtypeError.
-    Example:
-        >>> input, target = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]])
-        >>> torch.nn.functional.multilabel_margin_loss(input, target)
-        tensor(0.8500)
-    """
-    reduction = reduction_of("multilabel_margin_loss", size_average, reduce, reduction)
-    rows, labels = _as_rows("multilabel_margin_loss", input, target, True)
-    counts = (labels < 0).cumsum(1) == 0  # the labels before the first -1
-    index = labels.clamp_min(0)
-    is_label = counts.new_zeros(counts.shape, dtype=int64).scatter_add(1, index, counts.to(int64)) > 0
-    terms = (1 - rows.gather(1, index).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
-    left_out = (~counts).unsqueeze(2) | is_label.unsqueeze(1)
-    losses = terms.masked_fill(left_out, 0).sum((1, 2)) / rows.shape[1]
-    if reduction == "none":
-        return losses if len(input.shape) == 2 else losses.reshape(())
-    return reduced(losses, reduction)
 
 
 def _soft_labels() -> Iterator[Sample]:

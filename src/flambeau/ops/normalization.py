@@ -17,8 +17,8 @@ from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Grid, Kernel, Pointer, Scalar, Strided
 from .channel_pointwise import channel_pointwise
-from .operator import REGISTRY, Array, Call, ErrorSample, Number, Operand, Operands, Sample, Value, composite, operator
-from .pointwise import FULL_DEVICE_BLOCKS, THREADS, grid_over, source_text
+from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, Value, composite, operator
+from .pointwise import FULL_DEVICE_BLOCKS, PRELUDE, THREADS, floating_only, grid_over, pointwise, source_text
 from .reduction_kernels import (
     PIECE_BLOCKS,
     REDUCE_SOURCE,
@@ -29,10 +29,12 @@ from .reduction_kernels import (
     SUM,
     WARP,
     WIDEST_ACCESS,
+    WORK_PARAMETERS,
     checked_plan,
     even_variant,
     plan_rows,
     reduced_count,
+    reduction_source,
     run_fold,
 )
 from .reductions import variance_kernel
@@ -574,6 +576,89 @@ def rms_norm(input: Operand, normalized_shape: Any, weight: Operand | None = Non
 # local response norm
 
 
+@cache
+def _channel_sums_kernel(dtype: dtype) -> Kernel:
+    entry, t, c = f"channel_sums_{dtype.name}", dtype.cuda, dtype.wide.cuda
+    source = f"""{PRELUDE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* input, long long n,
+    long long channels, long long inner, long long size, long long before) {{
+  const long long numel = n * channels * inner, step = (long long)gridDim.x * blockDim.x;
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += step) {{
+    long long inside, channel;
+    divide(divide(i, inner, inside), channels, channel);
+    const long long first = channel - before > 0 ? channel - before : 0;
+    const long long stop = channel - before + size < channels ? channel - before + size : channels;
+    {c} total = 0;
+    for (long long at = first; at < stop; ++at) total += load<{c}>(input[i + (at - channel) * inner]);
+    out[i] = store<{t}>(total);
+  }}
+}}
+"""
+
+    def reference(out: Any, input: Any, n: int, channels: int, inner: int, size: int, before: int) -> None:
+        wide = dtype.wide.numpy
+        total = np.zeros((n, channels, inner), wide)
+        for shift in range(-before, size - before):
+            start, stop = max(-shift, 0), channels - max(shift, 0)
+            if start < stop:
+                total[:, start:stop] += input[:, start + shift : stop + shift].astype(wide, copy=False)
+        out[...] = total
+
+    shape = "n", "channels", "inner"
+    params = [Pointer("out", dtype, "w", shape), Pointer("input", dtype, "r", shape)]
+    return Kernel(entry, source, [*params, *(Scalar(name, "int64") for name in (*shape, "size", "before"))], reference)
+
+
+def _channel_sum_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 5, 3)), 3, 1))
+    yield Sample((Array((2, 4, 2, 2), layout="strided"), 2, 1))
+    yield Sample((Array((3, 2, 2)), 6, 0))
+    yield Sample((Array((0, 4, 2)), 2, 1))
+
+
+@operator(samples=_channel_sum_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def channel_sums(call: Call, input: Operand, size: int, before: int) -> Any:
+    """Sums of `size` neighbouring channels, of which `before` come before the result's; missing ones are 0.
+
+    Shapes: input [n, c, *]; the result has the input's shape.
+    Host:   returns at once.
+    """
+    n, channels, *rest = input.shape
+    out = call.output(input.shape, input.dtype)
+    if out.numel():
+        numbers = n, channels, prod(rest), size, before
+        kernel = _channel_sums_kernel(input.dtype)
+        call.launch(kernel, grid_over(out.numel(), 1), out, call.contiguous(input), *numbers)
+    return out
+
+
+@channel_sums.derivative
+def _(grad: Any, size: int, before: int) -> Any:
+    return channel_sums(grad, size, size - 1 - before)
+
+
+def _response_terms() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), Array((2, 3), low=0.5, high=3.0, seed=1), 0.5, 0.75, 1.0))
+    yield Sample((Array((2, 3), layout="strided"), Array((2, 3), low=0.5, high=3.0, seed=1), 0.5, 2.0, 2.0))
+
+
+@pointwise(
+    dtype=floating_only, cuda="input / pow(total * alpha + k, beta)", samples=_response_terms, dtypes=FLOATING_TYPES,
+    cost=20.0, inplace=False, method=False, function=False,
+)  # fmt: skip
+def damped(input: Value, total: Value, alpha: Value, beta: Value, k: Value) -> Any:
+    """The last step of `local_response_norm`: input / (total * alpha + k) ** beta."""
+    base: Any = total * alpha + k
+    return input / base**beta
+
+
+@damped.derivative
+def _(grad: Any, input: Any, total: Any, alpha: float, beta: float, k: float, needs: Any) -> Any:
+    base = total * alpha + k
+    of_total = -grad * input * (base ** (-beta - 1)) * (alpha * beta) if needs[1] else None
+    return grad / base**beta, of_total, None, None, None
+
+
 def _response_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 5, 3)), 3))
     yield Sample((Array((2, 4, 2, 2)), 2, 0.1, 0.5, 2.0))
@@ -604,22 +689,8 @@ def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: fl
         )
     if not input.numel():
         return input
-    values: Any = input
-    squares = values * values
-    total = squares
-    for step in range(1, size):  # the neighbours below come first: size // 2 of them
-        shift = -((step + 1) // 2) if step % 2 else step // 2
-        total = total + _shifted(squares, shift)
-    return values / (total * (alpha / size) + k) ** beta
-
-
-def _shifted(values: Any, shift: int) -> Any:
-    """Channel c of the result is channel c + shift, or 0 where there is none."""
-    channels = values.shape[1]
-    count = min(abs(shift), channels)
-    none = values.new_zeros((values.shape[0], count, *values.shape[2:]))
-    kept = values.narrow(1, count if shift > 0 else 0, channels - count)
-    return REGISTRY["cat"]([kept, none] if shift > 0 else [none, kept], 1)
+    total = channel_sums(input * input, size, size // 2)
+    return damped(input, total, alpha / size, float(beta), float(k))
 
 
 SOURCE = REDUCE_SOURCE + source_text("channel_norms.cu")
@@ -636,8 +707,8 @@ def _pieces_kernel(dtype: dtype, across: bool) -> Kernel:
     entry, wide = base.entry.replace("variance", "moments"), dtype.wide.numpy
 
     def reference(
-        out: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int, count: int, parts: int,
-        chunk: int, kept: int, *_: int,
+        out: Any, centers: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int,
+        count: int, parts: int, chunk: int, kept: int, *_: int,
     ) -> None:  # fmt: skip
         axes = tuple(range(kept, input.ndim))
         values = input.astype(wide, copy=False)
@@ -650,48 +721,104 @@ def _pieces_kernel(dtype: dtype, across: bool) -> Kernel:
     return Kernel(entry, base.source.replace(base.entry, entry), base.params, reference, base.operations)
 
 
+_STATISTICS_FACTORS = ("eps", "factor", "unbiased")
+
+
+def _statistics_arguments(wide: dtype, running: dtype | None) -> str:
+    c, t = wide.cuda, (running or wide).cuda
+    factors = ", ".join(f"double {name}" for name in _STATISTICS_FACTORS)
+    return f"{c}* mean, {c}* rstd, {c}* variance, {t}* running_mean, {t}* running_var, {factors}"
+
+
+def _statistics_statement(wide: dtype, running: dtype | None) -> str:
+    c, t = wide.cuda, (running or wide).cuda
+    values = f"mean, rstd, variance, running_mean, running_var, ({c})eps, factor, unbiased"
+    return f"const Statistics<{c}, {t}> statistics{{{values}}};"
+
+
+def _statistics_parameters(wide: dtype, running: dtype | None) -> list[Any]:
+    return [
+        *[Pointer(name, wide, "w", ("outputs",)) for name in ("mean", "rstd", "variance")],
+        *[Pointer(name, running or wide, "rw", ("outputs",)) for name in ("running_mean", "running_var")],
+        *[Scalar(name, "float64") for name in _STATISTICS_FACTORS],
+    ]
+
+
 @cache
 def _moments_kernel(wide: dtype, running: dtype | None = None) -> Kernel:
     """The kernel that joins pieces of statistics, and moves running statistics to them.
 
     running: the type of the running statistics; None if there are none.
     """
-    entry, c, t = f"join_moments_{wide.name}", wide.cuda, (running or wide).cuda
+    entry, c = f"join_moments_{wide.name}", wide.cuda
     if running:
         entry += f"_{running.name}"
-    names, factors = ("parts", "outputs", "chunk", "count"), ("eps", "factor", "unbiased")
+    names = ("parts", "outputs", "chunk", "count")
     code = f"""{SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({c}* mean, {c}* rstd, {c}* variance, {t}* running_mean,
-    {t}* running_var, const {c}* means, const {c}* squares, {", ".join(f"long long {name}" for name in names)},
-    {", ".join(f"double {name}" for name in factors)}) {{
-  join_moments(mean, rstd, variance, running_mean, running_var, means, squares, {", ".join(names)}, ({c})eps, factor,
-               unbiased);
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({_statistics_arguments(wide, running)},
+    const {c}* means, const {c}* squares, {", ".join(f"long long {name}" for name in names)}) {{
+  {_statistics_statement(wide, running)}
+  join_moments(statistics, means, squares, {", ".join(names)});
 }}
 """
 
     def reference(
-        mean: Any, rstd: Any, variance: Any, running_mean: Any, running_var: Any, means: Any, squares: Any, parts: int,
-        outputs: int, chunk: int, count: int, eps: float, factor: float, unbiased: float,
+        mean: Any, rstd: Any, variance: Any, running_mean: Any, running_var: Any, eps: float, factor: float,
+        unbiased: float, means: Any, squares: Any, parts: int, outputs: int, chunk: int, count: int,
     ) -> None:  # fmt: skip
         number = wide.numpy.type
         held = np.array([min(chunk, count - part * chunk) for part in range(parts)], wide.numpy)[:, None]
-        mean[...] = (means * held).sum(axis=0) / number(count)
-        apart = (np.square(means - mean) * held).sum(axis=0)
+        center = (means * held).sum(axis=0) / number(count)
+        apart = (np.square(means - center) * held).sum(axis=0)
         square = (squares.sum(axis=0) + apart) / number(count)
-        rstd[...] = 1 / np.sqrt(square + number(eps))
-        if variance is not None:
-            variance[...] = square
-        if running_mean is not None:
-            _move_statistics(running_mean, running_var, mean, square, factor, unbiased)
+        _put_statistics(mean, rstd, variance, running_mean, running_var, center, square, eps, factor, unbiased)
 
     params = [
-        *[Pointer(name, wide, "w", ("outputs",)) for name in ("mean", "rstd", "variance")],
-        *[Pointer(name, running or wide, "rw", ("outputs",)) for name in ("running_mean", "running_var")],
+        *_statistics_parameters(wide, running),
         *[Pointer(name, wide, "r", ("parts", "outputs")) for name in ("means", "squares")],
         *[Scalar(name, "int64") for name in names],
-        *[Scalar(name, "float64") for name in factors],
     ]
     return Kernel(entry, code, params, reference, 8.0)
+
+
+@cache
+def _whole_moments_kernel(dtype: dtype, across: bool, running: dtype | None = None) -> Kernel:
+    """The kernel of the statistics of results that are not cut into pieces."""
+    wide, t = dtype.wide, dtype.cuda
+    entry = f"whole_moments_{dtype.name}{f'_{running.name}' if running else ''}{'_across' if across else ''}"
+    arguments = f"{_statistics_arguments(wide, running)}, const {t}* input"
+    op = f"WholeStatistics<{wide.cuda}, {t}, {(running or wide).cuda}>(input, layout, statistics)"
+    code = reduction_source(entry, arguments, op, across, _statistics_statement(wide, running))
+
+    def reference(
+        mean: Any, rstd: Any, variance: Any, running_mean: Any, running_var: Any, eps: float, factor: float,
+        unbiased: float, input: Any, outputs: int, count: int, parts: int, chunk: int, kept: int, *_: int,
+    ) -> None:  # fmt: skip
+        axes = tuple(range(kept, input.ndim))
+        values = input.astype(wide.numpy, copy=False)
+        center = values.mean(axis=axes, keepdims=True) if axes else values
+        square = np.square(values - center).sum(axis=axes).reshape(outputs) / wide.numpy.type(count)
+        center = center.reshape(outputs)
+        _put_statistics(mean, rstd, variance, running_mean, running_var, center, square, eps, factor, unbiased)
+
+    params = [
+        *_statistics_parameters(wide, running), Pointer("input", dtype, "r", "layout"), Strided("layout", ("input",)),
+        *WORK_PARAMETERS,
+    ]  # fmt: skip
+    return Kernel(entry, SOURCE + code, params, reference, 4.0)
+
+
+def _put_statistics(
+    mean: Any, rstd: Any, variance: Any, running_mean: Any, running_var: Any, center: Any, square: Any, eps: float,
+    factor: float, unbiased: float,
+) -> None:  # fmt: skip
+    """Write statistics, and move the running ones to them, in NumPy."""
+    mean[...] = center
+    rstd[...] = 1 / np.sqrt(square + square.dtype.type(eps))
+    if variance is not None:
+        variance[...] = square
+    if running_mean is not None:
+        _move_statistics(running_mean, running_var, mean, square, factor, unbiased)
 
 
 def _move_statistics(
@@ -1036,15 +1163,19 @@ def _normalized(
     mean, rstd = call.output(small, wide), call.output(small, wide)
     if input.numel():
         plan = checked_plan(call, input, dims)
-        pair = plan.work.parts, plan.outputs
-        pieces = call.scratch(pair, wide), call.scratch(pair, wide)
-        kernel = _pieces_kernel(input.dtype, plan.work.across)
-        grid = plan.work.grid(plan.outputs)
-        call.launch(kernel, grid, None, *pieces, input, 1.0, 0, plan.layout, *plan.numbers())
-        grid = Grid((min(-(-plan.outputs // WARPS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
-        numbers = *pair, plan.work.chunk, plan.length, float(eps), momentum, unbiased
-        kernel = _moments_kernel(wide, running[0].dtype if running else None)
-        call.launch(kernel, grid, mean, rstd, variance, *(running or (None, None)), *pieces, *numbers)
+        written = mean, rstd, variance, *(running or (None, None)), float(eps), momentum, unbiased
+        grid, of_running = plan.work.grid(plan.outputs), running[0].dtype if running else None
+        if plan.work.parts == 1:
+            kernel = _whole_moments_kernel(input.dtype, plan.work.across, of_running)
+            call.launch(kernel, grid, *written, input, plan.layout, *plan.numbers())
+        else:
+            pair = plan.work.parts, plan.outputs
+            pieces = call.scratch(pair, wide), call.scratch(pair, wide)
+            kernel = _pieces_kernel(input.dtype, plan.work.across)
+            call.launch(kernel, grid, None, None, *pieces, input, 1.0, 0, plan.layout, *plan.numbers())
+            grid = Grid((min(-(-plan.outputs // WARPS), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+            numbers = *pair, plan.work.chunk, plan.length
+            call.launch(_moments_kernel(wide, of_running), grid, *written, *pieces, *numbers)
     operands = input, mean, rstd, 1.0 if weight is None else weight, 0.0 if bias is None else bias
     out = normalize_by.lower(call, *operands)
     call.given = before

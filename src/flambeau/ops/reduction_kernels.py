@@ -259,12 +259,12 @@ WORK_STATEMENT = "const Work work{outputs, count, parts, chunk, kept, lanes, wid
 WORK_ARGUMENTS = ", ".join(f"long long {param.name}" for param in WORK_PARAMETERS)
 
 
-def reduction_source(entry: str, arguments: str, op: str, across: bool) -> str:
-    """The source of a kernel that reduces by `op`, an expression of kernels/reduce.cu."""
+def reduction_source(entry: str, arguments: str, op: str, across: bool, statement: str = "") -> str:
+    """The source of a kernel that reduces by `op`, an expression of kernels/reduce.cu.  statement: stands before it."""
     return f"""
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
     const __grid_constant__ Layout<1> layout, {WORK_ARGUMENTS}) {{
-  {WORK_STATEMENT}
+  {WORK_STATEMENT} {statement}
   reduce<{str(across).lower()}>({op}, work);
 }}
 """

@@ -15,7 +15,8 @@ from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
 from . import results
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite, operator, view
-from .pointwise import FULL_DEVICE_BLOCKS, THREADS
+from .order_statistics import row_choice
+from .pointwise import FULL_DEVICE_BLOCKS, THREADS, floating_only, numpy_type, pointwise
 from .reduction_kernels import (
     REDUCE_SOURCE,
     SUM,
@@ -26,6 +27,7 @@ from .reduction_kernels import (
     checked_plan,
     dims_of,
     fold_dims,
+    host_pieces,
     host_rows,
     join_plan,
     reduced_count,
@@ -38,7 +40,7 @@ from .reduction_kernels import (
 )
 from .samples import NUMERIC_TYPES, bad_dims, bad_floats, bad_lists, nothing_to_choose, reduction_samples
 from .scans import running_extreme
-from .sorting import kth_places, sort
+from .sorting import TILE, kth_places, sort
 from .views import reshape, squeeze, unsqueeze
 
 # kernels of variance
@@ -46,15 +48,19 @@ from .views import reshape, squeeze, unsqueeze
 
 @cache
 def variance_kernel(source: dtype, across: bool) -> Kernel:
-    """The kernel of variance: sum((x - mean)^2) / scale or its square root, or the mean and the sum of each piece."""
+    """The kernel of variance: sum((x - mean)^2) / scale or its square root, or the mean and the sum of each piece.
+
+    centers: takes the means, or is absent.
+    """
     entry = f"variance_{source.name}{'_across' if across else ''}"
     value, dtype = source.wide.cuda, source.cuda
-    op = f"Variance<{value}, {dtype}, {dtype}>{{out, means, squares, input, layout, scale, root != 0}}"
-    arguments = f"{dtype}* out, {value}* means, {value}* squares, const {dtype}* input, double scale, long long root"
+    op = f"Variance<{value}, {dtype}, {dtype}>{{out, centers, means, squares, input, layout, scale, root != 0}}"
+    arguments = f"{dtype}* out, {dtype}* centers, {value}* means, {value}* squares, const {dtype}* input, "
+    arguments += "double scale, long long root"
 
     def reference(
-        out: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int, count: int, parts: int,
-        chunk: int, *_: int,
+        out: Any, centers: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int,
+        count: int, parts: int, chunk: int, *_: int,
     ) -> None:  # fmt: skip
         rows = host_rows(input, outputs, count, source.wide)
         for place, pieces in cached_pieces(rows, chunk):
@@ -62,11 +68,14 @@ def variance_kernel(source: dtype, across: bool) -> Kernel:
             apart = np.square(pieces - center[..., None]).sum(axis=2)
             if means is None:
                 out[place[1]] = _finish_variance(apart[:, 0], scale, root)
+                if centers is not None:
+                    centers[place[1]] = center[:, 0]
             else:
                 means[place], squares[place] = center.T, apart.T
 
     params = [
         Pointer("out", source, "w", ("outputs",)),
+        Pointer("centers", source, "w", ("outputs",)),
         Pointer("means", source.wide, "w", ("parts", "outputs")),
         Pointer("squares", source.wide, "w", ("parts", "outputs")),
         Pointer("input", source, "r", "layout"),
@@ -83,22 +92,26 @@ def join_variance_kernel(wide: dtype, out: dtype) -> Kernel:
     entry, value = f"join_variances_{wide.name}_{out.name}", wide.cuda
     names = ("root", "parts", "outputs", "chunk", "count")
     code = f"""{REDUCE_SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {value}* means,
-    const {value}* squares, double scale, {", ".join(f"long long {name}" for name in names)}) {{
-  join_variances(out, means, squares, parts, outputs, scale, root != 0, chunk, count);
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, {out.cuda}* centers,
+    const {value}* means, const {value}* squares, double scale, {", ".join(f"long long {name}" for name in names)}) {{
+  join_variances(out, centers, means, squares, parts, outputs, scale, root != 0, chunk, count);
 }}
 """
 
     def reference(
-        result: Any, means: Any, squares: Any, scale: float, root: int, parts: int, outputs: int, chunk: int, count: int
-    ) -> None:
+        result: Any, centers: Any, means: Any, squares: Any, scale: float, root: int, parts: int, outputs: int,
+        chunk: int, count: int,
+    ) -> None:  # fmt: skip
         held = np.array([min(chunk, count - part * chunk) for part in range(parts)], wide.numpy)[:, None]
         center = (means * held).sum(axis=0) / wide.numpy.type(count)
         apart = (np.square(means - center) * held).sum(axis=0)
         result[...] = _finish_variance(squares.sum(axis=0) + apart, scale, root)
+        if centers is not None:
+            centers[...] = center
 
     params = [
         Pointer("out", out, "w", ("outputs",)),
+        Pointer("centers", out, "w", ("outputs",)),
         Pointer("means", wide, "r", ("parts", "outputs")),
         Pointer("squares", wide, "r", ("parts", "outputs")),
         Scalar("scale", "float64"),
@@ -115,23 +128,26 @@ def _finish_variance(squares: Any, scale: float, root: int) -> Any:
     return np.sqrt(square) if root else square
 
 
-def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, scale: float, root: bool) -> None:
-    """Queue the launches that write the variance along `dims` of `input` to contiguous `out`."""
+def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, centers: Any, scale: float, root: bool) -> None:
+    """Queue the launches that write the variance along `dims` of `input` to contiguous `out`, the mean to `centers`.
+
+    centers: None if the mean is not wanted.
+    """
     if not out.numel():
         return
     plan = checked_plan(call, input, dims)
     kernel = variance_kernel(input.dtype, plan.work.across)
     if plan.work.parts == 1:
-        values = (out, None, None, input, scale, int(root), plan.layout, *plan.numbers())
+        values = (out, centers, None, None, input, scale, int(root), plan.layout, *plan.numbers())
         call.launch(kernel, plan.work.grid(plan.outputs), *values)
         return
     shape, wide = (plan.work.parts, plan.outputs), input.dtype.wide
     means, squares = call.scratch(shape, wide), call.scratch(shape, wide)
     values = (means, squares, input, scale, int(root), plan.layout, *plan.numbers())
-    call.launch(kernel, plan.work.grid(plan.outputs), None, *values)
+    call.launch(kernel, plan.work.grid(plan.outputs), None, None, *values)
     grid = Grid((min(-(-plan.outputs // (THREADS // 32)), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
     numbers = (scale, int(root), plan.work.parts, plan.outputs, plan.work.chunk, plan.length)
-    call.launch(join_variance_kernel(wide, out.dtype), grid, out, means, squares, *numbers)
+    call.launch(join_variance_kernel(wide, out.dtype), grid, out, centers, means, squares, *numbers)
 
 
 PROD = Fold("prod", "1", "a * b", "multiply")
@@ -259,8 +275,12 @@ def mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dty
 
 @mean.derivative
 def _(grad: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
-    count = reduced_count(input_shape, dims_of("mean", dim, len(input_shape)))
-    return unreduce(grad / count, input_shape, dim, keepdim)
+    return _mean_gradient(grad, input_shape, dim, keepdim)
+
+
+def _mean_gradient(grad: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
+    count = reduced_count(shape, dims_of("mean", dim, len(shape)))
+    return unreduce(grad / count, shape, dim, keepdim)
 
 
 def _variance_samples() -> Iterator[Sample]:
@@ -270,21 +290,22 @@ def _variance_samples() -> Iterator[Sample]:
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def variance(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
     """The operator of `var`: the sum of squared distances from the mean over count - correction."""
-    return _run_spread(call, False, input, dim, keepdim, correction)
+    return _run_spread(call, False, False, input, dim, keepdim, correction)
 
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def deviation(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
     """The operator of `std`: the square root of `variance`."""
-    return _run_spread(call, True, input, dim, keepdim, correction)
+    return _run_spread(call, True, False, input, dim, keepdim, correction)
 
 
-def _run_spread(call: Any, root: bool, input: Any, dim: Dims, keepdim: bool, correction: float) -> Any:
+def _run_spread(call: Any, root: bool, with_mean: bool, input: Any, dim: Dims, keepdim: bool, correction: float) -> Any:
     dtype = _floating(call.name, input)
     dims = dims_of(call.name, dim, len(input.shape))
-    out = call.output(reduced_shape(input.shape, dims, keepdim), dtype)
-    run_variance(call, input, dims, out, max(reduced_count(input.shape, dims) - correction, 0), root)
-    return out
+    shape = reduced_shape(input.shape, dims, keepdim)
+    out, centers = call.output(shape, dtype), call.output(shape, dtype) if with_mean else None
+    run_variance(call, input, dims, out, centers, max(reduced_count(input.shape, dims) - correction, 0), root)
+    return (out, centers) if with_mean else out
 
 
 def _variance_gradient(grad: Any, input: Any, dim: Any, keepdim: Any, correction: float) -> Any:
@@ -301,8 +322,46 @@ def _(grad: Any, input: Any, dim: Any, keepdim: Any, correction: Any) -> Any:
 
 @deviation.derivative
 def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any, correction: Any) -> Any:
+    return _deviation_gradient(grad, out, input, dim, keepdim, correction)
+
+
+def _deviation_gradient(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any, correction: float) -> Any:
     halved = (grad / (out * 2)).masked_fill(out == 0, 0)
     return _variance_gradient(halved, input, dim, keepdim, correction)
+
+
+@operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
+def variance_and_mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
+    """The operator of `var_mean`: (variance, mean) in one pass."""
+    return _run_spread(call, False, True, input, dim, keepdim, correction)
+
+
+@operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
+def deviation_and_mean(
+    call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1
+) -> Any:
+    """The operator of `std_mean`: (standard deviation, mean) in one pass."""
+    return _run_spread(call, True, True, input, dim, keepdim, correction)
+
+
+@variance_and_mean.derivative
+def _(grads: Any, input: Any, dim: Any, keepdim: Any, correction: Any) -> Any:
+    of_spread = None if grads[0] is None else _variance_gradient(grads[0], input, dim, keepdim, correction)
+    return _with_mean(of_spread, grads[1], input.shape, dim, keepdim)
+
+
+@deviation_and_mean.derivative
+def _(grads: Any, out: Any, input: Any, dim: Any, keepdim: Any, correction: Any) -> Any:
+    of_spread = None if grads[0] is None else _deviation_gradient(grads[0], out, input, dim, keepdim, correction)
+    return _with_mean(of_spread, grads[1], input.shape, dim, keepdim)
+
+
+def _with_mean(of_spread: Any, grad: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
+    """Add the gradient of a mean, if there is one."""
+    if grad is None:
+        return of_spread
+    of_mean = _mean_gradient(grad, shape, dim, keepdim)
+    return of_mean if of_spread is None else of_spread + of_mean
 
 
 def _correction(dim: Any, unbiased: bool, correction: float | None) -> tuple[Any, float]:
@@ -372,7 +431,7 @@ def var_mean(
         (tensor(1.), tensor(2.))
     """
     dim, correction = _correction(dim, unbiased, correction)
-    return variance(input, dim, keepdim, correction), mean(input, dim, keepdim)
+    return variance_and_mean(input, dim, keepdim, correction)
 
 
 @composite(samples=_pair_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, takes_out=False)
@@ -389,7 +448,7 @@ def std_mean(
         (tensor(1.), tensor(2.))
     """
     dim, correction = _correction(dim, unbiased, correction)
-    return deviation(input, dim, keepdim, correction), mean(input, dim, keepdim)
+    return deviation_and_mean(input, dim, keepdim, correction)
 
 
 def _without_nan(rows: Any) -> Any:
@@ -721,6 +780,36 @@ def dist(input: Operand, other: Operand, p: Any = 2) -> Any:
     return norm(input - other, p)
 
 
+RENORM_EPS = 1e-7  # PyTorch's
+
+
+def _scaled_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 1), low=0.5, high=3.0, seed=1), 1.2))
+    yield Sample((Array((2, 3), layout="strided"), Array((3,), low=0.5, high=3.0, seed=1), 1.2))
+
+
+@pointwise(
+    dtype=floating_only, samples=_scaled_samples, dtypes=FLOATING_TYPES, cost=4.0,
+    cuda=f"norms > maxnorm ? input * (maxnorm / (norms + (decltype(norms)){RENORM_EPS})) : input",
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def scaled_down(input: Value, norms: Value, maxnorm: float) -> Any:
+    """`input` where its norm is at most `maxnorm`, else scaled to it."""
+    length: Any = norms
+    factor = maxnorm / (length + numpy_type(norms).type(RENORM_EPS))
+    return np.where(length > maxnorm, input * factor, input)
+
+
+@scaled_down.derivative
+def _(grad: Any, input: Any, norms: Any, maxnorm: float, needs: Any) -> Any:
+    is_long = norms > maxnorm
+    factor = maxnorm / (norms + RENORM_EPS)
+    of_norms = None
+    if needs[1]:
+        of_norms = (-grad * input * factor / (norms + RENORM_EPS)).masked_fill(is_long.logical_not(), 0)
+    return grad * REGISTRY["where"](is_long, factor, 1.0), of_norms
+
+
 def _renorm_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 2, 0, 1.5))
     yield Sample((Array((2, 3, 4)), 1, -1, 2.0))
@@ -759,10 +848,7 @@ def renorm(input: Operand, p: Any, dim: int, maxnorm: float) -> Any:
         )
     at = st.wrap_dim(dim, len(input.shape), "renorm")
     norms = norm(input, p, [other for other in range(len(input.shape)) if other != at], True)
-    return input * REGISTRY["where"](norms > maxnorm, maxnorm / (norms + RENORM_EPS), 1.0)
-
-
-RENORM_EPS = 1e-7  # PyTorch's
+    return scaled_down(input, norms, float(maxnorm))
 
 
 # largest and smallest values
@@ -835,6 +921,59 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
     return _share_gradient(grad, out, input, dim, keepdim)
 
 
+@cache
+def extremes_kernel(source: dtype, across: bool) -> Kernel:
+    """The kernel of the smallest and the largest value, or of those of each piece."""
+    entry, t = f"extremes_{source.name}{'_across' if across else ''}", source.cuda
+    op = f"Extremes<{source.wide.cuda}, {t}>{{low, high, input, layout}}"
+
+    def reference(low: Any, high: Any, input: Any, outputs: int, count: int, parts: int, chunk: int, *_: int) -> None:
+        rows = host_rows(input, outputs, count, source.wide)
+        for first, pieces in host_pieces(rows, chunk, parts):
+            place = slice(first, first + pieces.shape[1])
+            low[place], high[place] = pieces.min(axis=2).T, pieces.max(axis=2).T
+
+    params = [
+        *[Pointer(name, source, "w", ("parts", "outputs")) for name in ("low", "high")],
+        Pointer("input", source, "r", "layout"),
+        Strided("layout", ("input",)),
+        *WORK_PARAMETERS,
+    ]
+    code = reduction_source(entry, f"{t}* low, {t}* high, const {t}* input", op, across)
+    return Kernel(entry, REDUCE_SOURCE + code, params, reference, 2.0)
+
+
+@operator(samples=_extremes, errors=_extreme_errors, dtypes=dtypes.ALL, method=False, function=False)
+def extremes(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
+    """The operator of `aminmax`: (smallest, largest) in one pass."""
+    require_values(call.name, input.shape, None if dim == () else dim)
+    dims = dims_of(call.name, dim, len(input.shape))
+    shape = reduced_shape(input.shape, dims, keepdim)
+    ends = call.output(shape, input.dtype), call.output(shape, input.dtype)
+    if ends[0].numel():
+        plan = checked_plan(call, input, dims)
+        pair, parts = (plan.work.parts, plan.outputs), ends
+        if plan.work.parts > 1:
+            parts = call.scratch(pair, input.dtype), call.scratch(pair, input.dtype)
+        kernel = extremes_kernel(input.dtype, plan.work.across)
+        call.launch(kernel, plan.work.grid(plan.outputs), *parts, input, plan.layout, *plan.numbers())
+        if plan.work.parts > 1:
+            for fold, part, end in zip((SMALLEST, LARGEST), parts, ends):
+                run_fold(call, fold, part, (0,), end, input.dtype.wide)
+    return results.aminmax(*ends)
+
+
+@extremes.derivative
+def _(grads: Any, out: Any, out1: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+    shares = [
+        _share_gradient(grad, end, input, dim, keepdim) for grad, end in zip(grads, (out, out1)) if grad is not None
+    ]
+    return shares[0] if len(shares) == 1 else shares[0] + shares[1]
+
+
+extremes.node_name = "AminmaxBackward0"
+
+
 def _both_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)),))
     yield Sample((Array((3, 4)),), {"dim": 0})
@@ -860,8 +999,7 @@ def aminmax(input: Operand, *, dim: Any = None, keepdim: bool = False) -> Any:
         (tensor(1), tensor(3))
     """
     require_values("aminmax", input.shape, dim)
-    dims = () if dim is None else dim
-    return results.aminmax(amin(input, dims, keepdim), amax(input, dims, keepdim))
+    return extremes(input, () if dim is None else dim, keepdim)
 
 
 def _run_choice(
@@ -1035,13 +1173,22 @@ def _places_on_host(input: Any, at: int, k: int, skip_nan: bool) -> Any:
     return kth_places(input.detach().movedim(at, -1), k, skip_nan).movedim(-1, at)
 
 
+def _is_on_host(input: Any) -> bool:
+    return bool(input.device_index < 0)
+
+
+def _is_sorted_by_a_block(input: Any, dim: int) -> bool:
+    """Return whether `row_choice` takes the input: a GPU's, of short rows."""
+    return not _is_on_host(input) and input.shape[dim] <= TILE
+
+
 def _kth_places(input: Any, at: int, k: int) -> Any:
     if input.device_index < 0:
         return _places_on_host(input, at, k - 1, False)
     return sort(input.detach(), at).indices.narrow(at, k - 1, 1).clone()
 
 
-def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Any, Any]:
+def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
     """(values, indices) of the lower medians along a dimension."""
     _numeric(name, input)
     require_values(name, input.shape, dim)
@@ -1050,6 +1197,8 @@ def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool)
     at = st.wrap_dim(dim, len(input.shape), name)
     if input.device_index < 0:
         return _picked(input, _places_on_host(input, at, -1, skip_nan), at, keepdim)
+    if _is_sorted_by_a_block(input, at):
+        return row_choice(input, at, keepdim, name)
     ordered = sort(input.detach(), at)
     size = input.shape[at]
     middle = ordered.indices.narrow(at, (size - 1) // 2, 1)
@@ -1063,7 +1212,8 @@ def _row_medians(name: str, input: Any, dim: int, keepdim: bool, skip_nan: bool)
 
 def _median(name: str, make: Any, input: Any, dim: Any, keepdim: bool, skip_nan: bool) -> Any:
     if dim is not None:
-        return make(*_row_medians(name, input, dim, keepdim, skip_nan))
+        found = _row_medians(name, input, dim, keepdim, skip_nan)
+        return found if type(found) is make else make(*found)
     if prod(input.shape):
         return _row_medians(name, reshape(input, (-1,)), 0, False, skip_nan)[0]
     _numeric(name, input)
@@ -1154,6 +1304,8 @@ def kthvalue(input: Operand, k: int, dim: int = -1, keepdim: bool = False) -> An
         )
     if not input.shape:
         return results.kthvalue(*_row_medians("kthvalue", input, 0, False, False))
+    if _is_sorted_by_a_block(input, at):
+        return row_choice(input, at, keepdim, "kthvalue", k - 1)
     chosen = _kth_places(input, at, k)
     return results.kthvalue(*_picked(input, chosen, at, keepdim))
 
@@ -1188,17 +1340,15 @@ def mode(input: Operand, dim: int = -1, keepdim: bool = False) -> Any:
         values = reshape(input, (1,))
         return results.mode(*_picked(values, values.new_zeros((1,), dtype=int64), 0, False))
     at = st.wrap_dim(dim, len(input.shape), "mode")
-    ordered = sort(input.detach(), at)
+    if _is_on_host(input) or _is_sorted_by_a_block(input, at):
+        return row_choice(input, at, keepdim, "mode")
     size = input.shape[at]
-    if size > 1:
-        places = positions(ordered.indices, size, at)
-        is_new = REGISTRY["ne"](ordered.values.narrow(at, 1, size - 1), ordered.values.narrow(at, 0, size - 1))
-        starts = REGISTRY["where"](is_new, places.narrow(at, 1, size - 1), 0)
-        lengths = places.narrow(at, 1, size - 1) - running_extreme(starts, at, True).values
-        best = lengths.argmax(at, True)
-        place = REGISTRY["where"](lengths.amax(at, True) > 0, best + 1, 0)
-    else:
-        place = ordered.indices.narrow(at, 0, 1) * 0
+    ordered = sort(input.detach(), at)
+    places = positions(ordered.indices, size, at)
+    is_new = REGISTRY["ne"](ordered.values.narrow(at, 1, size - 1), ordered.values.narrow(at, 0, size - 1))
+    starts = REGISTRY["where"](is_new, places.narrow(at, 1, size - 1), 0)
+    lengths = places.narrow(at, 1, size - 1) - running_extreme(starts, at, True).values
+    place = REGISTRY["where"](lengths.amax(at, True) > 0, lengths.argmax(at, True) + 1, 0)
     return results.mode(*_picked(input, REGISTRY["gather"](ordered.indices, at, place), at, keepdim))
 
 

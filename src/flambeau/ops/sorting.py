@@ -301,6 +301,11 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
     if not input.shape:
         return results.topk(*sort(input, at, largest))
     source: Any = input
+    if source.device_index >= 0 and size <= TILE:
+        first = REGISTRY["first_of_rows"](transpose(input, at, -1), k, largest)
+        return (
+            first if at == len(input.shape) - 1 else results.topk(*(transpose(e, at, -1).contiguous() for e in first))
+        )
     long = HOST_SELECT_ROW if source.device_index < 0 else SELECT_ROW
     if size >= long and 0 < k <= size // SELECT_SHARE:
         indices = transpose(_first_places(transpose(input.detach(), at, -1), k, largest), at, -1).contiguous()

@@ -18,8 +18,8 @@ from ..host import np, special
 from .arithmetic import sign
 from .compare import le, logical_and, masked_fill, where
 from .elementary import TWO_OVER_ROOT_PI, cos, exp, floating_function, log, log1p
-from .operator import Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import Pointwise, floating_only, pointwise, to_float
+from .operator import Array, ErrorSample, Operand, Sample, Value
+from .pointwise import Pointwise, floating_only, numpy_type, pointwise, to_float
 from .samples import positives, singles, unbroadcastable
 
 SOURCE = "special.cu"
@@ -132,8 +132,18 @@ def _no_dimensions() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ValueRangeError, "p has to be greater than or equal to 1, got 0")
 
 
-@composite(samples=_dimensions, errors=_no_dimensions, dtypes=dtypes.ALL, inplace=True)
-def mvlgamma(input: Operand, p: int) -> Any:
+class Mvlgamma(Pointwise):
+    """mvlgamma, which checks its dimension."""
+
+    def lower(self, call: Any, input: Any, p: Any) -> Any:
+        if p < 1:
+            raise ValueRangeError(
+                f"p has to be greater than or equal to 1, got {p}", hint="it is a dimension", operator="mvlgamma"
+            )
+        return super().lower(call, input, p)
+
+
+def _mvlgamma(input: Operand, p: int) -> Any:
     """Logarithm of the multivariate gamma function with dimension p.
 
     Shapes: same as the input.
@@ -143,14 +153,25 @@ def mvlgamma(input: Operand, p: int) -> Any:
         >>> torch.mvlgamma(torch.tensor([2.0, 3.0]), 2)
         tensor([0.4516, 1.5502])
     """
-    if p < 1:
-        raise ValueRangeError(
-            f"p has to be greater than or equal to 1, got {p}", hint="it is a dimension", operator="mvlgamma"
-        )
-    total = lgamma(input + 0.0)  # of a copy, which a write in place does not change
+    number = numpy_type(input).type
+    total = lgamma.body(input)
+    for step in range(1, int(p)):
+        total = total + lgamma.body(input + number(-step / 2))
+    return total + number(p * (p - 1) / 4 * log_of_number(pi))
+
+
+mvlgamma = Mvlgamma(
+    _mvlgamma, to_float, "log_gammas_of(input, (int)p)", 80.0, source=SOURCE,
+    samples=_dimensions, errors=_no_dimensions, dtypes=dtypes.ALL, inplace=True, name="mvlgamma",
+)  # fmt: skip
+
+
+@mvlgamma.derivative
+def _(grad: Any, input: Any, p: Any) -> Any:
+    total = digamma(input)
     for step in range(1, p):
-        total = total + lgamma(input + -step / 2)
-    return total + p * (p - 1) / 4 * log_of_number(pi)
+        total = total + digamma(input + -step / 2)
+    return grad * total
 
 
 def _gamma_pairs() -> Iterator[Sample]:

@@ -33,7 +33,8 @@ LISTED = 4  # operands of a kernel that its launch's host time covers
 KINDS = {
     "reduction": (
         "sum_", "prod_", "any_", "all_", "amax_", "amin_", "largest_", "smallest_", "variance_", "moments_", "join_",
-        "logsumexp_", "norm_", "nll_", "count_",
+        "logsumexp_", "norm_", "nll_", "count_", "extremes_", "whole_moments_", "reduce_segments_", "class_margins_",
+        "label_margins_",
     ),
     "rows": ("softmax", "log_softmax", "layer_norm", "rms_norm", "entropy"),
     "transpose": ("transpose_",),

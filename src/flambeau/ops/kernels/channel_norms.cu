@@ -8,12 +8,34 @@ inline void move_statistics(T& running_mean, T& running_var, C mean, C variance,
     running_var = store<T>(keep * load<C>(running_var) + share * (variance * C(unbiased)));
 }
 
+// Where the statistics of each result go.  Without `variance` and running statistics these are not written.
+template <class A, class T> struct Statistics {
+    A* mean;
+    A* rstd;
+    A* variance;
+    T* running_mean;
+    T* running_var;
+    A eps;
+    double factor, unbiased;
+    void put(long long i, A center, A square) const {
+        mean[i] = center, rstd[i] = 1 / sqrt(square + eps);
+        if (variance) variance[i] = square;
+        if (running_mean) move_statistics(running_mean[i], running_var[i], center, square, factor, unbiased);
+    }
+};
+
+// The reduction of whole results to their statistics.
+template <class A, class T, class R> struct WholeStatistics : Variance<A, T, T> {
+    const Statistics<A, R>& statistics;
+    WholeStatistics(const T* input, const Layout<1>& layout, const Statistics<A, R>& statistics)
+        : Variance<A, T, T>{nullptr, nullptr, nullptr, nullptr, input, layout, 0, false}, statistics(statistics) {}
+    void put(long long i, Moments<A> found) const { statistics.put(i, found.mean, found.squares / found.n); }
+};
+
 // (mean, 1 / deviation, variance) of each result, from its pieces [parts, outputs]: each of `chunk` values but the last.
-// Without `variance` and running statistics these are not written.
 template <class A, class T>
-inline void join_moments(A* mean, A* rstd, A* variance, T* running_mean, T* running_var, const A* means,
-                         const A* squares, long long parts, long long outputs, long long chunk, long long count, A eps,
-                         double factor, double unbiased) {
+inline void join_moments(const Statistics<A, T>& statistics, const A* means, const A* squares, long long parts,
+                         long long outputs, long long chunk, long long count) {
     const int lane = threadIdx.x % WARP;
     for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
         Moments<A> mine = {0, 0, 0};
@@ -22,11 +44,7 @@ inline void join_moments(A* mean, A* rstd, A* variance, T* running_mean, T* runn
             mine = joined(mine, {(A)(left < chunk ? left : chunk), means[at], squares[at]});
         }
         mine = join_lanes(JoinMoments<A>(), mine, WARP);
-        const A square = mine.squares / (A)count;
-        if (lane) continue;
-        mean[i] = mine.mean, rstd[i] = 1 / sqrt(square + eps);
-        if (variance) variance[i] = square;
-        if (running_mean) move_statistics(running_mean[i], running_var[i], mine.mean, square, factor, unbiased);
+        if (lane == 0) statistics.put(i, mine.mean, mine.squares / (A)count);
     }
 }
 

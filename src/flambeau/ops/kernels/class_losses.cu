@@ -38,12 +38,26 @@ inline void nll_pieces(C* losses, C* weights, const Picked<C, T>& picked, long l
     if (threadIdx.x == 0) losses[blockIdx.x] = sums.first, weights[blockIdx.x] = sums.second;
 }
 
+// Write a loss and the total weight from their sums.
+template <class C, class Out> inline void put_loss(Out* out, C* total, Two<C> sums, bool is_mean) {
+    *out = store<Out>(is_mean ? sums.first / sums.second : sums.first), *total = sums.second;
+}
+
 template <class C, class T>
 inline void nll_finish(T* out, C* total, const C* losses, const C* weights, long long parts, bool is_mean) {
     Two<C> sums = {0, 0};
     for (long long i = threadIdx.x; i < parts; i += BLOCK) sums = PlusTwo().join(sums, Two<C>{losses[i], weights[i]});
     sums = join_group<BLOCK, false>(PlusTwo(), sums);
-    if (threadIdx.x == 0) *out = store<T>(is_mean ? sums.first / sums.second : sums.first), *total = sums.second;
+    if (threadIdx.x == 0) put_loss(out, total, sums, is_mean);
+}
+
+// The same of few targets, which one block takes.
+template <class C, class T>
+inline void nll_whole(T* out, C* total, const Picked<C, T>& picked, long long count, bool is_mean) {
+    Two<C> sums = {0, 0};
+    for (long long i = threadIdx.x; i < count; i += BLOCK) sums = PlusTwo().join(sums, picked.at(i));
+    sums = join_group<BLOCK, false>(PlusTwo(), sums);
+    if (threadIdx.x == 0) put_loss(out, total, sums, is_mean);
 }
 
 // grad has one value, or one per target; a null total is 1.
@@ -63,10 +77,21 @@ inline void nll_backward(T* out, const T* grad, const C* total, const Picked<C, 
 
 // ---- from logits, without the probabilities in between ----
 
-// For each row of contiguous logits [rows, size]: `losses` (or `each`, in the logits' type) and `weights` of its target,
-// and in `norms` the row's largest value and the logarithm of sum(exp(x - largest)).  Null results are not written.
+// What `entropy` writes; null results are not written.
+template <class C, class T> struct EntropyResults {
+    T* each;      // the loss of each row, or
+    C* losses;    // in the wide type, with
+    C* weights;   // the weight of its target
+    C* norms;     // of each row its largest value and the logarithm of sum(exp(x - largest))
+    T* whole;     // the loss of all rows, which are those of one block, or
+    C* wide;      // in the wide type, with
+    C* total;     // the total weight
+    bool is_mean;
+};
+
+// The losses of the rows of contiguous logits [rows, size].
 template <bool EVEN, class C, class T>
-inline void entropy(T* each, C* losses, C* weights, C* norms, const Picked<C, T>& picked, long long rows, long long tiles,
+inline void entropy(const EntropyResults<C, T>& results, const Picked<C, T>& picked, long long rows, long long tiles,
                     int lanes) {
     constexpr int V = length<EVEN, T>();
     const Place place(lanes, rows);
@@ -81,13 +106,21 @@ inline void entropy(T* each, C* losses, C* weights, C* norms, const Picked<C, T>
         sums.template take<V>(held);
     }
     sums.join(lanes);
-    if (place.lane != 0 || !place.is_there) return;
-    const long long chosen = picked.target[place.row];
-    const C weight = picked.weight_of(chosen), shift = log(sums.total);
-    const C loss = chosen == picked.ignored ? C(0) : weight * (shift - (load<C>(x[chosen]) - sums.peak));
-    if (each) each[place.row] = store<T>(loss);
-    if (losses) losses[place.row] = loss, weights[place.row] = weight;
-    norms[2 * place.row] = sums.peak, norms[2 * place.row + 1] = shift;
+    Two<C> own = {0, 0};
+    if (place.lane == 0 && place.is_there) {
+        const long long chosen = picked.target[place.row];
+        const C weight = picked.weight_of(chosen), shift = log(sums.total);
+        const C loss = chosen == picked.ignored ? C(0) : weight * (shift - (load<C>(x[chosen]) - sums.peak));
+        if (results.each) results.each[place.row] = store<T>(loss);
+        if (results.losses) results.losses[place.row] = loss, results.weights[place.row] = weight;
+        results.norms[2 * place.row] = sums.peak, results.norms[2 * place.row + 1] = shift;
+        own = {loss, weight};
+    }
+    if (!results.total) return;
+    own = join_lanes<1>((int)blockDim.x, PlusTwo(), own);
+    if (threadIdx.x != 0) return;
+    if (results.whole) put_loss(results.whole, results.total, own, results.is_mean);
+    else put_loss(results.wide, results.total, own, results.is_mean);
 }
 
 // The gradient of the logits; `grad`, of type G, and `total` as in nll_backward.

@@ -277,6 +277,29 @@ template <bool LARGEST, class C, class T, class Out> struct Select {
     }
 };
 
+// The smallest and the largest value; NaN if there is one.
+template <class A> struct Ends { A low, high; };
+
+template <class A> inline Ends<A> from_lane(Ends<A> mine, int step) {
+    return {from_lane(mine.low, step), from_lane(mine.high, step)};
+}
+
+template <class A, class T> struct Extremes {
+    typedef Ends<A> State;
+    typedef Ends<A> Lane;
+    typedef T Value;
+    T* low;
+    T* high;
+    const T* input;
+    const Layout<1>& layout;
+    State begin() const { return {highest<A>(), lowest<A>()}; }
+    Lane start() const { return begin(); }
+    Lane take(Lane mine, T value, int) const { return join(mine, {load<A>(value), load<A>(value)}); }
+    State settled(Lane mine, int, long long, long long) const { return mine; }
+    State join(State a, State b) const { return {smaller(a.low, b.low), larger(a.high, b.high)}; }
+    void put(long long at, State found) const { low[at] = store<T>(found.low), high[at] = store<T>(found.high); }
+};
+
 // How many values, their mean, and the sum of their squared distances from it, in one pass (B. P. Welford, 1962; joined
 // as by T. F. Chan, G. H. Golub and R. J. LeVeque, 1979).
 template <class A> struct Moments { A n, mean, squares; };
@@ -299,12 +322,13 @@ inline float inverse_of(float x) {
 }
 inline double inverse_of(double x) { return 1 / x; }
 
-// The variance of values, squares / scale, or its root; or what pieces of it have.
+// The variance of values, squares / scale, or its root, and their mean unless `centers` is null; or those of pieces.
 template <class A, class T, class Out> struct Variance {
     typedef Moments<A> State;
     typedef T Value;
     struct Lane { A mean, squares; };
     Out* out;
+    Out* centers;
     A* means;  // of pieces; absent where there is one
     A* squares;
     const T* input;
@@ -326,6 +350,7 @@ template <class A, class T, class Out> struct Variance {
         } else {
             const A square = found.squares / (A)scale;
             out[at] = store<Out>(root ? sqrt(square) : square);
+            if (centers) centers[at] = store<Out>(found.n > 0 ? found.mean : A(NAN));
         }
     }
 };
@@ -337,7 +362,7 @@ template <class A> struct JoinMoments {
 
 // The join of such pieces [parts, outputs], each of `chunk` values but the last, of `count` together: a warp makes one.
 template <class A, class Out>
-inline void join_variances(Out* out, const A* means, const A* squares, long long parts, long long outputs, double scale,
+inline void join_variances(Out* out, Out* centers, const A* means, const A* squares, long long parts, long long outputs, double scale,
                            bool root, long long chunk, long long count) {
     const int lane = threadIdx.x % WARP;
     for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
@@ -349,6 +374,7 @@ inline void join_variances(Out* out, const A* means, const A* squares, long long
         mine = join_lanes(JoinMoments<A>(), mine, WARP);
         const A square = mine.squares / (A)scale;
         if (lane == 0) out[i] = store<Out>(root ? sqrt(square) : square);
+        if (lane == 0 && centers) centers[i] = store<Out>(mine.mean);
     }
 }
 

@@ -23,6 +23,13 @@ inline double digamma_of(double x) {
     return result + log(x) - 0.5 / x - inverse * tail;
 }
 
+// The logarithm of the multivariate gamma function with p dimensions, in the type of x.
+template <class T> inline T log_gammas_of(T x, int p) {
+    T total = lgamma(x);
+    for (int step = 1; step < p; ++step) total += lgamma(x - (T)step / 2);
+    return total + (T)((double)p * (p - 1) / 4 * log(PI));
+}
+
 // Hurwitz's zeta function by Euler and Maclaurin's formula (25.11.5): the sum of (q + k)^-s.
 inline double zeta_of(double s, double q) {
     if (s == 1) return INFINITY;
