@@ -192,6 +192,8 @@ class Devices:
     def use(self, device):
         return contextlib.nullcontext()
 
+    enter = use
+
     def uuid(self, device):
         return f"GPU-{device}"
 
