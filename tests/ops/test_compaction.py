@@ -194,7 +194,7 @@ def test_more_elements_are_a_few_launches_and_one_wait(gpus):
         "nonzero": (x.nonzero, 4),
         "masked_select": (lambda: x.masked_select(mask), 4),
         "unique_consecutive": (floats.unique_consecutive, 5),
-        "bincount": (x.bincount, 5),
+        "bincount": (x.bincount, 4),
     }
     for name, (call, launches) in calls.items():
         found = counts.of(call)

@@ -20,11 +20,11 @@ SINGLE = {
 DOUBLE = {
     "conv_tbc": lambda x, y: torch.conv_tbc(x.unsqueeze(1), x.view(3, 8, 2), x[0, :2]),
     "group_norm": lambda x, y: F.group_norm(x, 2, x[0], x[1]),
+    "masked_scatter, and the comparison": lambda x, y: x.masked_scatter(x > 2, x),
     "renorm": lambda x, y: torch.renorm(x, 2, 0, 1.5),
 }
 TRIPLE = {
     "local_response_norm": lambda x, y: F.local_response_norm(x.unsqueeze(2), 3),
-    "masked_scatter, and the comparison": lambda x, y: x.masked_scatter(x > 2, x),
 }
 QUADRUPLE = {"gaussian_nll_loss": lambda x, y: F.gaussian_nll_loss(x, x, x)}
 

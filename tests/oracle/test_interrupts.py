@@ -44,10 +44,9 @@ def test_the_fuzzer_sees_what_an_unguarded_interrupt_breaks(monkeypatch):
     monkeypatch.setattr("flambeau.signals.is_critical", lambda frame: False)
     monkeypatch.setattr(interrupts, "in_thread", lambda function: "")
     try:
-        found = [result.wrong for _, result in interrupts.fuzz((interrupts.AREAS[0],), 60, seed=1)]
+        assert any(result.wrong for _, result in interrupts.fuzz((interrupts.AREAS[0],), 300, seed=1))
     finally:
         native._in_child()  # closes the sections that are left open
-    assert any(found)
 
 
 CONTEXTS = {

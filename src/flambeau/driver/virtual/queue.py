@@ -575,16 +575,24 @@ class Loaded:
 
     def _by_form(self, arguments: Any, split: Split) -> Bound:
         addresses, rest = split.split(arguments)
-        return self.form(arguments, split, addresses, rest).at(addresses, self.name)
+        firsts = [addresses.index(address) + 1 if address else 0 for address in addresses]  # equal ones count once
+        return self._form((rest, *firsts), arguments, split, firsts).at(addresses, self.name)
 
     def form(self, arguments: Any, split: Split, addresses: Sequence[int], rest: Hashable) -> Form:
-        """The form of launch arguments, which `split` has split."""
-        form = self._forms.get(rest)
+        """The form of launch arguments, which `split` has split.  Equal addresses count as different ones."""
+        known = self._forms.get(rest)
+        if known is not None:
+            return known
+        return self._form(rest, arguments, split, [at if each else 0 for at, each in enumerate(addresses, 1)])
+
+    def _form(self, key: Hashable, arguments: Any, split: Split, operands: Sequence[int]) -> Form:
+        """The form that is kept by a key.  operands: per address, which operand it stands for, from 1 on; 0 for none."""
+        form = self._forms.get(key)
         if form is None:
             if len(self._forms) >= BOUND_LAUNCHES:
                 self._forms.clear()
-            stand_ins = [at << STAND_IN_BITS if address else 0 for at, address in enumerate(addresses, 1)]
-            form = self._forms[rest] = Form(self._bind_anew(split.join(arguments, stand_ins)))
+            stand_ins = [at << STAND_IN_BITS for at in operands]
+            form = self._forms[key] = Form(self._bind_anew(split.join(arguments, stand_ins)))
         return form
 
 
