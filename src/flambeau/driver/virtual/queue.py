@@ -586,7 +586,7 @@ class Loaded:
         return self._form(rest, arguments, split, [at if each else 0 for at, each in enumerate(addresses, 1)])
 
     def _form(self, key: Hashable, arguments: Any, split: Split, operands: Sequence[int]) -> Form:
-        """The form that is kept by a key.  operands: per address, which operand it stands for, from 1 on; 0 for none."""
+        """The form kept by a key.  operands: per address, which operand it stands for, from 1 on; 0 for none."""
         form = self._forms.get(key)
         if form is None:
             if len(self._forms) >= BOUND_LAUNCHES:
