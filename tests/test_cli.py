@@ -4,6 +4,8 @@ import importlib
 import json
 import os
 import re
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,11 @@ SOURCES = str(Path(__file__).parents[1] / "src")
 def flambeau(programs):
     """Runs the command."""
 
-    def run(*args, cwd=None, stdin="", **environment):
+    def run(*args, cwd=None, stdin="", fresh=False, **environment):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMBEAU", "NO_COLOR"))}
         settings = {**kept, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1", **environment}
-        return programs.run(Wanted(["-m", "flambeau", *map(str, args)], str(cwd or os.getcwd()), settings, stdin))
+        wanted = Wanted(["-m", "flambeau", *map(str, args)], str(cwd or os.getcwd()), settings, stdin)
+        return programs.run(wanted, fresh=fresh)
 
     return run
 
@@ -492,6 +495,43 @@ def test_ranks_meet_and_the_status_is_that_of_the_first_that_fails(flambeau):
     assert "flambeau run: rank 1 exited with 7; the other ranks are ended" in done.stderr
     assert "barrier: the process of rank 1 has ended" in done.stderr
     assert "rank 1: its process has ended; its last call: barrier() at <string>:9" in done.stderr
+
+
+def test_a_job_has_ranks_on_several_machines(flambeau):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    options = ["run", "--gpus", "virtual:1", "--nproc", "1", "--nnodes", "2", "--master-addr", "127.0.0.1"]
+    program = ["-c", RANKS.replace("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")]
+
+    def start(rank):
+        arguments = [*options, "--master-port", port, "--node-rank", rank, *program]
+        return flambeau(*arguments, fresh=True, FLAMBEAU_JOB_SECRET="a secret")
+
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(start, ["1", "0"]))
+    assert [(each.returncode, each.stderr) for each in done] == [(0, ""), (0, "")]
+    assert [each.stdout for each in done] == ["1 2 [1.0, 1.0]\n", "0 2 [1.0, 1.0]\n"]
+
+
+NODES = ["--nnodes", "2", "--node-rank", "0", "--master-addr", "localhost"]
+WRONG_NODES = [
+    (["--nproc", "2", *NODES[:4]], {}, "--nnodes 2 needs --master-addr, an address of machine 0, and --node-rank"),
+    (["--nproc", "2", *NODES[:3], "2", *NODES[4:]], {}, "the number of this one: 0 to 1"),
+    (["--nproc", "2", *NODES], {}, "--nnodes 2 needs a secret text in FLAMBEAU_JOB_SECRET, the same on all machines"),
+    (NODES, {}, "--nnodes 2 needs --nproc, the number of ranks on each machine"),
+    (
+        ["--nproc", "2", *NODES, "--hosts", "2"],
+        {"FLAMBEAU_JOB_SECRET": "s"},
+        "--hosts models machines, which --nnodes has",
+    ),
+    (["--nproc", "2", "--node-rank", "1"], {}, "--node-rank: for a job on several machines, which has --nnodes N"),
+]
+
+
+@pytest.mark.parametrize(("options", "environment", "text"), WRONG_NODES)
+def test_wrong_options_of_machines_are_named(flambeau, options, environment, text):
+    done = flambeau("run", *options, "-c", "pass", **environment)
+    assert done.returncode == 2 and text in " ".join(done.stderr.replace("│", " ").split()), done.stderr
 
 
 def test_a_number_of_processes_is_at_least_one(flambeau):

@@ -127,15 +127,24 @@ def _from_program(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def launch_ranks(
-    count: int, chosen: Program, gpus: str, wants_torch: bool, modelled: Any, command: Sequence[str] = ("run",)
+    count: int,
+    chosen: Program,
+    gpus: str,
+    wants_torch: bool,
+    modelled: Any,
+    command: Sequence[str] = ("run",),
+    nodes: Any = None,
 ) -> int:
-    """Run a program as the ranks of a job, and return its status.  modelled: the cluster;  command: with options."""
+    """Run a program as the ranks of a job, and return its status.
+
+    modelled: the cluster.  command: with options.  nodes: the machines, if there are several.
+    """
     from .launch import launch  # `run` of one process does without it
 
     _check(chosen)
     options = ["--gpus", gpus, *["--as-torch"] * wants_torch, *["-m"] * chosen.is_module]
     what = [chosen.name] if chosen.code is None else ["-c", chosen.code]
-    return launch(count, [*command, *options, *what, *chosen.arguments], modelled)
+    return launch(count, [*command, *options, *what, *chosen.arguments], modelled, nodes)
 
 
 def modelled_cluster(nproc: int | None, **options: Any) -> Any:
@@ -151,6 +160,22 @@ def modelled_cluster(nproc: int | None, **options: Any) -> Any:
     return cluster(
         nproc, options["hosts"] or 1, options["network"], options["latency"], options["slow_link"], options["straggler"]
     )
+
+
+def checked_nodes(
+    nproc: int | None, count: int, rank: int | None, host: str | None, port: int | None, modelled: Any
+) -> Any:
+    """The machines that options of `run` describe; None for this one alone."""
+    from .launch import PORT, nodes  # `run` of one process does without it
+
+    if count == 1:
+        given = {"--node-rank": rank or None, "--master-addr": host, "--master-port": port}
+        if wrong := [name for name, value in given.items() if value is not None]:
+            raise click.UsageError(f"{', '.join(wrong)}: for a job on several machines, which has --nnodes N")
+        return None
+    if nproc is None:
+        raise click.UsageError(f"--nnodes {count} needs --nproc, the number of ranks on each machine")
+    return nodes(count, rank, host, port or PORT, modelled)
 
 
 def ranks(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -470,6 +495,17 @@ def _chosen(command: str, script: str, arguments: tuple[str, ...], module: bool,
 @click.option("--schedule", callback=checked_schedule, metavar="NAME", help=SCHEDULE_HELP)
 @ranks
 @click.option(
+    "--nnodes",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Run the job on N machines: this command runs on each, with --nproc ranks, the same FLAMBEAU_JOB_SECRET, "
+    "--master-addr, and its own --node-rank.",
+)
+@click.option("--node-rank", type=click.IntRange(0), metavar="R", help="Number of this machine, from 0.")
+@click.option("--master-addr", metavar="HOST", help="Name or address of machine 0, where it listens.")
+@click.option("--master-port", type=click.IntRange(1, 65535), metavar="PORT", help="Port of machine 0 (29500).")
+@click.option(
     "--fault",
     callback=checked_faults,
     multiple=True,
@@ -486,6 +522,10 @@ def run_command(
     gpus: str | None,
     schedule: str | None,
     nproc: int | None,
+    nnodes: int,
+    node_rank: int | None,
+    master_addr: str | None,
+    master_port: int | None,
     fault: str,
     **cluster: Any,
 ) -> Job:
@@ -500,6 +540,7 @@ def run_command(
       flambeau run --gpus virtual:2 --as-torch -m package.train
       flambeau run --gpus virtual:4 --nproc 4 train.py
       flambeau run --gpus virtual:8 --nproc 32 --hosts 4 --straggler 3:2 train.py
+      flambeau run --nproc 8 --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 train.py
       flambeau run --gpus virtual:2 --fault oom:64MiB train.py
     """
     if fault:
@@ -508,8 +549,10 @@ def run_command(
         os.environ["FLAMBEAU_FAULTS"] = fault
     wanted = with_schedule(gpus, schedule)
     modelled = modelled_cluster(nproc, **cluster)
+    nodes = checked_nodes(nproc, nnodes, node_rank, master_addr, master_port, modelled)
     if nproc is not None:
-        return lambda: sys.exit(launch_ranks(nproc, chosen, wanted or pick_gpus(), as_torch, modelled))
+        gpus = wanted or pick_gpus()
+        return lambda: sys.exit(launch_ranks(nproc, chosen, gpus, as_torch, modelled, nodes=nodes))
     return lambda: run_here(chosen, wanted, as_torch)
 
 

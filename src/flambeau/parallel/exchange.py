@@ -1,8 +1,9 @@
-"""A process's side of collectives: posts calls to the hub, and shares bytes with the other ranks of its host.
+"""A process's side of collectives: posts calls to the hub, and shares bytes with the other ranks.
 
-- A rank puts its bytes into an unnamed file in memory, and gives the file's number.  The hub and the others open it
-  through /proc, which their user may do.  Nothing is left behind, however a process ends.
+- A rank on the hub's machine puts its bytes into an unnamed file in memory, and gives the file's number.  The hub and
+  the others open it through /proc, which their user may do.  Nothing is left behind, however a process ends.
 - A file is used again once every member has read it.
+- A rank on another machine sends its bytes to the hub, and gets those of the others from it.
 - Collectives of virtual GPUs give their bytes when the stream has computed them.  A thread of the process runs what
   other ranks wait for (`serve_by`), whether or not the program waits for anything.
 - Collectives that GPUs run among themselves are logged; a thread watches over them (watchdog.py).
@@ -18,6 +19,7 @@ import sys
 import threading
 import time
 import weakref
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -27,7 +29,7 @@ from ..driver.api import Driver
 from ..errors import FlambeauError
 from .calls import Channel, Description, Descriptions
 from .flight_recorder import FlightRecorder
-from .hub import GOODBYE, Inbox, packed, place_of_processes
+from .hub import GOODBYE, PIECE, Inbox, packed, place_of_processes, watched
 from .watchdog import Watchdog
 
 ENDED = "the process of rank 0, which holds the store, has ended"
@@ -129,6 +131,8 @@ class Client:
         self._changed = threading.Condition()
         self._replies: dict[int, dict[str, Any]] = {}
         self._ready: dict[str, dict[str, Any]] = {}
+        self._pieces: defaultdict[str, defaultdict[int, bytearray]]  # on another machine: bytes by key and rank
+        self._pieces = defaultdict(lambda: defaultdict(bytearray))
         self._arrivals = 0  # messages about collectives
         self._driver: Driver | None = None  # whose streams run collectives
         self._server: threading.Thread | None = None
@@ -147,28 +151,28 @@ class Client:
         self._thread = threading.Thread(target=self._listen, name="flambeau hub client", daemon=True)
         self._thread.start()
         self._pid = os.getpid()
-        where = {"place": place_of_processes(), "host": socket.gethostname()}
-        self._send(do="hello", id=0, secret=secret, rank=rank, size=size, **where)
+        self._send(do="hello", id=0, secret=secret, rank=rank, size=size, place=place_of_processes())
         try:
             reply = self._reply(0, timeout, "a connection to the hub")
         except DistError:
             self.close()
             raise
         self._is_welcome = True
+        self._is_near = reply.get("is_near", True)  # whether the hub can open files of this process
         if reply.get("error"):
             self.close()
             raise CollectiveError(
                 reply["error"],
-                hint="start each rank once, all with one WORLD_SIZE, on one machine",
+                hint="start each rank once, all with one WORLD_SIZE",
                 operator="init_process_group",
             )
         if rank is not None:
             atexit.register(self.leave)
 
-    def _send(self, **message: Any) -> None:
-        data = packed(message)
+    def _send(self, data: bytes = b"", **message: Any) -> None:
+        sent = packed(message, data)
         with self._sending, suppress(OSError):  # `_listen` reads the end, and what came before it
-            self._link.sendall(data)
+            self._link.sendall(sent)
 
     def _listen(self) -> None:
         inbox = Inbox()
@@ -193,6 +197,8 @@ class Client:
             self._arrivals += 1
         elif "over" in message:
             self._is_over = self.failure is None
+        elif "piece" in message:
+            self._pieces[message["key"]][int(message["piece"])] += message["data"]
         elif "given" in message:
             self._ready[message["key"]] = message["given"]
             self._arrivals += 1
@@ -294,10 +300,17 @@ class Client:
             return self._changed.wait_for(lambda: self.failure is not None or self._is_closed, seconds)
 
     def give(self, key: str, parts: Sequence[Any], times: tuple[int, int] | None = None) -> None:
-        """Give the others arrays of bytes, and the call's modelled start and duration.  Host: does not wait."""
+        """Give the others arrays of bytes, and the call's modelled start and duration.
+
+        Host: does not wait; on another machine than the hub's, until the bytes are sent.
+        """
         size = sum(len(part) for part in parts)
         where = None
-        if size:
+        if not self._is_near:
+            for part in parts:
+                for begin in range(0, len(part), PIECE):
+                    self._send(part[begin : begin + PIECE].tobytes(), do="piece", key=key)
+        elif size:
             slot = self._slot(size)
             at = 0
             for part in parts:
@@ -361,11 +374,14 @@ class Client:
         if key not in self._ready and self.failure is None:
             self.wait([key], timeout, lambda: False)
         with self._changed:
-            given = self._ready.pop(key, None)
+            given, pieces = self._ready.pop(key, None), dict(self._pieces.pop(key, {}))
         if given is None:
             raise self.error(operator)
         try:
-            data = {int(rank): _bytes_of(what["where"], what["part"]) for rank, what in given.items()}
+            data = {
+                int(rank): bytes(pieces.get(int(rank), b"")) or _bytes_of(what["where"], what["part"])
+                for rank, what in given.items()
+            }
         except OSError as failure:  # the hub and the rank have ended
             with self._changed:
                 self._changed.wait_for(lambda: self.failure is not None, GOODBYE)
@@ -462,7 +478,7 @@ def _connected(host: str, port: int, timeout: float) -> socket.socket:
         try:
             link = socket.create_connection((host, port), timeout=max(end - time.monotonic(), 0.001))
             link.settimeout(None)
-            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            watched(link)
             return link
         except OSError as failure:
             if time.monotonic() + 0.05 > end:

@@ -2,11 +2,12 @@
 
 One process, that of rank 0, runs a `Hub` in a thread.  Every process has one connection to it.
 
-- A message is a JSON object behind its length, at most MAX_MESSAGE bytes.  The first one carries the job's secret; a
-  connection without it is closed.  Nothing that is received is executed.
-- Tensors do not pass through the hub: a rank's message says where its bytes are (see exchange.py).
-- The members of a collective post their calls under one key, and give their bytes then or later.  When all have given
-  theirs, the hub sends each of them the places of the others' bytes.
+- A message is a JSON object behind its length, at most MAX_MESSAGE bytes; as many bytes of data may follow it.  The
+  first one carries the job's secret; a connection without it is closed.  Nothing that is received is executed.
+- The members of a collective post their calls under one key, and give their bytes then or later.
+- The bytes of ranks on the hub's machine do not pass through it: a rank's message says where they are (exchange.py).
+  When all have given theirs, the hub sends each rank the places of the others' bytes.
+- Ranks on other machines send their bytes to the hub, in pieces, and get those of the others in pieces.
 - The hub keeps each file of bytes open until all members have read it, so a collective that is complete stays so if a
   member ends.
 - Collectives that GPUs run among themselves are logged (calls.py): the hub learns of them later, and compares them.
@@ -33,64 +34,110 @@ from typing import Any, NamedTuple
 from .calls import Comparison, wrong_size
 
 MAX_MESSAGE = 1 << 24
+PIECE = 1 << 20  # bytes of data in one message
+SILENCE = 10  # seconds without a sign of life, after which another machine is asked for one
+LOOKS = 3  # unanswered questions, as many seconds apart, after which it counts as gone
 SIZE = 4  # bytes of a message's length
 GOODBYE = 10.0  # seconds that the end of a process waits for the others to read bytes
 HOST_NAMES = {"localhost": "127.0.0.1"}
 
 
-def packed(message: dict[str, Any]) -> bytes:
-    """A message as bytes.  Raises ValueError if it is too long."""
-    data = json.dumps(message, separators=(",", ":")).encode()
-    if len(data) > MAX_MESSAGE:
-        raise ValueError(f"a message of {len(data)} bytes; at most {MAX_MESSAGE} are sent")
-    return len(data).to_bytes(SIZE, "little") + data
+def packed(message: dict[str, Any], data: bytes = b"") -> bytes:
+    """A message as bytes, with the data that belongs to it.  Raises ValueError if it is too long."""
+    text = json.dumps({**message, "nbytes": len(data)} if data else message, separators=(",", ":")).encode()
+    if len(text) > MAX_MESSAGE:
+        raise ValueError(f"a message of {len(text)} bytes; at most {MAX_MESSAGE} are sent")
+    return len(text).to_bytes(SIZE, "little") + text + data
+
+
+def watched(link: socket.socket) -> None:
+    """Set a connection up: messages leave at once, and the end of a machine that says nothing is noticed."""
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE)
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, LOOKS)
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, LOOKS)
 
 
 class Inbox:
-    """The messages of a connection, put together from what arrives."""
+    """The messages of a connection, put together from received bytes.  The data of a message is its entry "data"."""
 
     def __init__(self) -> None:
         self._data = bytearray()
+        self._message: dict[str, Any] | None = None  # the one whose data is still to come
 
     def add(self, data: bytes) -> list[dict[str, Any]]:
         """Add bytes; return the messages that they complete.  Raises ValueError for what is no message."""
         self._data += data
-        found = []
-        while len(self._data) >= SIZE:
-            length = int.from_bytes(self._data[:SIZE], "little")
-            if length > MAX_MESSAGE:
-                raise ValueError(f"a message of {length} bytes; at most {MAX_MESSAGE} are read")
-            if len(self._data) < SIZE + length:
-                break
-            message = json.loads(bytes(self._data[SIZE : SIZE + length]))
-            del self._data[: SIZE + length]
-            if not isinstance(message, dict):
-                raise ValueError("a message that is no object")
-            found.append(message)
+        found: list[dict[str, Any]] = []
+        while True:
+            if self._message is None:
+                self._message = self._next()
+            if self._message is None:
+                return found
+            nbytes = self._message.get("nbytes", 0)
+            if type(nbytes) is not int or not 0 <= nbytes <= MAX_MESSAGE:
+                raise ValueError(f"a message with {nbytes} bytes of data; at most {MAX_MESSAGE} are read")
+            if len(self._data) < nbytes:
+                return found
+            self._message["data"] = self._taken(nbytes)
+            found.append(self._message)
+            self._message = None
+
+    def _next(self) -> dict[str, Any] | None:
+        if len(self._data) < SIZE:
+            return None
+        length = int.from_bytes(self._data[:SIZE], "little")
+        if length > MAX_MESSAGE:
+            raise ValueError(f"a message of {length} bytes; at most {MAX_MESSAGE} are read")
+        if len(self._data) < SIZE + length:
+            return None
+        message = json.loads(self._taken(SIZE + length)[SIZE:])
+        if not isinstance(message, dict):
+            raise ValueError("a message that is no object")
+        return message
+
+    def _taken(self, nbytes: int) -> bytes:
+        found = bytes(self._data[:nbytes])
+        del self._data[:nbytes]
         return found
+
+
+class Piece(NamedTuple):
+    """A part of a file, to be sent to a rank on another machine.  message: the one whose data it is."""
+
+    message: dict[str, Any]
+    file: int
+    offset: int
+    nbytes: int
 
 
 class Call(NamedTuple):
     """A rank's part of a collective.  same: what must be equal on all ranks;  text: the call and its line.
 
-    gpu: that no other member may use, "" for any.
+    gpu: that no other member on this machine, `place`, may use, "" for any.
     sends, takes: bytes for and from each member, where they may differ; None where they are equal.
     """
 
     same: Any
     text: str
+    place: str
     gpu: str
     sends: list[int] | None
     takes: list[int] | None
 
 
 class Connection:
-    """One connection.  rank: None until it says hello, and for a connection that uses the store alone."""
+    """One connection.  rank: None until it says hello, and for a connection that uses the store alone.
+
+    place: that of its process; see `place_of_processes`.
+    """
 
     def __init__(self, link: socket.socket) -> None:
         self.link = link
+        self.place = ""
         self.inbox = Inbox()
-        self.outbox: deque[bytes] = deque()
+        self.outbox: deque[bytes | Piece] = deque()
         self.is_known = False
         self.rank: int | None = None
         self.has_left = False
@@ -99,7 +146,7 @@ class Connection:
 class Meeting:
     """A collective that not all members have read yet.
 
-    given: by rank, the place of its bytes, and what else it says to the others.  files: what the hub keeps open.
+    given: by rank, the place of its bytes and its modelled times.  files: by rank, the file that the hub keeps open.
     """
 
     def __init__(self, members: list[int]) -> None:
@@ -107,7 +154,7 @@ class Meeting:
         self.calls: dict[int, Call] = {}
         self.given: dict[int, dict[str, Any]] = {}
         self.readers: set[int] = set()
-        self.files: list[int] = []
+        self.files: dict[int, int] = {}
         self.is_announced = False  # whether the members know the places of all bytes
 
     @property
@@ -130,23 +177,35 @@ class Meeting:
             found[str(rank)] = {**what, "part": part}
         return found
 
-    def keep(self, where: Any) -> Any:
-        """Open a rank's file; return its places in this process and in the rank's."""
+    def keep(self, rank: int, where: Any) -> Any:
+        """Open a rank's file; return its size, and its places in this process and in the rank's."""
         if where is None:
             return None
         process, file, size = (int(each) for each in where)
         places = [[process, file]]
         with suppress(OSError):  # the rank has ended, or too many files are open
-            kept = os.open(f"/proc/{process}/fd/{file}", os.O_RDONLY | os.O_CLOEXEC)
-            self.files.append(kept)
-            places.insert(0, [os.getpid(), kept])
+            self.files[rank] = os.open(f"/proc/{process}/fd/{file}", os.O_RDONLY | os.O_CLOEXEC)
+            places.insert(0, [os.getpid(), self.files[rank]])
         return [size, places]
+
+    def receive(self, rank: int, data: bytes) -> None:
+        """Add to the bytes of a rank on another machine."""
+        if rank not in self.files:
+            self.files[rank] = os.memfd_create("flambeau", os.MFD_CLOEXEC)
+        with open(self.files[rank], "wb", buffering=0, closefd=False) as file:
+            while data:
+                data = data[file.write(data) :]
+
+    def received(self, rank: int) -> Any:
+        """As `keep`, of the bytes of a rank on another machine."""
+        file = self.files.get(rank)
+        return None if file is None else [os.fstat(file).st_size, [[os.getpid(), file]]]
 
     def forget(self) -> None:
         """Close the files."""
-        for file in self.files:
+        for file in self.files.values():
             os.close(file)
-        self.files = []
+        self.files = {}
 
 
 def _resolved(host: str, port: int) -> tuple[int, Any]:
@@ -228,7 +287,7 @@ class Hub:
     def _accept(self) -> None:
         link, _ = self._listener.accept()
         link.setblocking(False)
-        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        watched(link)
         self._selector.register(link, selectors.EVENT_READ, Connection(link))
 
     def _handle(self, connection: Connection, events: int) -> None:
@@ -261,6 +320,8 @@ class Hub:
         try:
             while connection.outbox:
                 data = connection.outbox.popleft()
+                if isinstance(data, Piece):
+                    data = packed(data.message, os.pread(data.file, data.nbytes, data.offset))
                 sent = connection.link.send(data)
                 if sent < len(data):
                     connection.outbox.appendleft(data[sent:])
@@ -299,6 +360,8 @@ class Hub:
             self._post(connection, message)
         elif kind == "read":
             self._read(self._rank_of(connection), message["key"])
+        elif kind == "piece":
+            self._meetings[message["key"]].receive(self._rank_of(connection), message["data"])
         elif kind == "give":
             self._give(self._rank_of(connection), message)
         elif kind == "wait":
@@ -332,13 +395,11 @@ class Hub:
                 wrong = f"rank {rank} is not in a world of {size} processes"
             elif rank in self._ranks:
                 wrong = f"there are two processes of rank {rank}"
-            elif message["place"] != self._place:
-                wrong = f"rank {rank} runs on another machine than rank 0, or in another container: {message['host']}"
             else:
-                connection.rank = rank
+                connection.rank, connection.place = rank, str(message["place"])
                 self._ranks[rank] = connection
                 self._gone.pop(rank, None)
-        self._send(connection, id=0, value=None, error=wrong)
+        self._send(connection, id=0, value=None, error=wrong, is_near=connection.place == self._place)
         if self._failure is not None:
             self._send(connection, failure=self._failure)
 
@@ -409,7 +470,8 @@ class Hub:
     def _post(self, connection: Connection, message: dict[str, Any]) -> None:
         rank, key, members = self._rank_of(connection), message["key"], list(message["members"])
         meeting = self._meetings.setdefault(key, Meeting(members))
-        call = Call(message["same"], str(message["text"]), message["gpu"], message["sends"], message["takes"])
+        sizes = message["sends"], message["takes"]
+        call = Call(message["same"], str(message["text"]), connection.place, message["gpu"], *sizes)
         self._latest[rank] = call.text
         meeting.calls[rank] = call
         other = next((each for each in meeting.calls.values() if each.same != call.same), None)
@@ -420,7 +482,8 @@ class Hub:
         if missing:
             self._fail(f"rank {missing[0]} {self._gone[missing[0]]}", meeting.texts)
             return
-        users = sorted(each for each, made in meeting.calls.items() if made.gpu == call.gpu != "")
+        alike = (call.place, call.gpu)
+        users = sorted(each for each, made in meeting.calls.items() if (made.place, made.gpu) == alike and call.gpu)
         if len(users) > 1:
             what = f"ranks {users[0]} and {users[1]} both use {call.gpu}: each needs a GPU of its own"
             self._fail(what, meeting.texts)
@@ -447,16 +510,34 @@ class Hub:
     def _give(self, rank: int, message: dict[str, Any]) -> None:
         key = message["key"]
         meeting = self._meetings[key]
-        meeting.given[rank] = {"where": meeting.keep(message["where"]), "times": message.get("times")}
+        is_near = self._ranks[rank].place == self._place
+        where = meeting.keep(rank, message["where"]) if is_near else meeting.received(rank)
+        meeting.given[rank] = {"where": where, "times": message.get("times")}
         if self._failure is None and meeting.is_complete:
             meeting.is_announced = True
             for index, each in enumerate(meeting.members):
                 self._waiting.pop(each, None)
                 if each in self._ranks:
-                    self._send(self._ranks[each], key=key, given=meeting.given_to(index))
+                    self._announce(self._ranks[each], key, meeting.given_to(index), meeting.files)
             for each in meeting.members:
                 if each not in self._ranks:
                     self._read(each, key)
+
+    def _announce(self, connection: Connection, key: str, given: dict[str, Any], files: Mapping[int, int]) -> None:
+        """Send a rank the places of all bytes for it.  To another machine, send the bytes."""
+        if connection.place != self._place:
+            for rank, what in given.items():
+                size, _ = what["where"] or (0, [])
+                offset, nbytes = what["part"] or (0, size)
+                what["where"], what["part"] = None, None
+                if nbytes and int(rank) not in files:
+                    self._fail(f"the process of rank {rank} has ended", {})
+                    return
+                for at in range(offset, offset + nbytes, PIECE):
+                    message = {"key": key, "piece": rank}
+                    piece = Piece(message, files[int(rank)], at, min(PIECE, offset + nbytes - at))
+                    connection.outbox.append(piece)
+        self._send(connection, key=key, given=given)
 
     def _read(self, rank: int, key: str) -> None:
         meeting = self._meetings.get(key)
