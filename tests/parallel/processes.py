@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import flambeau as torch
 from flambeau import distributed as dist
-from flambeau.parallel import exchange, hub
+from flambeau.parallel import exchange, hub, process_group
 from flambeau.testing import machine
 
 
@@ -29,6 +29,7 @@ def run(function, size, backend="gloo", seconds=30.0, gpus=0, races="error", mac
                     answer = _rank(function, rank, size, f"file://{folder}/meeting", backend, seconds, gpus, races)
                     with open(write, "wb") as opened:
                         opened.write(answer)
+                    process_group.end_hubs()
                 finally:
                     os._exit(0)
             os.close(write)

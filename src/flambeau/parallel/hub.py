@@ -13,6 +13,8 @@ One process, that of rank 0, runs a `Hub` in a thread.  Every process has one co
 - Collectives that GPUs run among themselves are logged (calls.py): the hub learns of them later, and compares them.
 - All ranks get the same failure, with every rank's call and line, as soon as two calls differ, a process has ended, or
   all processes wait and no collective can go on.
+- A rank that has left and comes again, as after `destroy_process_group`, waits until all others have left too.  Then
+  the hub forgets the former group and its failure.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from .calls import Comparison, wrong_size
 
@@ -223,6 +226,18 @@ def place_of_processes() -> str:
     return socket.gethostname()
 
 
+_hubs: WeakSet[Hub] = WeakSet()
+
+
+def _in_child() -> None:
+    """A forked child has copies of the sockets: closed, so that the ranks see its parent's end."""
+    for hub in list(_hubs):
+        hub.drop()
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
 class Hub:
     """The server.  address: where it listens.  `stop` ends it."""
 
@@ -243,30 +258,65 @@ class Hub:
         self._latest: dict[int, str] = {}
         self._gone: dict[int, str] = {}
         self._failure: str | None = None
+        self._early: list[tuple[Connection, dict[str, Any]]] = []  # ranks of the next group, and their first messages
+        self._is_ending = self._is_hurried = False
+        self._is_deaf = threading.Event()  # whether the listener is closed
+        self._selector = selectors.DefaultSelector()
+        _hubs.add(self)
         self._thread = threading.Thread(target=self._serve, name="flambeau hub", daemon=True)
         self._thread.start()
 
+    def retire(self) -> None:
+        """Accept no more connections, and end once all ranks have left.  Host: does not wait for that.
+
+        Another hub may listen at the address then.
+        """
+        self._is_ending = True
+        with suppress(OSError):  # it has ended
+            self._wake.send(b"x")
+        while self._listener.fileno() >= 0 and self._thread.is_alive():
+            self._is_deaf.wait(GOODBYE)
+
+    def join(self) -> None:
+        """Wait for the end.  Does nothing in a forked child."""
+        if self._thread.is_alive():
+            self._thread.join()
+
     def stop(self) -> None:
-        """Close all connections, once no rank needs the hub any more, or after GOODBYE."""
-        self._wake.send(b"x")
-        self._thread.join()
+        """End once all bytes of complete collectives have been read, or after GOODBYE.  Host: waits."""
+        self._is_hurried = True
+        self.retire()
+        self.join()
+
+    def drop(self) -> None:
+        """Close this process's copies of the sockets."""
+        with suppress(RuntimeError, ValueError):  # the parent's thread was changing the table, or has closed it
+            for key in list((self._selector.get_map() or {}).values()):
+                if isinstance(key.fileobj, socket.socket):
+                    key.fileobj.close()
+        for each in (self._listener, self._waker, self._wake, self._selector):
+            each.close()
+        for meeting in self._meetings.values():
+            meeting.forget()
 
     # connections
 
     def _serve(self) -> None:
-        with selectors.DefaultSelector() as selector:
-            self._selector = selector
+        with self._selector as selector:
             self._listener.setblocking(False)
             selector.register(self._listener, selectors.EVENT_READ)
             selector.register(self._waker, selectors.EVENT_READ)
             end = math.inf
-            while time.monotonic() < end and (end == math.inf or self._is_needed()):
+            while not self._is_ending or (self._is_needed() and time.monotonic() < end):
+                if self._is_ending and end == math.inf and (self._is_hurried or self._failure is not None):
+                    end = time.monotonic() + GOODBYE
                 for key, events in selector.select(None if end == math.inf else max(end - time.monotonic(), 0)):
                     if key.fileobj is self._waker:
-                        selector.unregister(self._waker)
-                        end = time.monotonic() + GOODBYE
+                        self._waker.recv(64)
+                        self._accept_no_more()
                     elif key.fileobj is self._listener:
-                        self._accept()
+                        with suppress(OSError):  # the other end has given up, or the listener is closed
+                            self._accept()
                     else:
                         self._handle(key.data, events)
             for link in [each for each in selector.get_map().values() if each.data is not None]:
@@ -276,13 +326,28 @@ class Hub:
             meeting.forget()
         for each in (self._listener, self._waker, self._wake):
             each.close()
+        self._is_deaf.set()
+
+    def _accept_no_more(self) -> None:
+        """Close the listener, so that another hub may listen at the address; send ranks of the next group there."""
+        if self._listener.fileno() >= 0:
+            self._selector.unregister(self._listener)
+            self._listener.close()
+            self._is_deaf.set()
+        early, self._early = self._early, []
+        for connection, _ in early:
+            self._send(connection, id=0, again=True)
 
     def _is_needed(self) -> bool:
-        """Whether a rank has still to read the bytes of a complete collective, or to report its calls."""
+        """Whether a rank has not left; in a hurry or after a failure, whether it has bytes to read or calls to report.
+
+        Those are bytes of complete collectives, and calls of GPUs.
+        """
+        has_ranks = any(not connection.has_left for connection in self._ranks.values())
+        if not self._is_hurried and self._failure is None:
+            return has_ranks
         is_reported_to = bool(self._logged) and self._failure is None
-        return any(meeting.is_announced for meeting in self._meetings.values()) or (
-            is_reported_to and any(not connection.has_left for connection in self._ranks.values())
-        )
+        return any(meeting.is_announced for meeting in self._meetings.values()) or (is_reported_to and has_ranks)
 
     def _accept(self) -> None:
         link, _ = self._listener.accept()
@@ -337,6 +402,7 @@ class Hub:
         self._selector.unregister(connection.link)
         connection.link.close()
         self._waiters = [each for each in self._waiters if each[0] is not connection]
+        self._early = [each for each in self._early if each[0] is not connection]
         rank = connection.rank
         if rank is None or self._ranks.get(rank) is not connection:
             return
@@ -346,6 +412,7 @@ class Hub:
             self._gone[rank] = "its process has ended"
             self._fail(f"the process of rank {rank} has ended", {})
         self._reads_no_more(rank)
+        self._begin_next()
 
     # messages
 
@@ -382,12 +449,18 @@ class Hub:
             self._fail(f"rank {self._rank_of(connection)} reports {message['text']}", {})
         elif kind == "leave":
             self._leave(connection)
+            self._send(connection, id=message["id"], value=None)  # the files of its bytes are open
+            self._begin_next()
         else:
             self._use_store(connection, kind, message)
 
     def _welcome(self, connection: Connection, message: dict[str, Any]) -> None:
         rank, size = message.get("rank"), message.get("size")
         wrong = ""
+        if rank in self._gone:
+            self._early.append((connection, message))
+            self._begin_next()
+            return
         if rank is not None:
             if size != self._world_size:
                 wrong = f"rank {rank} has world_size {size}, and rank 0 has {self._world_size}"
@@ -398,10 +471,24 @@ class Hub:
             else:
                 connection.rank, connection.place = rank, str(message["place"])
                 self._ranks[rank] = connection
-                self._gone.pop(rank, None)
         self._send(connection, id=0, value=None, error=wrong, is_near=connection.place == self._place)
         if self._failure is not None:
             self._send(connection, failure=self._failure)
+
+    def _begin_next(self) -> None:
+        """Forget the group that all ranks have left, if a rank has come again."""
+        if self._early and self._is_ending:
+            self._accept_no_more()
+        if not self._early or any(not connection.has_left for connection in self._ranks.values()):
+            return
+        for meeting in self._meetings.values():
+            meeting.forget()
+        for table in (self._ranks, self._meetings, self._logged, self._waiting, self._latest, self._gone):
+            table.clear()
+        self._failure = None
+        early, self._early = self._early, []
+        for connection, message in early:
+            self._welcome(connection, message)
 
     def _rank_of(self, connection: Connection) -> int:
         if connection.rank is None:

@@ -8,15 +8,19 @@
 - On GPUs, a collective is work of the group's stream of the device: it reads its inputs, and writes its outputs
   when all ranks have given theirs.  It follows the work submitted to the current stream; later work of the current
   stream follows `Work.wait`.  So a missing wait is a race that the race checker sees.  The host does not wait.
-- On the CPU, inputs are read by the call, and outputs are written by `Work.wait`, which waits on the host.  So it is
-  on NVIDIA GPUs with the backend "gloo", and with what NCCL cannot run.
+- On the CPU, inputs are read by the call, and outputs are written by `Work.wait`, which waits on the host and ends the
+  earlier collectives of the channel too; the end of the group waits for those that are left (`HostWork`).  So it is on
+  NVIDIA GPUs with the backend "gloo", and with what NCCL cannot run.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -34,12 +38,14 @@ from ..tensor.interop import frombuffer
 from . import links
 from .calls import MAX_DESCRIPTIONS, Channel, Description, Sizes, like
 from .exchange import Client
+from .futures import Future
 from .group import CoalescedCall, ProcessGroup, ReduceOp, Work
 from .hub import GOODBYE
 
 Received = dict[int, bytes]  # by rank of the group
 Written = Iterable[tuple[int, Any]]  # indexes of outputs, and arrays of their values
 COALESCED = "coalesced"  # in the description of each part of a coalesced operation
+MAX_UNFINISHED = 16  # results of a channel that are kept once all ranks have called
 POLL = 0.001  # seconds between looks at an event, of a wait that blocks the host
 
 
@@ -311,13 +317,14 @@ class Collective:
         if all(keys):  # else one has become ready
             self.client.wait([*chain(*keys)], timeout, lambda: any(each.is_over for each in others))
 
-    def collect(self) -> tuple[Received, int]:
+    def collect(self, timeout: timedelta | None = None) -> tuple[Received, int]:
         """Return everyone's bytes and the modelled end; 0 if it has none.  Host: waits for the other ranks.
 
-        Raises: CollectiveError.
+        timeout: that of the group if None.  Raises: CollectiveError.
         """
+        seconds = self.timeout if timeout is None else timeout.total_seconds()
         try:
-            found = self.client.collect(self.key, self.timeout, self.name)
+            found = self.client.collect(self.key, seconds, self.name)
         finally:
             self.is_over = True
         starts, lengths = [list(each) for each in zip(*found.times.values())] or ([0], [0])
@@ -344,22 +351,46 @@ class Collective:
 
 
 class HostWork(Work):
-    """A collective whose outputs `wait` writes."""
+    """A collective whose outputs the host writes: in `wait`, of this one or of a later one of its channel.
+
+    The client keeps it until then.  At the end of the group, it waits for those that are left.
+    """
 
     def __init__(self, collective: Collective, outputs: Sequence[Any], place: Place) -> None:
         super().__init__(outputs)
         self._collective: Collective | None = collective
         self._outputs, self._place = list(outputs), place
+        self._futures: list[Future] = []
+        self._finishing = threading.RLock()  # autograd's threads wait for collectives too
+        self._channel = collective.client.unfinished.setdefault(f"{collective.group}:{collective.kind}", deque())
+        self._channel.append(self)
+        while len(self._channel) > MAX_UNFINISHED and self._channel[0].is_completed():
+            pass  # its outputs have been written
 
     def wait(self, timeout: Any = None) -> bool:
         """Wait for the other ranks, and write the outputs; the current stream follows it.  Host: waits."""
-        collective, self._collective = self._collective, None
-        if collective is not None:
-            data, end_ns = collective.collect()
+        if self._collective is not None:
+            for each in list(self._channel):
+                each.finish(timeout)
+                if each is self:
+                    break
+        return super().wait(timeout)
+
+    def finish(self, timeout: timedelta | None = None) -> None:
+        """Wait for the other ranks, and write the outputs, once."""
+        with self._finishing:
+            collective = self._collective
+            if collective is None:
+                return
+            data, end_ns = collective.collect(timeout)
             _reach(end_ns)
             values = [(self._outputs[index], value) for index, value in collective.values(data)]
             self._done = _write(self._place, values)
-        return super().wait(timeout)
+            self._collective = None
+            self._channel.remove(self)
+            futures, self._futures = self._futures, []
+        for future in futures:
+            future.set_result(self.value)
 
     def is_completed(self) -> bool:
         """Return whether the outputs are there; they are written if all ranks have called."""
@@ -369,6 +400,16 @@ class HostWork(Work):
                 return False
             self.wait()
         return super().is_completed()
+
+    def get_future(self) -> Future:
+        """Return the future of the outputs, which `wait` of this or of a later collective completes."""
+        with self._finishing:
+            if self._collective is None or self._place.stream is not None:
+                return super().get_future()
+            future = Future()
+            future.start = self.wait
+            self._futures.append(future)
+        return future
 
 
 class Part(NamedTuple):
@@ -493,6 +534,8 @@ def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Se
     runs_steps = collective.begin(stream)
     if stream is None or not (runs_steps or stream.driver.capabilities.exchanges):
         collective.give([_on_host(tensor, place) for tensor in sent], _now())
+        if stream is not None:
+            client.end_before_machine()
         return HostWork(collective, outputs, place)
     written = [outputs[index] for index in collective.written]
     if runs_steps:
@@ -504,6 +547,7 @@ def begin(collective: Collective, place: Place, sent: Sequence[Any], outputs: Se
     inputs = [Access(address_of(each), each.dtype, "r", each.shape, None) for each in sent if each.numel()]
     results = [Access(address_of(each), each.dtype, "w", each.shape, None) for each in written]
     stream.exchange(collective, inputs, results)
+    client.end_before_machine()
     client.serve_by(stream.driver)
     for tensor in written:
         tensor._storage.version += 1
