@@ -118,6 +118,11 @@ def note_read(of: dtype, what: str) -> None:
 _reads: dict[str, int] = {}  # how many, by line of the program
 
 
+def has_read() -> bool:
+    """Whether the program has read a value that is not computed."""
+    return bool(_reads)
+
+
 class LeftOut:
     """Storages of the host whose values are not computed."""
 

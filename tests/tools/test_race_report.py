@@ -385,6 +385,25 @@ def test_a_stream_may_be_an_attribute_of_a_variable(programs):
     assert programs.run(edited(text, found.edits))[0].races == ()
 
 
+def test_an_edit_says_which_stream_has_no_name_at_its_line(programs):
+    text = BEGIN.replace("side", "made") + (
+        "class Loader:\n"
+        "    def __iter__(self):\n"
+        "        self.stream = torch.cuda.Stream()\n"
+        "        with torch.cuda.stream(self.stream):\n"
+        "            batch = torch.ones(8, device='cuda')\n"
+        "        yield batch\n"
+        "for batch in Loader():\n"
+        "    total = batch.sum()\n"
+    )
+    found, path = programs.run(text)
+    (edit,), line = found.edits, text.splitlines().index("    total = batch.sum()") + 1
+    placeholder = edit.statement[len("main.wait_stream(") : -1]
+    assert edit.site == f"{path}:{line}" and re.fullmatch(r"<stream \d+>", placeholder)
+    assert edit.note == f"{placeholder}: made at {path}:{line - 5}, self.stream at {path}:{line - 3}"
+    assert not found.verified and edit.note in str(found)
+
+
 def test_a_line_before_a_comprehension_runs_once(programs):
     body = "kept = loader.written()\n    y = [loader.written() * 2 for _ in range(1)]"
     found, _ = programs.run(BEGIN + OWNED.format(body))

@@ -236,6 +236,10 @@ def test_the_summary_has_five_lines():
     assert [each.split("  ")[0] for each in text] == ["busy", "idle", "blocked", "overlapped", "worst line"]
     assert "cuda:0 72 % of 400 ns (modelled)" in text[0] and "0 % of 100 ns" in text[3] and "a.py:2" in text[4]
     assert "nothing ran" in Analysis(Trace()).summary()
+    found = made(waits=[HostWait(1, "item", 50, 150, "a.py:5", True, "why", "do so")])
+    assert Analysis(found).summary().splitlines()[2].endswith("hidden in other calls; longest: item at a.py:5")
+    found.calls.append(Call(1, "exit", 100_000, 100_001, "a.py:9"))
+    assert "mainly because: nothing more was submitted" in Analysis(found).summary()
 
 
 def test_copies_beside_kernels_overlap(two):

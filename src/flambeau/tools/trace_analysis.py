@@ -235,7 +235,7 @@ class Analysis:
         return [
             ("busy", f"{busy} of {duration(length)} ({times})"),
             ("idle", idle + self._main_cause()),
-            ("blocked", f"the host, {text}, {hidden} of them hidden in other calls"),
+            ("blocked", f"the host, {text}, {hidden} of them hidden in other calls{self._longest_hidden()}"),
             ("overlapped", f"{percent(beside, copies)} of {duration(copies)} of copies" if copies else "no copies"),
             ("worst line", self._worst()),
         ]
@@ -245,7 +245,14 @@ class Analysis:
         for gap in self.gaps:
             sums[gap.cause] += gap.length_ns
         cause = max(sums, key=lambda each: sums[each], default="")
-        return f"; no kernel runs, mainly because: {cause}" if cause else ""
+        text = ADVICE[END] if cause == END else cause
+        return f"; no kernel runs, mainly because: {text}" if cause else ""
+
+    def _longest_hidden(self) -> str:
+        if not self.hidden:
+            return ""
+        longest = self.hidden[0]
+        return f"; longest: {longest.name} at {callers.shown_site(longest.site)}"
 
     def _worst(self) -> str:
         if not self.ranking:
