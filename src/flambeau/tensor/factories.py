@@ -41,7 +41,7 @@ from . import checks, foreign, storages
 
 BUFFERS = (bytes, bytearray, memoryview)  # whose memory `asarray` shares
 MAX_DEPTH = 64  # dimensions of a NumPy array
-NUMPY_HINT = "convert with .astype(np.float32)"
+NUMPY_HINT = "convert with .astype(np.float32); pass complex numbers as .real and .imag"
 
 
 def kind_of(array: Any, name: str) -> dtype:
