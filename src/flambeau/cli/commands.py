@@ -197,7 +197,7 @@ def check(
 ) -> None:
     """Run a program, print every race of it, and exit with the program's status, or with 1 if it has races.
 
-    With style "json" or "sarif", stdout has the report only: what the program prints goes to stderr.
+    With style "json" or "sarif", stdout has the report only: the program's output goes to stderr.
     limit: of a search for a schedule that gives another result, None for no search.
     """
     from ..tools import race_report  # `run` does without it
@@ -257,7 +257,7 @@ class Limit(NamedTuple):
 
 
 def _prove(program: Callable[[], int], suppressions: str | None, limit: Limit) -> Any:
-    """Search schedules of a program.  Its first run prints what the program prints; a count goes to a terminal."""
+    """Search schedules of a program.  The output of the first run is printed; progress goes to a terminal."""
     from ..tools import prove, race_report
 
     def began(first: Any) -> None:

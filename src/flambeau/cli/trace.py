@@ -1,4 +1,4 @@
-"""`flambeau trace`: run a program and write the page of what its GPUs did.
+"""`flambeau trace`: run a program and write a page of its work on GPUs.
 
 The report is written however the program ends: it returned, raised, called `sys.exit`, or got SIGINT or SIGTERM.
 A forked child writes nothing.  Of a job, each rank writes a part, and the launcher joins them.
@@ -22,7 +22,7 @@ PARTS = "FLAMBEAU_TRACE_PARTS"  # environment variable: the folder in which rank
 def trace(run: Callable[[], int], output: str, chrome: str | None, limit: int) -> None:
     """Run a program, write its trace, print five lines, and exit with the program's status.
 
-    run: runs the program, prints what it raises, and returns its exit status.
+    run: runs the program, prints its exception, and returns its exit status.
     """
     from ..tools.recorder import Recorder  # other commands do without it
 

@@ -422,7 +422,7 @@ def asarray(
 ) -> Any:  # fmt: skip
     """As as_tensor; copy=True always copies.  Bytes and bytearrays are read as elements of `dtype`.
 
-    requires_grad: None keeps a tensor in its graph, False detaches it, True makes a leaf of what is in no graph.
+    requires_grad: None keeps a tensor in its graph, False detaches it, True makes a leaf if it is in no graph.
     Raises: ArgumentError if copy=False and a copy is needed.
     Example:
         >>> x = torch.ones(2)

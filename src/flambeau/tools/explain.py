@@ -46,10 +46,10 @@ class Explanation:
 
 
 def explain(call: Callable[[], Any]) -> Explanation:
-    """Run a call and explain whether, for what and why the host waited: explain(lambda: x.to("cuda")).
+    """Run a call and explain whether the host waited, for which work, and why: explain(lambda: x.to("cuda")).
 
     Host:   as the call.
-    Raises: what the call raises.
+    Raises: the exceptions of the call.
     Example:
         >>> x = torch.ones(2)
         >>> torch.explain(lambda: x.to("cuda")).asynchronous

@@ -255,7 +255,7 @@ class Meter:
         return all(each in self._ends for each in made)
 
     def run(self, status: int, error: str) -> Run:
-        """Return what was measured so far, as the result of the run."""
+        """Return the measurements so far, as the result of the run."""
         ends = self._longest
         time = (ends[-1] - ends[0]) // (len(ends) - 1) if len(ends) > 1 and self._driver is not None else None
         peaks = [self._peak(device, log) for device, log in sorted(self._logs.items()) if log.best[0]]
@@ -292,7 +292,7 @@ def size(nbytes: int) -> str:
 def measure(run: Callable[[], int], meter: Meter, is_quiet: bool) -> Run:
     """Run a program, which returns its exit status or raises OutOfMemoryError, in a forked process.
 
-    is_quiet: drop what it prints.  The child does not return: it ends with SystemExit and the program's status.
+    is_quiet: drop its output.  The child does not return: it ends with SystemExit and the program's status.
     """
     with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as errors:
         sys.stdout.flush()
@@ -360,7 +360,7 @@ class Fit(NamedTuple):
     fits: whether the program ran in the card's memory; None if it failed for another reason.
     run: the run on the card, or in unlimited memory if it did not fit.  shortage: where the card's memory ran out.
     batch: the largest batch that fits, None if none was searched for or none fits.
-    next_batch: the next larger one, which does not fit, None if MAX_BATCH fits;  why: what happened with it.
+    next_batch: the next larger one, which does not fit, None if MAX_BATCH fits;  why: why it does not fit.
     """
 
     card: str

@@ -119,7 +119,7 @@ class Report:
 
     edits: they order all races, and none of them can be left out.  verified: a replay of the record showed that.
     suppressed: how many races were left out, by comment or by file.  replayed: the operations of the record.
-    mistakes: what else is wrong (runtime/mistakes.py).
+    mistakes: other errors of the program (runtime/mistakes.py).
     """
 
     races: tuple[Race, ...] = ()

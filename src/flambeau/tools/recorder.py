@@ -41,7 +41,7 @@ _THREADS = threading.__file__, str(Path(concurrent.futures.__file__).parent)
 
 
 class _Host:
-    """What a thread is doing.
+    """The state of a thread.
 
     call: the index of its present call;  route: of a copy that is about to wait;  wait: the wait that goes on.
     opened: what Measuring.open returned for the present call.

@@ -81,7 +81,7 @@ class Gap(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """One device's times.  overlapped_ns: of its copies' time, what kernels of the device run beside."""
+    """One device's times.  overlapped_ns: time in which copies and kernels of the device run together."""
 
     device: int
     busy_ns: int
@@ -119,7 +119,7 @@ class _Sum:
 
 
 class Analysis:
-    """What a trace says.  Everything is computed once, when it is asked for."""
+    """Figures of a trace.  Each is computed once, at its first use."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -336,7 +336,7 @@ class _Causes:
         return last if ended >= submitted and spans[last].start_ns < span.start_ns else NONE
 
     def _by_host(self, start: int, end: int, span: Span) -> list[Gap]:
-        """The part of a gap in which the device had no work: what the submitting thread did meanwhile.
+        """Explain the part of a gap in which the device had no work by the calls and waits of the submitting thread.
 
         A wait takes the time from the end of the wait before it, and the last one the rest: it had emptied the stream.
         """
