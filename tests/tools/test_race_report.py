@@ -14,6 +14,7 @@ import flambeau as torch
 from flambeau.errors import ArgumentError, RaceError
 from flambeau.testing import check, machine
 from flambeau.tools import race_report
+from tests.edits import edited
 
 
 class Programs:
@@ -40,19 +41,6 @@ class Programs:
 @pytest.fixture
 def programs(tmp_path):
     return Programs(tmp_path)
-
-
-def edited(text, edits):
-    """A program with the edits in it."""
-    lines = text.splitlines()
-    places = []
-    for edit in edits:
-        line = int(edit.site.rpartition(":")[2])
-        indent = re.match(r"\s*", lines[line - 1])[0]
-        places.append((line - 1 if edit.where == "before" else line, indent + edit.statement))
-    for at, statement in sorted(places, reverse=True):
-        lines.insert(at, statement)
-    return "\n".join(lines) + "\n"
 
 
 def random_program(rng):
