@@ -602,6 +602,8 @@ def test_memory_refuses_wrong_options_before_it_runs(flambeau, script):
         ("--replay", "plaid:1"): ("--replay", "'plaid'", "hint:"),
         ("--capacity", "many"): ("'many'", "hint:"),
         ("--capacity", "0"): ("--capacity 0", "hint:"),
+        ("--html", "/no/such/x.html"): ("cannot write '/no/such/x.html'", "hint:", "--html"),
+        ("--save", "/no/such/x.pickle"): ("cannot write '/no/such/x.pickle'", "hint:", "--save"),
     }.items():
         done = flambeau("memory", *options, path)
         assert (done.returncode, done.stdout) == (1, "")

@@ -340,7 +340,9 @@ def test_help_shows_the_command():
 def test_a_place_that_cannot_be_written_is_refused_before_the_program_runs(tmp_path, place):
     with pytest.raises(SystemExit, match="flambeau trace: cannot write") as refused:
         command.trace(lambda: pytest.fail("it ran"), str(tmp_path / place), None, 5)
-    assert "hint:" in str(refused.value)
+    assert "hint:" in str(refused.value) and "-o" in str(refused.value)
+    with pytest.raises(SystemExit, match=r"cannot write(.|\n)*hint: .*--chrome"):
+        command.trace(lambda: pytest.fail("it ran"), str(tmp_path / "x.html"), str(tmp_path / place), 5)
 
 
 @pytest.mark.parametrize("status", [0, 3])

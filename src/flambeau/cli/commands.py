@@ -635,7 +635,7 @@ def memory_command(
       flambeau memory --replay max_split_size_mb:64 --capacity 24GiB snapshot.pickle
       flambeau memory --gpus virtual:1,memory=8GiB --html memory.html train.py --epochs 1
     """
-    memory.check_options(list(settings), capacity)
+    memory.check_options(list(settings), capacity, html, save)
     if not chosen.is_module and chosen.code is None and memory.is_snapshot(chosen.name):
         return lambda: memory.explain_file(chosen.name, list(settings), capacity, html)
 
