@@ -5,6 +5,8 @@ import json
 import os
 import re
 import socket
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -95,6 +97,18 @@ def test_a_missing_script_is_named(flambeau, tmp_path):
     done = flambeau("run", "--gpus", "none", "nowhere.py", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == f"flambeau run: there is no file 'nowhere.py' in {tmp_path}\n"
+
+
+def test_a_folder_without_a_program_is_named(flambeau, tmp_path):
+    done = flambeau("run", "--gpus", "none", tmp_path)
+    assert (done.returncode, done.stderr) == (1, f"flambeau run: the folder '{tmp_path}' has no __main__.py\n")
+
+
+def test_a_wrong_option_is_named_with_the_right_one(flambeau, script):
+    done = flambeau("run", "--gpu", "virtual:1", script("print('ran')\n"))
+    assert (done.returncode, done.stdout) == (2, "") and "'--gpu'" in done.stderr and "--gpus" in done.stderr
+    done = flambeau("run", "--gpus", "virtual:many", "x.py")
+    assert "'many'" in done.stderr and "FLAMBEAU_GPUS" not in done.stderr
 
 
 def test_a_module_runs_by_name(flambeau, script, tmp_path):
@@ -333,6 +347,23 @@ def test_check_passes_on_the_status_of_a_program_that_fails(flambeau, script, en
     assert done.returncode == status and done.stderr.rstrip().endswith(said)
     assert "1 pair of lines with races" in done.stdout
     assert flambeau("check", script(FIXED + end + "\n")).returncode == status
+
+
+def test_check_says_that_the_program_failed(flambeau, script):
+    done = flambeau("check", script("raise SystemExit(7)\n"))
+    assert done.stdout == "\nflambeau check: no race was found; the program ended with exit status 7\n"
+
+
+def test_a_closed_stdout_and_a_reader_that_ended_are_no_tracebacks(script):
+    settings = {**os.environ, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1"}
+    check = [sys.executable, "-m", "flambeau", "check", "--gpus", "virtual:1", script("import flambeau\n")]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *check], env=settings, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(check, env=settings, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_check_as_json_has_both_states_and_stdout_to_itself(flambeau, script):
@@ -611,6 +642,8 @@ def test_memory_refuses_wrong_options_before_it_runs(flambeau, script):
         ("--replay", "plaid:1"): ("--replay", "'plaid'", "hint:"),
         ("--capacity", "many"): ("'many'", "hint:"),
         ("--capacity", "0"): ("--capacity 0", "hint:"),
+        ("--html", "/no/such/x.html"): ("cannot write '/no/such/x.html'", "hint:", "--html"),
+        ("--save", "/no/such/x.pickle"): ("cannot write '/no/such/x.pickle'", "hint:", "--save"),
     }.items():
         done = flambeau("memory", *options, path)
         assert (done.returncode, done.stdout) == (1, "")

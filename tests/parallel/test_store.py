@@ -1,7 +1,6 @@
 """The store and the way to it: addresses, names, secrets, and ranks that come late or never."""
 
 import os
-import pickle
 import socket
 import threading
 from datetime import timedelta
@@ -14,6 +13,7 @@ from flambeau.parallel import hub
 from flambeau.parallel.exchange import Client
 from flambeau.parallel.store import HAS_HUB, SECRET, listening
 from flambeau.testing import machine
+from tests.parallel.processes import forked
 
 OTHER_HOST = "127.0.0.2"  # another address of the loopback interface
 KEY = "a secret of this test"
@@ -34,26 +34,15 @@ def server():
 
 
 def ranks(function, environments):
-    """What function(rank) returns or raises in forked processes that form a group by env://, or their status."""
-    started = []
-    for rank, environment in enumerate(environments):
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.environ.update({HAS_HUB: "True", SECRET: KEY, "WORLD_SIZE": "2", "RANK": str(rank)} | environment)
-                with machine(devices=1), open(write, "wb") as answer:
-                    answer.write(pickle.dumps(one(function, rank)))
-            finally:
-                os._exit(0)
-        os.close(write)
-        started.append((child, read))
-    found = []
-    for child, read in started:
-        with open(read, "rb") as answer:
-            found.append(pickle.loads(answer.read()))
-        os.waitpid(child, 0)
-    return found
+    """The result of function(rank), or (class, text) of its error, in processes that form a group by env://."""
+
+    def start(rank):
+        settings = {HAS_HUB: "True", SECRET: KEY, "WORLD_SIZE": "2", "RANK": str(rank)}
+        os.environ.update(settings | environments[rank])
+        with machine(devices=1):
+            return one(function, rank)
+
+    return forked(start, len(environments))
 
 
 def one(function, rank):

@@ -1,4 +1,4 @@
-"""Factorizations, inverses and solutions of linear systems: what torch.linalg has beside products and norms.
+"""Factorizations, inverses and solutions of linear systems, for torch.linalg.
 
 - A public operator is a composite: it checks its arguments, calls an operator of solvers.py, which has the derivative,
   and reads the codes of failures, if it raises an error for them.
