@@ -194,7 +194,7 @@ def test_methods_that_write_their_tensor_are_functions_where_pytorch_has_them():
 @pytest.mark.full
 def test_public_methods_of_tensors_are_pytorchs():
     torch = pytest.importorskip("torch")
-    own = {"wait"}  # of a tensor that a stream is still writing
+    own = {"to_device", "wait"}  # of the array API; of a tensor that a stream is still writing
     assert {name for name in dir(flambeau.Tensor) if not name.startswith("_")} - set(dir(torch.Tensor)) == own
 
 

@@ -64,6 +64,15 @@ def test_distances_of_every_power_and_their_gradients(device):
     assert nothing.tolist() == [[0, 0]] * 3
 
 
+def test_equal_largest_differences_each_get_the_gradient_whole(device):
+    x = torch.tensor([[0.0, 0, 0], [1, 1, 1], [2, 2, 0.5]], device=device, requires_grad=True)
+    torch.pdist(x, math.inf).sum().backward()
+    assert x.grad.tolist() == [[-2, -2, -1], [0, 0, 1], [2, 2, 0]]  # as PyTorch answers
+    x.grad = None
+    torch.cdist(x, x.detach() / 2, math.inf).sum().backward()
+    assert x.grad.tolist() == [[-2, -2, -1], [2, 2, 3], [3, 3, 0]]
+
+
 def test_cdist_broadcasts_its_batches():
     x, y = torch.ones(2, 1, 3, 4), torch.zeros(5, 2, 4)
     found = torch.cdist(x, y)

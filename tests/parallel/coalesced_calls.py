@@ -21,7 +21,7 @@ def deprecated(call, *args, **kwargs):
 
 
 def values(rank, size, device="cuda"):
-    """What coalesced calls give each rank, and how many works there are to wait for."""
+    """The results of coalesced calls on a rank, and the number of works to wait for."""
     found = {}
     x, y = filled(rank, 1, device=device), filled(rank + 1, device=device, dtype=torch.float64)
     with dist._coalescing_manager() as manager:

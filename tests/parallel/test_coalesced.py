@@ -235,7 +235,7 @@ def received_late(rank):
 
 
 DIFFERENT, WAITING = "ranks make different calls", "all ranks wait for each other"
-# what each rank does, and texts in the error of every rank
+# the program of each rank, and texts in the error of every rank
 PLANTED = {
     "shape": (
         lambda rank: coalesced(zeros(2), zeros(3 + rank)),

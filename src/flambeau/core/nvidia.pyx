@@ -8,8 +8,8 @@ nvidia.py is what runs uncompiled: it has the classes of streams, events and fun
   go the long way, through the driver's methods in Python, which put things right or raise.  A call that has failed is
   made once more there, and fails again.
 - The interpreter is unlocked around each call into the driver, which may block while a queue is full.
-- A call may be made later, by a native thread of the device (submission.h).  Then `flush` is what comes before all that
-  asks the driver for something; `hold` keeps calls out of the threads until `release`.
+- A call may be made later, by a native thread of the device (submission.h).  `flush` waits until all are made, and comes
+  before every other call of the driver.  Between `hold` and `release` all calls are made at once.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_GET_SIZE
@@ -72,7 +72,6 @@ NO_DEVICE = -1
 MAX_ARGUMENT_BYTES = 32_764  # of one launch, on every architecture since Volta
 MAX_ALIGNMENT = 256  # bytes: cublasLt asks for no more
 DESC_BIAS_POINTER = 8  # cublasLtMatmulDescAttributes_t
-PER_THREAD_STREAM = 2  # CU_STREAM_PER_THREAD: another stream in each thread
 NAMES = (  # of the calls of rings, by their kinds
     "cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync", "cuMemsetD8Async", "cuGraphLaunch",
     "cublasLtMatmul", "cudnnBackendExecute",
@@ -174,12 +173,12 @@ cdef int make_stream_call(RingCall* call) noexcept nogil:
     return (<Fill>of.function)(of.to, <unsigned char>of.what, of.nbytes, of.stream)
 
 
-cdef list _rings = []  # the addresses of all, which live as long as the process
+cdef list _addresses_of_rings = []  # of all drivers; rings live as long as the process
 
 
 def _in_child():
     """Empty the rings in a forked child, which has no threads and must not use the driver."""
-    for address in _rings:
+    for address in _addresses_of_rings:
         ring_forget(<Ring*><uintptr_t>address)
 
 
@@ -235,15 +234,15 @@ cdef class Native(HotCalls):
         self._cu_wait = <Wait>found(library, b"cuStreamWaitEvent")
         self._cu_copy = <Copy>found(library, b"cuMemcpyAsync")
         self._cu_fill = <Fill>found(library, b"cuMemsetD8Async")
-        self._holds = len(os.sched_getaffinity(0)) == 1  # a thread would take the only core
         self._cu_graph_launch = <Record>found(library, b"cuGraphLaunch")
-        self._kernels, self._streams, self._events, self._contexts = kernels, streams, events, contexts
-        self._graphs, self._slow_graph = graphs, driver.graph_launch
         self._cu_synchronize = <Synchronize>found(library, b"cuStreamSynchronize")
-        self._slow_synchronize = driver.stream_synchronize
+        self._kernels, self._streams, self._events, self._graphs = kernels, streams, events, graphs
+        self._contexts, self._library_calls = contexts, library_calls
         self._slow_launch, self._slow_record = driver.launch, driver.event_record
         self._slow_wait, self._slow_copy = driver.stream_wait_event, driver.copy
-        self._slow_fill, self._slow_run, self._library_calls = driver.fill, driver.library_run, library_calls
+        self._slow_fill, self._slow_graph = driver.fill, driver.graph_launch
+        self._slow_run, self._slow_synchronize = driver.library_run, driver.stream_synchronize
+        self._holds = len(os.sched_getaffinity(0)) == 1  # a thread would take the only core
 
     def current(self):
         """Return the thread's current context, 0 if it has none."""
@@ -289,7 +288,7 @@ cdef class Native(HotCalls):
         self._holds -= 1
 
     cdef Ring* _ring(self, Stream stream):
-        """Return the ring that takes a call on a stream.  NULL if its caller makes it: all before it are made."""
+        """Return the ring that takes a call on a stream.  NULL if the caller must make it; the calls before it are made."""
         cdef Ring* ring = stream.ring
         if ring == NULL:
             ring = stream.ring = self._ring_of(stream)
@@ -305,16 +304,19 @@ cdef class Native(HotCalls):
     cdef Ring* _ring_of(self, Stream stream):
         """Return the ring of a stream's device, NULL if it has none or none yet."""
         cdef unsigned long long context
-        if stream.device not in self._contexts or stream.device >= RINGS or stream.raw == PER_THREAD_STREAM:
+        cdef Ring* ring
+        if stream.device not in self._contexts or stream.device >= RINGS:
             return NULL
-        if self._rings[stream.device] == NULL:
+        ring = self._rings[stream.device]
+        if ring == NULL:
             context = self._contexts[stream.device].raw
-            self._rings[stream.device] = ring_new(<void*>context, self._cu_current, self._cu_set_current)
-            _rings.append(<uintptr_t>self._rings[stream.device])
-        return self._rings[stream.device]
+            ring = self._rings[stream.device] = ring_new(<void*>context, self._cu_current, self._cu_set_current)
+            if ring != NULL:
+                _addresses_of_rings.append(<uintptr_t>ring)
+        return ring
 
     cdef RingCall* _place(self, Stream stream, size_t nbytes):
-        """Return room for a call of nbytes in the ring that takes it; NULL if its caller makes it."""
+        """Return room for a call of nbytes in the ring that takes it; NULL if the caller must make it."""
         cdef Ring* ring = self._ring(stream)
         cdef RingCall* call = NULL
         while ring != NULL:

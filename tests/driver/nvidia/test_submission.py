@@ -13,7 +13,7 @@ import pytest
 
 from flambeau.core.native import Lock
 from flambeau.driver.api import CaptureMode, CopyKind
-from flambeau.driver.nvidia import library
+from flambeau.driver.nvidia import cupti, library
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.errors import AcceleratorError
 from flambeau.kernel import Grid, Kernel, Scalar
@@ -397,6 +397,32 @@ def test_calls_are_made_at_once_while_they_are_held_or_exposed_or_captured(nativ
     native.expose()
     native.expose()
     assert are_at_once()
+
+
+def test_an_earlier_failure_leaves_nothing_half_begun(native, stub, cuda, side, monkeypatch):
+    """`expose`, `measure` and `capture_begin` raise it; the same call after it works."""
+    ended = []
+    monkeypatch.setattr(cupti, "measure", lambda release: types.SimpleNamespace(stop=release))
+
+    def fails(call):
+        stub.fail(DIRECT + 1, Code.CUDA_ERROR_INVALID_VALUE)
+        awake(native, stub, side)
+        stub.put("gate", 0)
+        with pytest.raises(AcceleratorError, match="one before this"):
+            call()
+        ended.append(call)
+
+    for call in (lambda: native.capture_begin(side, CaptureMode.GLOBAL), native.measure, native.expose):
+        fails(call)
+    assert cuda.named("cuStreamBeginCapture") == [] and len(ended) == 3
+    awake(native, stub, side)  # nothing is held
+    opened(native, stub)
+    native.expose()
+    stub.put("gate", 1)
+    before = stub.count
+    for _ in range(DIRECT + 2):
+        native.copy(1, 2, 3, CopyKind.DEVICE_TO_DEVICE, side)
+    assert stub.count == before + DIRECT + 2
 
 
 def test_a_forked_child_does_not_wait_for_a_thread_that_it_lacks(native, stub, side):

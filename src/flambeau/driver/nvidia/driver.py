@@ -3,8 +3,8 @@
 - No driver call is made before `start`.  Every call makes its device's context current: see devices.py.
 - Waits block the host with the interpreter unlocked, as cuda.bindings does in every call.
 - Tables of handles need no lock.  One lock guards what is made once: kernels, plans and adopted streams.
-- Compiled calls may be put off: a native thread of the device makes them (core/submission.h).  What asks for something
-  comes after them: `Devices.use` waits until they are made.
+- Compiled calls may be put off: a native thread of the device makes them (core/submission.h).  `Devices.use` waits
+  until they are made, so every other call of the driver comes after them.
 - CUDA_VISIBLE_DEVICES and CUDA_LAUNCH_BLOCKING are honoured by NVIDIA's driver itself.
 - The driver itself refuses what a capture does not permit.  The error of a refused call names its caller;
   `capture_end` repeats the calls that were refused since the capture began.
@@ -99,10 +99,14 @@ class GraphCalls:
     def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
         of = self._streams[stream]
         with self._devices.use(of.device):
-            result = self._cu.cuStreamBeginCapture(of.cu, self._mode(mode))
-            check(result, "cuStreamBeginCapture", stream=stream, device=of.device, mode=mode.value)
+            self.hold()  # a call that the capture refuses must raise in its caller
+            try:
+                result = self._cu.cuStreamBeginCapture(of.cu, self._mode(mode))
+                check(result, "cuStreamBeginCapture", stream=stream, device=of.device, mode=mode.value)
+            except BaseException:
+                self.release()
+                raise
             self._capturing.add(stream)
-            self.hold()  # what a capture refuses is the caller's error
             CAPTURE_REFUSALS.clear()
 
     def capture_end(self, stream: StreamHandle) -> GraphHandle:
@@ -277,7 +281,7 @@ def _exporter(handle: bytes) -> int:
     return int(_HANDLE.unpack(handle)[1])
 
 
-# of those that a native thread makes
+# those that a native thread makes
 LIBRARY_CALLS = ("cublasLtMatmul", "cudnnBackendExecute")
 EARLIER_HINT = "CUDA_LAUNCH_BLOCKING=1 names its line"
 
@@ -366,7 +370,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
             self.release()
 
     def failed_earlier(self, name: str, code: int) -> None:
-        """Raise the error of a call that a native thread made.  If the device is lost, the next call says so itself."""
+        """Raise the error of a call that a native thread made.  If the device is lost, the next call raises it."""
         if name in LIBRARY_CALLS:
             raise AcceleratorError(f"{name}: status {code}, in a call before this one", hint=EARLIER_HINT)
         if code not in library.STICKY:
@@ -374,8 +378,8 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
 
     def expose(self) -> None:
         if not self._is_exposed:
-            self._is_exposed = True
             self.hold()
+            self._is_exposed = True
 
     def device_count(self) -> int:
         return self._devices.count
@@ -657,9 +661,13 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
             check(self._cu.cuProfilerStop(), "cuProfilerStop")
 
     def measure(self) -> Activities | None:
-        found = cupti.measure(self.release)
-        if found is not None:
-            self.hold()  # CUPTI numbers the work of the thread that calls NVIDIA's driver
+        self.hold()  # CUPTI numbers the work of the thread that calls NVIDIA's driver
+        found = None
+        try:
+            found = cupti.measure(self.release)
+        finally:
+            if found is None:
+                self.release()
         return found
 
     # work

@@ -36,7 +36,7 @@ MAX_LINES = 1 << 14  # source lines that are remembered
 
 
 class Handles(dict[Any, Any]):
-    """What there is behind each handle."""
+    """The objects of handles.  Looking up an unknown handle raises AcceleratorError."""
 
     def __missing__(self, handle: int) -> Any:
         raise AcceleratorError(
