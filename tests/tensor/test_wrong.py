@@ -270,6 +270,7 @@ def test_factories(call, error, begins):
     (lambda: A.size(5), IndexError, "size: Dimension out of range (expected to be in range of [-2, 1], but got 5)"),
     (lambda: A.stride("x"), TypeError, "stride: dim must be an int, got 'x'"),
     (lambda: A.view("x"), TypeError, "view: expected ints, got ('x')"),
+    (lambda: A.view(True, 6), TypeError, "view: expected ints, got (True, 6)"),
     (lambda: A.reshape(2.0, 6), TypeError, "reshape: expected ints, got (2.0, 6)"),
     (lambda: A.permute(None), TypeError, "permute: expected ints, got (None)"),
     (lambda: A.expand("x"), TypeError, "expand: expected ints, got ('x')"),

@@ -163,7 +163,7 @@ class FunctionNode(Node):
             )
         if grad._layout.shape != layout.shape:
             check_broadcast(f"{self.name}: returned an invalid gradient at index {index}", grad, layout.shape)
-        return fit(grad, layout, layout.device.index)
+        return fit(grad, layout)
 
     def release(self) -> None:
         self.saved = []

@@ -7,6 +7,8 @@ from typing import Any
 
 from .. import callers
 from ..core import thread
+from ..core.storage import Storage
+from ..core.thread import Thread
 from ..errors import AcceleratorError, ModeError, shown
 from ..runtime.stream import Stream
 
@@ -65,18 +67,28 @@ def mismatch(leaf: Stream, producer: Stream) -> None:
         )
 
 
-def joining(
-    moved: dict[Any, dict[int, Stream]], node: Any, streams: dict[int, Stream], consumer: Stream, producer: Stream
-) -> Stream:
-    """Return a stream for a node that takes part in the producer's capture, if that captures.
+def enter(now: Thread, streams: dict[int, Stream]) -> None:
+    """Make streams current, and the device of the first.  The caller restores the former list."""
+    now.streams = list(now.streams)
+    for stream in streams.values():
+        thread.set_stream(stream)
+    now.device = next(iter(streams), now.device)
 
+
+def order(
+    moved: dict[Any, dict[int, Stream]], node: Any, streams: dict[int, Stream], consumer: Stream, producer: Stream,
+    memory: Storage,
+) -> None:  # fmt: skip
+    """Make a node's stream wait for the one on which its gradient was computed, whose memory is kept for the node.
+
+    If the producer captures and the consumer does not, the node takes part in the capture.
     moved: gets the streams of the node, which are `streams`, if they change.
     """
-    if not producer.is_capturing() or consumer.is_capturing():
-        return consumer
-    chosen = captured(node.name, consumer, producer)
-    moved[node] = {**streams, chosen.device_index: chosen}
-    return chosen
+    if producer.machine.capture is not None and producer.is_capturing() and not consumer.is_capturing():
+        consumer = captured(node.name, consumer, producer)
+        moved[node] = {**streams, consumer.device_index: consumer}
+    consumer.wait_stream(producer)
+    memory.record_stream(consumer)
 
 
 def captured(name: str, stale: Stream, capturing: Stream) -> Stream:

@@ -90,21 +90,6 @@ class BlockAllocator:
             hooks.on_block_freed(block)
         self._freed.append(block)
 
-    def record_stream(self, block: Block, stream: StreamHandle) -> None:
-        """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done.
-
-        Has no effect for the block's own stream.
-        Host:   returns at once.
-        Raises: AcceleratorError if the block was freed.
-        """
-        if not block.allocated:
-            raise call_errors.invalid_pointer("record_stream", block.address)
-        if stream == block.stream:
-            return
-        with self.lock:
-            if stream not in block.streams:
-                block.streams.append(stream)
-
     # methods that need the lock held
     def _drain(self) -> None:
         """Process the blocks freed since the last call.  A block whose processing fails stays in the list."""

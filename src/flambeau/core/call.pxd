@@ -1,15 +1,14 @@
 cimport cython
 from . cimport record, tensor, thread
-from .layout cimport Layout, layout_of
+from .layout cimport Layout
 from .native cimport enter_critical, leave_critical
 from .binding cimport Caller, OperatorBase, Signature
 from .plan cimport Plan
 from .storage cimport Storage
 from .tensor cimport TensorBase, before_write, in_graph
-from .thread cimport Device, Machine, Plans, Thread
-from .views cimport is_recorded, is_served
+from .thread cimport Machine, Plans, Thread
+from .views cimport is_recorded, is_served, marked_parts
 
-cdef Py_ssize_t _WIDEST
 cdef Py_ssize_t _NO_PLACE, _STALE
 cdef set _keyed
 
@@ -17,13 +16,14 @@ cdef object _lowering
 
 cpdef call(OperatorBase operator, tuple args, dict kwargs)
 cdef _quick(OperatorBase operator, quick, list bound)
+@cython.locals(bound=list)
 cpdef call_two(OperatorBase operator, first, second)
 cpdef call_inplace(OperatorBase operator, tuple args, dict kwargs)
 
-cpdef derive(OperatorBase operator, list bound)
 cpdef bint is_operand(other) except -1
 
-cdef class _CoreCaller(Caller):
+cdef class CoreCaller(Caller):
+    @cython.locals(now=Thread)
     cpdef derive(self, OperatorBase operator, list bound)
     cpdef call(self, OperatorBase operator, tuple args, dict kwargs)
 
@@ -44,11 +44,6 @@ cdef list _key(OperatorBase operator, list bound)
 cdef _canonical(value)
 @cython.locals(operand=TensorBase)
 cdef bint _is_placed(values) except -1
-@cython.locals(operand=TensorBase, device=Device)
-cdef _view(OperatorBase operator, list bound)
-cdef tuple _ints(values)
-@cython.locals(memory=Storage, layout=Layout)
-cpdef TensorBase view_of(TensorBase source, dtype, shape, tuple strides, Py_ssize_t offset)
 @cython.locals(joins=bint)
 cdef _call_mutating(Thread now, OperatorBase operator, list bound)
 @cython.locals(joins=bint)
@@ -58,12 +53,8 @@ cdef _inplace(Thread now, OperatorBase operator, list bound)
 @cython.locals(key=list, index=Py_ssize_t, operand=TensorBase)
 cpdef write(OperatorBase operator, list bound, TensorBase target)
 cpdef assign(TensorBase target, TensorBase source)
-@cython.locals(bound=list, now=Thread)
-cpdef fill_new(OperatorBase operator, TensorBase target, tuple args, dict kwargs)
 @cython.locals(bound=list, index=Py_ssize_t)
 cpdef list bind(OperatorBase operator, tuple args, dict kwargs)
-@cython.locals(bound=list)
-cpdef list bind_two(OperatorBase operator, first, second)
 @cython.locals(bound=list, index=Py_ssize_t, signature=Signature, form=tuple)
 cdef list _bind_named(OperatorBase operator, tuple args, dict kwargs)
 @cython.locals(index=Py_ssize_t)

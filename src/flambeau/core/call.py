@@ -11,31 +11,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index as as_int
 from typing import Any
 
 from .. import host
 from .. import strides as st
 from ..dtypes import dtype, from_type
-from ..errors import FlambeauError, shown
+from ..errors import FlambeauError, name_error, shown
 from ..memory_formats import memory_format
 from ..operands import overlap_of
 from ..scalars import plain_number
 from . import call_errors, record, tensor, thread
 from .binding import Caller, Signature, make_calls_by
 from .entries import FALSE, TRUE, Delegation, Lowering, MovedScalars, RunBody
-from .inplace import check_inplace, check_out, disown, node_for_inplace, part_views, record_inplace
-from .layout import WIDEST_ACCESS, layout_of
+from .inplace import check_inplace, check_out, disown, node_for_inplace, record_inplace
 from .native import enter_critical, leave_critical
 from .operator import COMPOSITE, REGISTRY, VIEW, Operator
 from .plan import Plan
 from .storage import NO_PLACE
 from .tensor import TensorBase, before_write, in_graph
 from .thread import Machine, Thread
-from .views import is_recorded, is_served
+from .view_geometry import computed_view
+from .views import is_recorded, is_served, marked_parts
 
-_WIDEST = WIDEST_ACCESS  # a C number where compiled
-_NO_PLACE, _STALE = NO_PLACE, record.STALE
+_NO_PLACE, _STALE = NO_PLACE, record.STALE  # C numbers where compiled
 INTO = "into"  # in a key, precedes the layout of the written tensor
 
 keyed: set[type] = {dtype, memory_format}  # classes of hashable, immutable objects, which enter keys unchanged
@@ -87,26 +85,14 @@ def _quick(operator: Operator, quick: Callable[[TensorBase, list[Any]], Any], bo
 
 def call_two(operator: Operator, first: Any, second: Any) -> Any:
     """As `call`, for an operator that needs at most two arguments and writes neither."""
-    return _named(operator, bind_two(operator, first, second), None, False)
+    bound: list[Any] = operator.defaults[:]
+    bound[0], bound[1] = first, second
+    return _named(operator, bound, None, False)
 
 
 def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operator and write the result into its first operand, which is returned, as in `x.add_(y)`."""
     return _served(operator, bind(operator, args, kwargs), None, True)
-
-
-def derive(operator: Operator, bound: list[Any]) -> Any:
-    """Run a derivative without recording it, in the types of the recorded call: autocast casts nothing."""
-    now = thread.here()
-    mode = now.autocast
-    if mode is None:
-        return _run(now, operator, bound)
-    now.autocast = None
-    try:
-        result = _run(now, operator, bound)
-    finally:
-        now.autocast = mode
-    return result
 
 
 # binding
@@ -119,13 +105,6 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
     bound: list[Any] = operator.defaults[:]
     for index, value in enumerate(args):
         bound[index] = value
-    return bound
-
-
-def bind_two(operator: Operator, first: Any, second: Any) -> list[Any]:
-    """As `bind`, for an operator that needs at most two arguments."""
-    bound: list[Any] = operator.defaults[:]
-    bound[0], bound[1] = first, second
     return bound
 
 
@@ -228,17 +207,26 @@ def augmented_method_of(operator: Operator) -> Any:
     return method
 
 
-class _CoreCaller(Caller):
+class CoreCaller(Caller):
+    """Runs operators called as functions."""
+
     __slots__ = ()
 
     def derive(self, operator: Operator, bound: list[Any]) -> Any:
-        return derive(operator, bound)
+        """Run a derivative without recording it, in the types of the recorded call: autocast casts nothing."""
+        now = thread.here()
+        mode, now.autocast = now.autocast, None
+        try:
+            result = _run(now, operator, bound)
+        finally:
+            now.autocast = mode
+        return result
 
     def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return call(operator, args, kwargs)
 
 
-make_calls_by(_CoreCaller())
+make_calls_by(CoreCaller())
 
 
 def _served(operator: Operator, bound: list[Any], out: Any, inplace: bool) -> Any:
@@ -279,7 +267,7 @@ def _called(now: Thread, operator: Operator, bound: list[Any], out: Any) -> Any:
     if out is not None:
         return _call_out(now, operator, bound, out)
     if operator.kind is VIEW:
-        return _view(operator, bound)
+        return computed_view(operator, bound)
     if operator.mutates:
         return _call_mutating(now, operator, bound)
     return _run(now, operator, bound)
@@ -358,7 +346,7 @@ def _composed(operator: Operator, bound: list[Any]) -> Any:
     if operator.is_derivative:
         return results
     if operator.gives_views:
-        return part_views(results)
+        return marked_parts(results)
     for item in results if isinstance(results, tuple) else (results,):
         if isinstance(item, TensorBase):
             view = item
@@ -427,41 +415,6 @@ def _is_placed(values: Any) -> bool:
         elif (type(value) is list or type(value) is tuple) and _is_placed(value):
             return True
     return False
-
-
-# views
-
-
-def _view(operator: Operator, bound: list[Any]) -> Any:
-    """Return a tensor over the first operand's memory, with the shape and strides that the operator's body computes."""
-    source = bound[0]
-    if not isinstance(source, TensorBase):
-        raise TypeError("the input is no Tensor")
-    operand: TensorBase = source
-    device = operand._layout.device
-    if device.index >= 0 and device.machine is not thread.machine():
-        raise call_errors.former_machine(operator.called, operand._storage, thread.machine())
-    shape, strides, step = operator.body(*bound)
-    result = view_of(
-        operand, operand._layout.dtype, st.Size(_ints(shape)), _ints(strides), operand._offset + as_int(step)
-    )
-    record.link_view(operator, bound, result)
-    return result
-
-
-def _ints(values: Any) -> tuple[int, ...]:
-    """Convert sizes or strides to integers.  Raises TypeError for anything else."""
-    for value in values:
-        if type(value) is not int:
-            return tuple([as_int(value) for value in values])
-    return tuple(values)
-
-
-def view_of(source: TensorBase, dtype: dtype, shape: st.Size, strides: tuple[int, ...], offset: int) -> TensorBase:
-    """Return a tensor over the memory of another, unknown to autograd; offset in elements of `dtype`."""
-    memory, layout = source._storage, source._layout
-    aligned = memory.aligned and offset * dtype.itemsize % _WIDEST == 0
-    return tensor.new_tensor(memory, layout_of(layout.device, dtype, shape, strides, aligned), offset)
 
 
 # writing
@@ -553,11 +506,20 @@ def assign(target: TensorBase, source: TensorBase) -> None:
     write(REGISTRY["convert"], [view, None, None], target)
 
 
-def fill_new(operator: Operator, target: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Run an operator that writes a new tensor, its first operand.  Unlike a write in place, it counts no version."""
-    bound = bind(operator, (target, *args), kwargs)
-    now = thread.here()
-    if now.lowering is not None and _is_placed(bound):
-        now.lowering.inline(operator, bound, target)
-    else:
-        write(operator, bound, target)
+def run_into(name: str, called: str, target: TensorBase, *arguments: Any, **named: Any) -> Any:
+    """Run an operator that writes a new tensor, its first operand.  Unlike a write in place, it counts no version.
+
+    called: the name that errors take.
+    """
+    if target._layout.numel:
+        operator, lowering = REGISTRY[name], thread.here().lowering
+        try:
+            bound = bind(operator, (target, *arguments), named)
+            if lowering is not None and _is_placed(bound):
+                lowering.inline(operator, bound, target)
+            else:
+                write(operator, bound, target)
+        except FlambeauError as error:
+            name_error(error, called)
+            raise
+    return target

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from math import prod
+from operator import index
 from typing import Any, NoReturn
 
 from ..errors import (
@@ -84,9 +86,13 @@ def former_machine(name: str, storage: Any, machine: Any) -> AcceleratorError:
 # calls
 
 
-def not_sizes(name: str, values: Sequence[Any]) -> ArgumentTypeError:
+def checked_integers(name: str, values: Sequence[Any]) -> tuple[int, ...]:
+    """Return sizes as integers.  Raises ArgumentTypeError for a bool, and for what is no integer."""
+    if not any(isinstance(size, bool) for size in values):
+        with suppress(TypeError):
+            return tuple([index(size) for size in values])
     described = ", ".join([shown(size) for size in values])
-    return ArgumentTypeError(f"expected ints, got ({described})", hint="as in (2, 3)", operator=name)
+    raise ArgumentTypeError(f"expected ints, got ({described})", hint="as in (2, 3)", operator=name)
 
 
 def no_out(operator: Any, out: Any) -> ArgumentTypeError:

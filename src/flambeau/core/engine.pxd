@@ -49,14 +49,10 @@ cdef class GraphTask:
     cdef _captured_at(self, tuple edge)
     @cython.locals(known=dict, nodes=list, node=Node, successor=Node, edge=tuple, waiting=Waiting)
     cdef _plan(self, roots)
-    @cython.locals(inner=list, node=Node, waiting=Waiting, target=Waiting, edge=tuple)
+    @cython.locals(inner=list, node=Node, waiting=Waiting, target=Waiting, edge=tuple, successor=tuple)
     cdef _narrow(self, list targets)
-    @cython.locals(edge=tuple, waiting=Waiting)
-    cdef bint _leads(self, Node node) except -1
     @cython.locals(lesser=Waiting)
     cdef _push(self, Waiting waiting)
-    @cython.locals(first=Waiting)
-    cdef Waiting _popped(self)
     @cython.locals(node=Node)
     cdef _deliver(self, Waiting waiting, Py_ssize_t index, grad, dict made_on)
     cdef _order(self, Node node, TensorBase grad, dict made_on)
@@ -88,5 +84,3 @@ cdef Lock _accumulating
 cdef bint _are_none(list grads) except -1
 @cython.locals(device=int, stream=Queue)
 cdef bint _are_current(dict streams) except -1
-@cython.locals(device=int)
-cpdef _enter(Thread now, dict streams)

@@ -13,16 +13,15 @@ from heapq import heappop, heappush
 from typing import Any
 
 from ..autograd import anomaly_mode, node_streams
+from ..autograd.fitting import copied
 from ..autograd.node_hooks import after_node, before_node, end_at, keep, on_tensors
 from ..autograd.observers import observers
-from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
 from . import thread
 from .native import Lock, identity
 from .operator import REGISTRY
 from .record import NO_STREAMS, AccumulateGrad, Edge, Node
-from .tensor import alias_of, empty_tensor, new_tensor
-from .thread import Thread
+from .tensor import new_tensor
 
 NOTHING: tuple[Any, ...] = ()
 NOWHERE: dict[int, Stream] = {}  # only the current streams
@@ -94,7 +93,9 @@ class GraphTask:
                 if waiting.left == 0 and waiting.is_needed:
                     self._push(waiting)
             while self.next is not None:
-                self._run_node(self._popped())
+                waiting = self.next
+                self.next = heappop(self.ready)[1] if self.ready else None
+                self._run_node(waiting)
         finally:  # no call: a signal handler could raise in it
             if self.former is not None:
                 now.streams, now.device = self.former, self.device
@@ -143,16 +144,9 @@ class GraphTask:
                 target.is_needed = target.is_target = True
         inner.sort()
         for _, waiting in inner:
-            waiting.leads = self._leads(waiting.node)
-            waiting.is_needed = waiting.is_needed or waiting.leads
-
-    def _leads(self, node: Node) -> bool:
-        for edge in node.edges:
-            if edge is not None:
-                waiting = self.waiting[edge[0]]
-                if waiting.is_needed:
-                    return True
-        return False
+            for successor in waiting.node.edges:
+                if successor is not None and self.will_run(successor[0]):
+                    waiting.is_needed = waiting.leads = True
 
     def _push(self, waiting: Waiting) -> None:
         lesser = self.next
@@ -162,12 +156,6 @@ class GraphTask:
             lesser = waiting
         if lesser is not None:
             heappush(self.ready, (-lesser.node.number, lesser))
-
-    def _popped(self) -> Waiting:
-        first = self.next
-        self.next = heappop(self.ready)[1] if self.ready else None
-        assert first is not None
-        return first
 
     def _deliver(self, waiting: Waiting, index: int, grad: Any, made_on: dict[int, Stream]) -> None:
         if not waiting.is_needed:
@@ -190,10 +178,7 @@ class GraphTask:
         if consumer is not producer and consumer.handle != producer.handle:
             if isinstance(node, AccumulateGrad):
                 node_streams.mismatch(consumer, producer)
-            if producer.machine.capture is not None:
-                consumer = node_streams.joining(self.moved, node, self._streams(node), consumer, producer)
-            consumer.wait_stream(producer)
-            grad._storage.record_stream(consumer)
+            node_streams.order(self.moved, node, self._streams(node), consumer, producer, grad._storage)
 
     def _streams(self, node: Node) -> dict[int, Stream]:
         """Return the streams on which a node runs in this pass."""
@@ -230,7 +215,7 @@ class GraphTask:
             now.streams, now.device, self.former = self.former, self.device, None
         if not _are_current(streams):
             self.former, self.device = now.streams, now.device
-            _enter(now, streams)
+            node_streams.enter(now, streams)
 
     def _input_grads(self, waiting: Waiting, grads: list[Any]) -> Sequence[Any]:
         """Run a node with its hooks; return the gradients of its inputs."""
@@ -316,17 +301,13 @@ class GraphTask:
             leaf._grad.add_(grad)
 
     def _owned(self, leaf: Any, grad: Any) -> Any:
-        """Return the gradient, or a copy if others may hold it.  It has the leaf's strides, if the leaf has no gaps."""
+        """Return the gradient, or a copy if others may hold it or it lies otherwise than the leaf (see `copied`)."""
         layout, wanted, storage = grad._layout, leaf._layout, grad._storage
         lies_so = layout.strides == wanted.strides if wanted.compact and not wanted.dense else layout.dense
         whole = grad._offset == 0 and lies_so and layout.nbytes == storage.nbytes
         number = identity(storage)
         if not whole or number in self.shared:
-            if wanted.dense or not wanted.compact:
-                return grad.detach().clone(memory_format=contiguous_format)
-            fresh = empty_tensor(leaf.shape, leaf.dtype, leaf.device_index)
-            laid_out: Any = alias_of(fresh, leaf.shape, wanted.strides, 0)
-            return laid_out.copy_(grad.detach())
+            return copied(grad, wanted)
         self.shared.add(number)
         return new_tensor(storage, layout)
 
@@ -351,13 +332,3 @@ def _are_current(streams: dict[int, Stream]) -> bool:
         return streams is NO_STREAMS
     stream = thread.current_stream(device)
     return streams is stream.alone
-
-
-def _enter(now: Thread, streams: dict[int, Stream]) -> None:
-    """Make streams current, and the device of the first.  The caller restores the former list."""
-    now.streams = list(now.streams)
-    for stream in streams.values():
-        thread.set_stream(stream)
-    for device in streams:
-        now.device = device
-        break

@@ -1,5 +1,4 @@
 cimport cython
-from . cimport call as calls
 from . cimport thread
 from .tensor cimport TensorBase, empty_tensor
 
@@ -12,4 +11,3 @@ cpdef int resolve(value) except? -2
 cdef int _resolved(value) except? -2
 cpdef tuple sizes(values, name)
 cpdef TensorBase unset(name, size, dtype, where, pin_memory=*)
-cdef tuple _sizes(values)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 from .. import dtypes
 from ..dtypes import dtype
-from ..errors import FlambeauError, name_error
+from ..errors import FlambeauError
 from ..runtime import device
 from ..runtime.device import CPU_INDEX
-from . import call as calls
 from . import call_errors, thread
-from .operator import REGISTRY
 from .tensor import TensorBase, empty_tensor
 
 _CPU, _CURRENT = CPU_INDEX, -2  # C numbers where compiled
@@ -52,11 +49,8 @@ def sizes(values: Sequence[Any], name: str) -> tuple[int, ...]:
         values = values[0]
     for size in values:
         if type(size) is not int:
-            try:
-                return tuple([index(size) for size in values])
-            except TypeError as error:
-                raise call_errors.not_sizes(name, values) from error
-    return values if type(values) is tuple else tuple(values)
+            return call_errors.checked_integers(name, values)
+    return tuple(values)
 
 
 _explain: Any = None
@@ -77,34 +71,8 @@ def unset(name: str, size: Any, dtype: dtype | None, where: Any, pin_memory: Any
         if pin_memory is not False and (pin_memory is not True or device_index >= 0):
             raise TypeError("not to be pinned")
         return empty_tensor(
-            _sizes(size), dtype or dtypes.default.floating, device_index, pin_memory=pin_memory, name=name
+            sizes(size, name), dtype or dtypes.default.floating, device_index, pin_memory=pin_memory, name=name
         )
     except (FlambeauError, AttributeError, TypeError) as error:
         tensor: TensorBase = _explain(error, name, size, dtype, where, pin_memory)
     return tensor
-
-
-def _sizes(values: Any) -> tuple[int, ...]:
-    if len(values) == 1 and isinstance(values[0], (tuple, list)):
-        values = values[0]
-    for size in values:
-        if type(size) is not int:
-            return _integers(values)
-    return tuple(values)
-
-
-def _integers(values: Any) -> tuple[int, ...]:
-    if any([isinstance(size, bool) for size in values]):
-        raise TypeError("a size is a bool")
-    return tuple([index(size) for size in values])
-
-
-def run_into(name: str, called: str, target: TensorBase, *arguments: Any, **named: Any) -> Any:
-    """Run an operator that writes a new tensor.  Unlike a write in place, it counts no version."""
-    if target._layout.numel:
-        try:
-            calls.fill_new(REGISTRY[name], target, arguments, named)
-        except FlambeauError as error:
-            name_error(error, called)
-            raise
-    return target

@@ -90,7 +90,7 @@ def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
 def _part_node(edge: Edge, base: TensorBase, view: TensorBase) -> OperatorNode:
     """Make the node of `view` as a part of `base`, whose gradient goes to `edge`."""
     operator = REGISTRY["as_strided"]
-    node = operator_node(operator, (edge,), streams_of([base]), [(base._layout, base._layout.device.index)], 1)
+    node = operator_node(operator, (edge,), streams_of([base]), [base._layout], 1)
     known = {
         "size": tuple(view.shape),
         "stride": view.strides,
@@ -181,14 +181,6 @@ def disown(result: Any, operands: Sequence[Any]) -> None:
     edge_of(result)
     result._base = None
     result._origin = ORDINARY
-
-
-def part_views(views: Any) -> Any:
-    """Mark views of one tensor that are returned together: none may be written where gradients are recorded."""
-    for view in views:
-        if view._origin == ORDINARY:
-            view._origin = ONE_OF_SEVERAL
-    return views
 
 
 def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:

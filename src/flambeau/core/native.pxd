@@ -10,8 +10,12 @@ cpdef void enter_critical() noexcept
 cpdef leave_critical()
 cpdef run_handlers()
 
+cdef extern from "pthread.h":
+    ctypedef struct pthread_mutex_t:
+        pass
+
 cdef class Lock:
-    cdef void* _mutex
+    cdef pthread_mutex_t _mutex
     cdef unsigned long long _owner
 
     cpdef acquire(self)

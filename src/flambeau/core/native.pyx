@@ -1,7 +1,6 @@
 """Locks, critical sections and small helpers, in C.  native.py has the same for uncompiled runs."""
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize, PyByteArray_GET_SIZE
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
@@ -14,13 +13,13 @@ from ..errors import reentered
 cdef extern from "Python.h":
     int PyGC_Enable()
     int PyGC_Disable()
+    Py_ssize_t Py_REFCNT(object value)
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
 cdef extern from *:
     """
-    #include <pthread.h>
     static CYTHON_INLINE PyObject *flambeau_blank(PyObject *kind) {
       static PyObject *nothing = NULL;
       if (nothing == NULL && (nothing = PyTuple_New(0)) == NULL) return NULL;
@@ -28,32 +27,15 @@ cdef extern from *:
       while (base->tp_flags & Py_TPFLAGS_HEAPTYPE) base = base->tp_base;
       return base->tp_new((PyTypeObject *)kind, nothing, NULL);
     }
-    static CYTHON_INLINE Py_ssize_t flambeau_owners(PyObject *value) { return Py_REFCNT(value); }
-    static CYTHON_INLINE void *flambeau_mutex_new(void) {
-      pthread_mutex_t *made = (pthread_mutex_t *)PyMem_Malloc(sizeof(pthread_mutex_t));
-      if (made != NULL && pthread_mutex_init(made, NULL)) { PyMem_Free(made); made = NULL; }
-      return made;
-    }
-    static CYTHON_INLINE void flambeau_mutex_free(void *mutex) {
-      pthread_mutex_destroy((pthread_mutex_t *)mutex);
-      PyMem_Free(mutex);
-    }
-    static CYTHON_INLINE void flambeau_mutex_take(void *mutex) {
-      if (!pthread_mutex_trylock((pthread_mutex_t *)mutex)) return;
-      Py_BEGIN_ALLOW_THREADS
-      pthread_mutex_lock((pthread_mutex_t *)mutex);
-      Py_END_ALLOW_THREADS
-    }
-    static CYTHON_INLINE int flambeau_mutex_try(void *mutex) { return !pthread_mutex_trylock((pthread_mutex_t *)mutex); }
-    static CYTHON_INLINE void flambeau_mutex_give(void *mutex) { pthread_mutex_unlock((pthread_mutex_t *)mutex); }
     """
     object flambeau_blank(object kind)
-    Py_ssize_t flambeau_owners(object value)
-    void *flambeau_mutex_new()
-    void flambeau_mutex_free(void *mutex)
-    void flambeau_mutex_take(void *mutex)
-    bint flambeau_mutex_try(void *mutex)
-    void flambeau_mutex_give(void *mutex)
+
+cdef extern from "pthread.h" nogil:
+    int pthread_mutex_init(pthread_mutex_t*, void*)
+    int pthread_mutex_destroy(pthread_mutex_t*)
+    int pthread_mutex_trylock(pthread_mutex_t*)
+    int pthread_mutex_lock(pthread_mutex_t*)
+    int pthread_mutex_unlock(pthread_mutex_t*)
 
 
 cpdef unsigned long long thread_ident() noexcept:
@@ -78,7 +60,7 @@ cpdef bytearray copied(bytearray buffer):
 
 cpdef bint is_unshared(buffer) noexcept:
     """Return whether the caller's reference to an object is the only one.  Only compiled callers may ask: they own one."""
-    return flambeau_owners(buffer) == 1
+    return Py_REFCNT(buffer) == 1
 
 
 cpdef Py_ssize_t identity(value) noexcept:
@@ -170,36 +152,34 @@ cdef class Lock:
     """
 
     def __cinit__(self):
-        self._mutex = flambeau_mutex_new()
-        self._owner = 0
-        if self._mutex == NULL:
+        if pthread_mutex_init(&self._mutex, NULL):
             raise MemoryError("no mutex")
 
     def __dealloc__(self):
-        if self._mutex != NULL:
-            flambeau_mutex_free(self._mutex)
+        pthread_mutex_destroy(&self._mutex)
 
     cpdef acquire(self):
         enter_critical()
-        if not flambeau_mutex_try(self._mutex):
+        if pthread_mutex_trylock(&self._mutex):
             if self._owner == PyThread_get_thread_ident():
                 leave_critical()
                 raise reentered()
-            flambeau_mutex_take(self._mutex)
+            with nogil:
+                pthread_mutex_lock(&self._mutex)
         self._owner = PyThread_get_thread_ident()
 
     cpdef bint try_acquire(self) except -1:
         """Try to acquire the lock; return whether it succeeded."""
         enter_critical()
-        if flambeau_mutex_try(self._mutex):
-            self._owner = PyThread_get_thread_ident()
-            return True
-        leave_critical()
-        return False
+        if pthread_mutex_trylock(&self._mutex):
+            leave_critical()
+            return False
+        self._owner = PyThread_get_thread_ident()
+        return True
 
     cpdef release(self):
         self._owner = 0
-        flambeau_mutex_give(self._mutex)
+        pthread_mutex_unlock(&self._mutex)
         leave_critical()
 
     def __enter__(self):

@@ -76,6 +76,7 @@ cdef class HostCall:
 
     cpdef run(self, list used, drawn)
 
+cdef _called(function, list arguments)
 @cython.locals(argument=Argument, how=int, values=list)
 cdef list _gathered(list arguments, list used, drawn)
 @cython.locals(memory=Storage, layout=Layout, start=Py_ssize_t)
@@ -114,10 +115,12 @@ cdef _launch(Launch step, Queue stream, list used, drawn)
 cdef bint _are_mirrored(list bound, Mirror mirror) except -1
 @cython.locals(
     mirrored=tuple, handles=list, workspaces=list, launch=Launch, buffer=bytearray, index=Py_ssize_t,
-    queue=Queue, nbytes=Py_ssize_t, workspace=Storage,
+    queue=Queue,
 )
 cdef _run_on_all(Step step, Mirror mirror, list used, drawn)
-@cython.locals(packed=bytearray, workspace=Storage)
+@cython.locals(packed=bytearray)
 cdef _run_library(LibraryCall step, Queue stream, list used)
+@cython.locals(workspace=Storage)
+cdef _queue_library(Queue queue, handle, bytearray packed, Py_ssize_t workspace_nbytes)
 @cython.locals(index=Py_ssize_t, whole=TensorBase)
 cdef _built(result, list used)

@@ -184,17 +184,22 @@ class HostCall:
         self.reference = reference
         self.is_checked = is_checked
 
-    def run(self, used: list[Any], drawn: Any) -> Any:
-        """Call the function; return its result."""
-        try:
-            if self.arguments is None or hooks.on_host_read is not None or hooks.on_host_write is not None:
-                accesses = self.accesses(used, drawn)
-                if hooks.on_host_call is not None and hooks.on_host_call(self.step, accesses, used):
-                    return None
-                return thread.quietly(self.reference, touched(accesses))
-            return thread.quietly(self.function, _gathered(self.arguments, used, drawn))
-        except Exception as error:  # noqa: BLE001  (it is raised, translated)
-            call_errors.raise_failed(thread.here().operator, error)
+    def run(self, used: list[Any], drawn: Any) -> None:
+        """Run the step on the operands and draws of a call."""
+        if self.arguments is None or hooks.on_host_read is not None or hooks.on_host_write is not None:
+            accesses = self.accesses(used, drawn)
+            if hooks.on_host_call is None or not hooks.on_host_call(self.step, accesses, used):
+                _called(self.reference, touched(accesses))
+        else:
+            _called(self.function, _gathered(self.arguments, used, drawn))
+
+
+def _called(function: Any, arguments: list[Any]) -> Any:
+    """Call a host function.  Its exceptions become errors of the operator."""
+    try:
+        return thread.quietly(function, arguments)
+    except Exception as error:  # noqa: BLE001  (it is raised, translated)
+        call_errors.raise_failed(thread.here().operator, error)
 
 
 def _gathered(arguments: list[Argument], used: list[Any], drawn: Any) -> list[Any]:
@@ -362,10 +367,7 @@ class Plan:
         call, layout = self.direct, self.taken[0]
         assert call is not None and call.arguments is not None
         values = _gathered(call.arguments, bound, None)
-        try:
-            array = thread.quietly(call.function, values)
-        except Exception as error:  # noqa: BLE001  (it is raised, translated)
-            call_errors.raise_failed(thread.here().operator, error)
+        array = _called(call.function, values)
         if (
             type(array) is not host.np.ndarray
             or array.dtype is not layout.plain
@@ -404,12 +406,17 @@ def _launch(step: Launch, stream: Any, used: list[Any], drawn: Any) -> None:
 
 
 def _run_library(step: LibraryCall, stream: Any, used: list[Any]) -> None:
-    packed, workspace = step.addressed(used), None
-    if step.workspace_nbytes:
-        workspace = storage.on_device(stream.machine.devices[stream.device_index], step.workspace_nbytes, stream.handle)
-    stream.library_run(step.handle, packed, 0 if workspace is None else workspace.address())
+    packed = step.addressed(used)
+    _queue_library(stream, step.handle, packed, step.workspace_nbytes)
     if is_unshared(packed):
         step.spare = packed
+
+
+def _queue_library(queue: Any, handle: Any, packed: bytearray, workspace_nbytes: int) -> None:
+    workspace = None
+    if workspace_nbytes:
+        workspace = storage.on_device(queue.machine.devices[queue.device_index], workspace_nbytes, queue.handle)
+    queue.library_run(handle, packed, 0 if workspace is None else workspace.address())
 
 
 def _are_mirrored(bound: list[Any], mirror: Mirror) -> bool:
@@ -439,11 +446,8 @@ def _run_on_all(step: Any, mirror: Mirror, used: list[Any], drawn: Any) -> None:
             if index > 0 and launch.draws:
                 launch.put_draws(buffer, mirror.drawn[index - 1])
             queue.launch(handles[index], launch.grid, buffer)
-            continue
-        nbytes, workspace = workspaces[index], None
-        if nbytes:
-            workspace = storage.on_device(queue.machine.devices[queue.device_index], nbytes, queue.handle)
-        queue.library_run(handles[index], buffer, 0 if workspace is None else workspace.address())
+        else:
+            _queue_library(queue, handles[index], buffer, workspaces[index])
     if is_unshared(buffer):
         step.spare = buffer
 

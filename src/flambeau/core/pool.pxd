@@ -8,6 +8,8 @@ cdef class Flow:
     cdef public long long allocated_before
     cdef public long long freed_before
 
+    cpdef add(self, long long amount)
+    cpdef remove(self, long long amount)
     @cython.locals(current=cython.longlong)
     cpdef note(self)
 
@@ -74,8 +76,8 @@ cdef class FreeLists:
     cdef public list small
     cdef public dict large
 
-    cpdef FreeList get(self, long long nbytes)
-    cpdef FreeList add(self, long long nbytes)
+    @cython.locals(is_small=cython.bint, free_list=FreeList)
+    cdef FreeList of(self, long long nbytes)
 
 @cython.final
 cdef class Pool:
@@ -98,23 +100,22 @@ cdef class Pool:
     cdef Flow _part_bytes
     cdef Flow _all_part_bytes
 
-    @cython.locals(free_lists=FreeLists)
-    cdef FreeLists free_lists_of(self, stream)
+    cdef FreeList free_list_of(self, long long nbytes, stream)
     @cython.locals(block=Block)
     cpdef Block find(self, long long nbytes, stream)
     @cython.locals(free_list=FreeList, block=Block)
     cpdef coalesce(self)
     @cython.locals(blocks=list, block=Block, at=Py_ssize_t)
     cdef Block _best_fit(self, long long nbytes, stream)
-    @cython.locals(blocks=list, nbytes=cython.longlong, merged=cython.int, before=Block, after=Block)
+    @cython.locals(blocks=list, parts=cython.int, part_bytes=cython.longlong, before=Block, after=Block)
     cpdef put(self, Block block)
-    @cython.locals(rest=cython.longlong, was_split=cython.bint, remainder=Block, after=Block)
+    cdef _change_parts(self, int count, long long nbytes)
+    @cython.locals(rest=cython.longlong, parts=cython.int, part_bytes=cython.longlong, remainder=Block, after=Block)
     cpdef Block carve(self, Block block, long long nbytes)
 
 @cython.locals(free_list=FreeList, kept=Block)
 cpdef Block take_block(Pool pool, long long nbytes, stream)
-@cython.locals(free_list=FreeList, free_lists=FreeLists)
+@cython.locals(free_list=FreeList)
 cpdef keep_block(Pool pool, Block block)
-@cython.locals(current=cython.longlong)
 cpdef change(Flow flow, Flow total, long long amount)
 cpdef absorb(Block block, Block after)

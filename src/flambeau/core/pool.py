@@ -181,17 +181,16 @@ class FreeLists:
         self.small: list[FreeList | None] = [None] * (SMALL_LIMIT // BLOCK_GRAIN + 1)
         self.large: dict[int, FreeList] = {}
 
-    def get(self, nbytes: int) -> FreeList | None:
-        """The free list of blocks that served `nbytes`, or None."""
-        return self.small[nbytes // _GRAIN] if nbytes <= _LIMIT and nbytes % _GRAIN == 0 else self.large.get(nbytes)
-
-    def add(self, nbytes: int) -> FreeList:
-        """Add a free list for blocks that serve `nbytes`."""
-        free_list = FreeList()
-        if nbytes <= _LIMIT and nbytes % _GRAIN == 0:
-            self.small[nbytes // _GRAIN] = free_list
-        else:
-            self.large[nbytes] = free_list
+    def of(self, nbytes: int) -> FreeList:
+        """The free list of blocks that served `nbytes`."""
+        is_small = nbytes <= _LIMIT and nbytes % _GRAIN == 0
+        free_list = self.small[nbytes // _GRAIN] if is_small else self.large.get(nbytes)
+        if free_list is None:
+            free_list = FreeList()
+            if is_small:
+                self.small[nbytes // _GRAIN] = free_list
+            else:
+                self.large[nbytes] = free_list
         return free_list
 
 
@@ -232,17 +231,16 @@ class Pool:
         self.smallest_remainder = SMALL_REMAINDER if is_small or is_expandable else LARGE_REMAINDER
         self.filled: list[FreeList] = []
         self._free_lists: dict[StreamHandle, FreeLists] = {}
-        self._last_stream: StreamHandle | None = None  # the stream of _last_free_lists
-        self._last_free_lists: FreeLists | None = None
+        self._last_stream: StreamHandle | None = None
+        self._last_free_lists: FreeLists | None = None  # of the last stream
 
-    def free_lists_of(self, stream: StreamHandle) -> FreeLists:
-        free_lists = self._last_free_lists
-        if free_lists is None or stream is not self._last_stream:
+    def free_list_of(self, nbytes: int, stream: StreamHandle) -> FreeList:
+        """Return the free list of a stream's blocks that served `nbytes`."""
+        if stream is not self._last_stream or self._last_free_lists is None:
             if stream not in self._free_lists:
                 self._free_lists[stream] = FreeLists()
-            free_lists = self._free_lists[stream]
-            self._last_stream, self._last_free_lists = stream, free_lists
-        return free_lists
+            self._last_stream, self._last_free_lists = stream, self._free_lists[stream]
+        return self._last_free_lists.of(nbytes)
 
     def find(self, nbytes: int, stream: StreamHandle) -> Block | None:
         """Take the best fit out of the idle blocks; None if there is none."""
@@ -272,7 +270,7 @@ class Pool:
         if at == len(blocks):
             return None
         block = blocks[at][2]
-        if block.nbytes >= self.max_split and self._is_oversize_for(block, nbytes):
+        if block.nbytes >= self.max_split and (nbytes < self.max_split or block.nbytes >= nbytes + self.max_excess):
             return None
         del blocks[at]
         block.is_idle = False
@@ -280,41 +278,37 @@ class Pool:
 
     def put(self, block: Block) -> None:
         """Make a block idle; coalesce it with its idle neighbours."""
-        nbytes = block.nbytes
-        blocks = self.idle.get(block.stream)
-        if blocks is None:
-            blocks = self.idle[block.stream] = []
-        merged = 0
-        after = block.next
+        blocks = self.idle.setdefault(block.stream, [])
+        parts = part_bytes = 0
+        after, before = block.next, block.prev
         if after is not None and after.is_idle:
             del blocks[bisect_left(blocks, (after.nbytes, after.address))]
+            parts, part_bytes = -1, -after.nbytes
             absorb(block, after)
-            merged = 1
-        before = block.prev
         if before is not None and before.is_idle:
             del blocks[bisect_left(blocks, (before.nbytes, before.address))]
+            parts, part_bytes = parts - 1, part_bytes - before.nbytes
             absorb(before, block)
             block = before
-            merged += 1
         block.is_idle = True
         insort(blocks, (block.nbytes, block.address, block))
-        if block.prev is not None or block.next is not None:
-            change(self._part_bytes, self._all_part_bytes, nbytes)
-            if merged != 1:
-                change(self._parts, self._all_parts, 1 - merged)
-        else:
+        if block.prev is None and block.next is None:
             block.idle_since = self.counters.allocation.allocated
-            if merged:
-                change(self._part_bytes, self._all_part_bytes, nbytes - block.nbytes)
-                change(self._parts, self._all_parts, -merged)
+        else:
+            parts, part_bytes = parts + 1, part_bytes + block.nbytes
+        self._change_parts(parts, part_bytes)
 
-    def _is_oversize_for(self, block: Block, nbytes: int) -> bool:
-        return nbytes < self.max_split or block.nbytes >= nbytes + self.max_excess
+    def _change_parts(self, count: int, nbytes: int) -> None:
+        """Change the number and the bytes of parts by amounts, which may be negative."""
+        change(self._parts, self._all_parts, count)
+        change(self._part_bytes, self._all_part_bytes, nbytes)
 
     def carve(self, block: Block, nbytes: int) -> Block:
         """Split a block that is in no list after `nbytes`, if the remainder is large enough."""
         rest = block.nbytes - nbytes
-        was_split = block.prev is not None or block.next is not None
+        parts = part_bytes = 0
+        if block.prev is not None or block.next is not None:
+            parts, part_bytes = -1, -block.nbytes
         if rest >= self.smallest_remainder and nbytes < self.max_split:
             remainder = Block(block.address + nbytes, rest, block.segment)
             remainder.prev = block
@@ -325,38 +319,27 @@ class Pool:
             block.nbytes = nbytes
             remainder.is_idle = True
             insort(self.idle[block.stream], (rest, remainder.address, remainder))
-            if was_split:
-                self._part_bytes.freed += nbytes
-                self._all_part_bytes.freed += nbytes
-            else:
-                change(self._part_bytes, self._all_part_bytes, rest)
-                change(self._parts, self._all_parts, 1)
-        elif was_split:
-            change(self._part_bytes, self._all_part_bytes, -block.nbytes)
-            change(self._parts, self._all_parts, -1)
+            parts, part_bytes = parts + 1, part_bytes + rest
+        self._change_parts(parts, part_bytes)
         return block
 
 
 def take_block(pool: Pool, nbytes: int, stream: StreamHandle) -> Block | None:
     """Return a block from the free list of `nbytes` (a multiple of 512), else the best fit; None without either."""
-    free_list = pool.free_lists_of(stream).get(nbytes)
-    if free_list is not None and free_list.top is not None:
-        kept = free_list.top
-        free_list.top = kept.below
-        kept.below = None
-        return kept
-    return pool.find(nbytes, stream)
+    free_list = pool.free_list_of(nbytes, stream)
+    kept = free_list.top
+    if kept is None:
+        return pool.find(nbytes, stream)
+    free_list.top = kept.below
+    kept.below = None
+    return kept
 
 
 def keep_block(pool: Pool, block: Block) -> None:
     """Push a freed block on the free list of its size class."""
     free_list = block.free_list
     if free_list is None:
-        free_lists = pool.free_lists_of(block.stream)
-        free_list = free_lists.get(block.served)
-        if free_list is None:
-            free_list = free_lists.add(block.served)
-        block.free_list = free_list
+        free_list = block.free_list = pool.free_list_of(block.served, block.stream)
     if not free_list.is_filled:
         free_list.is_filled = True
         pool.filled.append(free_list)
@@ -367,15 +350,11 @@ def keep_block(pool: Pool, block: Block) -> None:
 def change(flow: Flow, total: Flow, amount: int) -> None:
     """Change a pool's flow and the flow of both pools together by an amount, which may be negative."""
     if amount > 0:
-        flow.allocated += amount
-        total.allocated += amount
-        if (current := flow.allocated - flow.freed) > flow.peak:
-            flow.peak = current
-        if (current := total.allocated - total.freed) > total.peak:
-            total.peak = current
+        flow.add(amount)
+        total.add(amount)
     else:
-        flow.freed -= amount
-        total.freed -= amount
+        flow.remove(-amount)
+        total.remove(-amount)
 
 
 def absorb(block: Block, after: Block) -> None:

@@ -8,7 +8,6 @@ from .binding cimport Need, OperatorBase
 from . cimport thread
 from .queue cimport Queue
 from .storage cimport Storage
-from .views cimport linked
 
 @cython.final
 @cython.freelist(32)
@@ -43,9 +42,6 @@ cdef class Node:
 cdef class AccumulateGrad(Node):
     cdef public TensorBase leaf
 
-@cython.locals(node=AccumulateGrad, device=int, stream=Queue)
-cpdef AccumulateGrad accumulate_grad(TensorBase leaf)
-
 cdef class OperatorNode(Node):
     cdef public object inputs
     cdef public OperatorBase operator
@@ -56,7 +52,7 @@ cdef class OperatorNode(Node):
     cpdef apply(self, grads)
     @cython.locals(operator=OperatorBase, values=list, need=Need, index=Py_ssize_t)
     cpdef list flow(self, grads, own)
-    @cython.locals(flat=list, index=Py_ssize_t, grad=TensorBase, have=Layout, layout=Layout, device=int)
+    @cython.locals(flat=list, index=Py_ssize_t, grad=TensorBase, have=Layout, layout=Layout)
     cpdef list _fitted(self, result)
     @cython.locals(kept=Saved)
     cpdef _value(self, kind, saved, grads, own)
@@ -79,10 +75,10 @@ cpdef _fact(value, what)
 @cython.locals(tensor=TensorBase)
 cdef bint _needs_grad(value) except -1
 cpdef _keep(value)
-@cython.locals(edges=list, metas=list, tensors=list, node=OperatorNode, index=Py_ssize_t)
+@cython.locals(edges=list, layouts=list, tensors=list, node=OperatorNode, index=Py_ssize_t)
 cpdef OperatorNode node_of(OperatorBase operator, list bound, outputs, Py_ssize_t count)
-@cython.locals(tensor=TensorBase)
-cpdef _add_edge(value, list edges, list metas, list tensors)
+@cython.locals(tensor=TensorBase, layout=Layout)
+cpdef _add_edge(value, list edges, list layouts, list tensors)
 cpdef _save(Need need, list bound, outputs)
 cpdef bint wants_grad(OperatorBase operator, list bound) except -1
 @cython.locals(index=Py_ssize_t)
@@ -90,4 +86,3 @@ cpdef bint joins(OperatorBase operator, list bound) except -1
 cdef bint _any_joins(values) except -1
 @cython.locals(index=Py_ssize_t, out=TensorBase, node=OperatorNode)
 cpdef record(OperatorBase operator, list bound, outputs)
-cpdef link_view(OperatorBase operator, list bound, TensorBase view)

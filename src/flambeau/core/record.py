@@ -25,7 +25,6 @@ from .native import next_number
 from .operator import FACT, GRAD, GRADS, NEEDS, OUT, VALUE, Operator
 from .storage import Storage
 from .tensor import TensorBase, in_graph, new_tensor
-from .views import linked
 
 Edge = tuple["Node", int]
 SavedEdge = tuple["Node | None", int]  # without a node: an output of the node that saves it
@@ -142,28 +141,14 @@ class Node:
 
 
 class AccumulateGrad(Node):
-    """Node of a leaf: adds the gradient to the leaf's `grad`.  Made by `accumulate_grad`."""
+    """Node of a leaf: adds the gradient to the leaf's `grad`.  Made by `accumulator`."""
 
     __slots__ = ("leaf",)
     leaf: TensorBase
 
 
-def accumulate_grad(leaf: TensorBase) -> AccumulateGrad:
-    """Make the node of a leaf, on the current stream of its device."""
-    node: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
-    device = leaf._layout.device.index
-    streams = NO_STREAMS
-    if device >= 0:
-        stream = thread.current_stream(device)
-        streams = stream.alone
-    node.begin("AccumulateGrad", NO_EDGES, streams, 1)
-    node.number += LAST_NUMBER
-    node.leaf = leaf
-    return node
-
-
 class OperatorNode(Node):
-    """One call of an operator: made by `operator_node`.  inputs: (layout, device index) per edge, or None."""
+    """One call of an operator: made by `operator_node`.  inputs: the layout of each edge's operand, or None."""
 
     __slots__ = ("inputs", "operator", "released", "saved")
     operator: Operator
@@ -176,7 +161,7 @@ class OperatorNode(Node):
         input_grads = self.flow(grads, self)
         for index, edge in enumerate(self.edges):
             if edge is not None and input_grads[index] is None:
-                input_grads[index] = zeros(*self.inputs[index])
+                input_grads[index] = zeros(self.inputs[index])
         return input_grads
 
     def flow(self, grads: Sequence[Any], own: Node) -> list[Any]:
@@ -206,10 +191,9 @@ class OperatorNode(Node):
             if edge is None:
                 flat[index] = None
             elif grad is not None:
-                layout, device = self.inputs[index]
-                have = grad._layout
-                if have.shape != layout.shape or have.dtype is not layout.dtype or have.device.index != device:
-                    flat[index] = fit(grad, layout, device)
+                have, layout = grad._layout, self.inputs[index]
+                if have.shape != layout.shape or have.dtype is not layout.dtype or have.device is not layout.device:
+                    flat[index] = fit(grad, layout)
         return flat
 
     def _value(self, kind: str, saved: Any, grads: Sequence[Any], own: Node) -> Any:
@@ -288,10 +272,16 @@ def edge_of(tensor: Any) -> Edge | None:
 
 
 def accumulator(leaf: TensorBase) -> AccumulateGrad:
-    """Return the node that adds to a leaf's gradient.  There is one for as long as any graph holds it."""
+    """Return the node that adds to a leaf's gradient.  There is one for as long as any graph holds it.
+
+    It is made on the current stream of the leaf's device.
+    """
     node: AccumulateGrad | None = leaf._accumulator() if leaf._accumulator is not None else None
     if node is None:
-        node = accumulate_grad(leaf)
+        node = AccumulateGrad.__new__(AccumulateGrad)
+        node.begin("AccumulateGrad", NO_EDGES, streams_of((leaf,)), 1)
+        node.number += LAST_NUMBER
+        node.leaf = leaf
         leaf._accumulator = ref(node)
     return node
 
@@ -336,16 +326,16 @@ def node_of(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBa
     if operator.backward is None:
         raise call_errors.no_derivative(operator)
     edges: list[Edge | None] = []
-    metas: list[Any] = []
+    layouts: list[Layout | None] = []
     tensors = [out for out in outputs if out is not None]
     for index in operator.tensor_indexes:
         value = bound[index]
         if isinstance(value, TensorBase) or not isinstance(value, (list, tuple)):
-            _add_edge(value, edges, metas, tensors)
+            _add_edge(value, edges, layouts, tensors)
         else:
-            for out in value:
-                _add_edge(out, edges, metas, tensors)
-    node = operator_node(operator, tuple(edges), streams_of(tensors), metas, count)
+            for item in value:
+                _add_edge(item, edges, layouts, tensors)
+    node = operator_node(operator, tuple(edges), streams_of(tensors), layouts, count)
     try:
         node.saved = [_save(need, bound, outputs) for need in operator.saves]
     except AutogradError as error:
@@ -356,16 +346,15 @@ def node_of(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBa
     return node
 
 
-def _add_edge(value: Any, edges: list[Edge | None], metas: list[Any], tensors: list[TensorBase]) -> None:
+def _add_edge(value: Any, edges: list[Edge | None], layouts: list[Layout | None], tensors: list[TensorBase]) -> None:
+    edge = layout = None
     if isinstance(value, TensorBase):
         tensor = value
         tensors.append(tensor)
-        edge = edge_of(tensor) if tensor._layout.is_floating else None
-        edges.append(edge)
-        metas.append(None if edge is None else (tensor._layout, tensor._layout.device.index))
-    else:
-        edges.append(None)
-        metas.append(None)
+        layout = tensor._layout
+        edge = edge_of(tensor) if layout.is_floating else None
+    edges.append(edge)
+    layouts.append(layout)
 
 
 def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> Any:
@@ -400,10 +389,3 @@ def _keep(value: Any) -> Any:
     if (value_type is list or value_type is tuple) and any([isinstance(item, TensorBase) for item in value]):
         return value_type([_keep(item) for item in value])
     return value
-
-
-def link_view(operator: Operator, bound: Sequence[Any], view: TensorBase) -> None:
-    """Record a view: its base, and its node if a gradient is wanted."""
-    linked(bound[0], view)
-    if wants_grad(operator, bound):
-        record(operator, bound, [view])

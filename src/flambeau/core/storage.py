@@ -16,12 +16,12 @@ from ..driver.api import StreamHandle
 from ..dtypes import uint8
 from ..errors import OutOfMemoryError
 from . import call_errors, thread
-from .allocator import BlockAllocator
 from .layout import WIDEST_ACCESS, Layout
 from .queue import Mirror
 from .thread import CPU, Device
 
 if TYPE_CHECKING:
+    from ..memory.allocator import CachingAllocator
     from ..runtime.stream import Stream
 
 INFERENCE = -(1 << 60)  # version of inference memory; no number of writes brings it up to 0
@@ -78,7 +78,7 @@ class Storage:
     _has_address: bool
     _array: Any
     _block: Any
-    _allocator: BlockAllocator | None  # the block returns to this allocator, or
+    _allocator: CachingAllocator | None  # the block returns to this allocator, or
     _owner: Any  # to this other owner
 
     def address(self) -> int:

@@ -1,15 +1,41 @@
-"""Geometry of views that `views.KnownViews` computes once per layout and arguments."""
+"""Views that the bodies of their operators compute, and the geometry of those that `views.KnownViews` computes once."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from operator import index
 from typing import Any
 
-from .. import strides as st
-from .call import view_of
+from . import call_errors, record, thread
 from .layout import WIDEST_ACCESS, Layout
 from .operator import VIEW, Operator
-from .tensor import TensorBase
-from .views import KnownViews
+from .tensor import TensorBase, alias_of
+from .views import KnownViews, linked
+
+
+def computed_view(operator: Operator, bound: list[Any]) -> TensorBase:
+    """Return a tensor over the first operand's memory, as the operator's body describes it, and record it."""
+    source = bound[0]
+    if not isinstance(source, TensorBase):
+        raise TypeError("the input is no Tensor")
+    device = source._layout.device
+    if device.index >= 0 and device.machine is not thread.machine():
+        raise call_errors.former_machine(operator.called, source._storage, thread.machine())
+    view = linked(source, _of_body(operator, source, bound))
+    if record.wants_grad(operator, bound):
+        record.record(operator, bound, [view])
+    return view
+
+
+def _of_body(operator: Operator, source: TensorBase, bound: list[Any]) -> TensorBase:
+    """Return a tensor with the shape, strides and offset that the body of a view computes, unknown to autograd."""
+    shape, strides, step = operator.body(*bound)
+    return alias_of(source, _integers(shape), _integers(strides), source._offset + index(step))
+
+
+def _integers(values: Iterable[Any]) -> tuple[int, ...]:
+    """Convert sizes or strides to integers.  Raises TypeError for anything else."""
+    return tuple([index(value) for value in values])
 
 
 def known_views(*operators: Operator) -> None:
@@ -29,11 +55,8 @@ def geometry_of(operator: Operator, operand: TensorBase, bound: list[Any]) -> An
 
     Return False for a call whose result is no view or has another layout where the operand starts elsewhere.
     """
-    if operator.kind is VIEW:
-        shape, strides, step = operator.body(*bound)
-        result: Any = view_of(operand, operand._layout.dtype, st.Size(shape), tuple(strides), operand._offset + step)
-    else:
-        result = operator.body(*bound)
+    is_view = operator.kind is VIEW
+    result: Any = _of_body(operator, operand, bound) if is_view else operator.body(*bound)
     if not isinstance(result, tuple):
         return _pair(operand, result) or False
     pairs = [_pair(operand, view) for view in result]

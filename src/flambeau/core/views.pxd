@@ -33,18 +33,8 @@ cdef Py_ssize_t _bounded(Py_ssize_t bound, Py_ssize_t size) except -2
 cpdef TensorBase select(TensorBase operand, list bound)
 @cython.locals(at=Py_ssize_t)
 cpdef TensorBase slice_(TensorBase operand, list bound)
-cdef TensorBase _part(TensorBase view)
-@cython.locals(layout=Layout, known=Py_ssize_t, unknown=Py_ssize_t, target=list)
-cpdef TensorBase reshape(TensorBase operand, list bound)
-@cython.locals(shape=tuple, strides=tuple, kept=Py_ssize_t, step=Py_ssize_t)
-cdef TensorBase _regrouped(TensorBase source, tuple target)
-@cython.locals(strides=list, step=Py_ssize_t, at=Py_ssize_t)
-cdef tuple _dense_strides(tuple shape)
-@cython.locals(known=Layout)
-cdef bint _is_row_major(Layout layout) except -1
-@cython.locals(layout=Layout, known=Layout)
-cdef TensorBase _row_major(TensorBase source, tuple shape)
-
+@cython.locals(view=TensorBase)
+cpdef tuple marked_parts(tuple parts)
 @cython.final
 cdef class KnownViews:
     cdef object operator

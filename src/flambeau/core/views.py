@@ -1,7 +1,7 @@
 """Fast path of views: computes sizes, strides and offset without a plan, a key or an operator's body.
 
-Indexes, slices and sizes often differ, so these views are computed in every call.  The others are computed once for
-each layout of the operand and arguments (`KnownViews`).
+Indexes and slices often differ, so these views are computed in every call.  The others are computed once for each
+layout of the operand and arguments (`KnownViews`).
 
 A function takes the operand and the bound arguments of its operator.  It returns None for a call that it does not
 serve: an argument of another type or out of range, or a call that needs a copy.  `is_served` refuses memory of another
@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import strides as st
 from . import tensor, thread
-from .layout import WIDEST_ACCESS, Layout, layout_of
+from .layout import WIDEST_ACCESS, layout_of
 from .tensor import IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
 
 MOST_KNOWN = 256  # geometries kept per layout
@@ -154,74 +154,6 @@ def slice_(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
     return None if at < 0 else _indexed(operand, _WHOLE * at + (slice(bound[2], bound[3], bound[4]),))
 
 
-# other shapes
-
-
-def reshape(operand: TensorBase, bound: list[Any]) -> TensorBase | None:
-    """`reshape(input, shape)` and `view(input, size)` of a contiguous tensor, or of its last dimensions."""
-    layout = operand._layout
-    if layout.numel == 0:
-        return None
-    known, unknown = 1, -1
-    target: list[int] = []
-    for size in bound[1]:
-        if type(size) is not int:
-            return None
-        if size == -1 and unknown < 0:
-            unknown = len(target)
-        elif size <= 0:
-            return None
-        else:
-            known *= size
-        target.append(size)
-    if unknown >= 0:
-        if layout.numel % known:
-            return None
-        target[unknown] = layout.numel // known
-    elif known != layout.numel:
-        return None
-    return _row_major(operand, tuple(target)) if _is_row_major(layout) else _regrouped(operand, tuple(target))
-
-
-def _regrouped(source: TensorBase, target: tuple[int, ...]) -> TensorBase | None:
-    """Make a view that keeps the first dimensions and replaces the others, which have one step, as `x[..., 2:4]`."""
-    shape, strides = tuple(source._layout.shape), source._layout.strides
-    if 1 in shape or 1 in target:  # strides of these dimensions are those of `strides.view`
-        return None
-    kept = 0
-    while kept < len(shape) and target[kept] == shape[kept]:
-        kept += 1
-    step = strides[-1]
-    if strides[kept:] != tuple([size * step for size in _dense_strides(shape[kept:])]):
-        return None
-    steps = [size * step for size in _dense_strides(target[kept:])]
-    return _made(source, target, strides[:kept] + tuple(steps), source._offset)
-
-
-def _is_row_major(layout: Layout) -> bool:
-    """Return whether strides are those of a new tensor, also of dimensions of size 1."""
-    known = layout.device.dense.get((layout.dtype, layout.shape))
-    return known is layout or layout.dense and layout.strides == _dense_strides(tuple(layout.shape))
-
-
-def _row_major(source: TensorBase, shape: tuple[int, ...]) -> TensorBase:
-    """Make a view of all elements of a row-major tensor, in another shape."""
-    layout = source._layout
-    known = layout.device.dense.get((layout.dtype, shape)) if layout.aligned else None
-    if known is None:
-        return _made(source, shape, _dense_strides(shape), source._offset)
-    return linked(source, tensor.new_tensor(source._storage, known, source._offset))
-
-
-def _dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    strides = list(shape)
-    step = 1
-    for at in range(len(shape) - 1, -1, -1):
-        strides[at] = step
-        step *= shape[at]
-    return tuple(strides)
-
-
 # views computed once
 
 
@@ -254,11 +186,8 @@ class KnownViews:
         bound[1:] = key[1:]  # a call that is recorded must not hold lists, which the program may change
         if type(found) is tuple:
             return _known(operand, found)
-        pieces = [_known(operand, pair) for pair in found]
-        if self.are_parts:
-            for piece in pieces:
-                _part(piece)
-        return tuple(pieces)
+        pieces = tuple([_known(operand, pair) for pair in found])
+        return marked_parts(pieces) if self.are_parts else pieces
 
 
 def _known(source: TensorBase, pair: Any) -> TensorBase:
@@ -266,11 +195,13 @@ def _known(source: TensorBase, pair: Any) -> TensorBase:
     return linked(source, tensor.new_tensor(source._storage, pair[0], source._offset + pair[1]))
 
 
-def _part(view: TensorBase) -> TensorBase:
-    """Mark one of several views that are returned together: none may be written where gradients are recorded."""
-    if view._origin == _ORDINARY:
-        view._origin = _ONE_OF_SEVERAL
-    return view
+def marked_parts(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Mark views of one tensor that are returned together: none may be written where gradients are recorded."""
+    for part in parts:
+        view: TensorBase = part
+        if view._origin == _ORDINARY:
+            view._origin = _ONE_OF_SEVERAL
+    return parts
 
 
 def _key_of(operator: Any, bound: list[Any]) -> tuple[Any, ...] | None:

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from threading import get_ident
 
+from ..core import call_errors
 from ..core.allocator import BlockAllocator
 from ..core.pool import SMALL_LIMIT, Block, Counters, Flow, Pool, take_block
 from ..core.queue import hooks
@@ -84,6 +85,21 @@ class CachingAllocator(BlockAllocator):
         with self.lock:
             is_owned = self._segments.owns(address)
         return is_owned
+
+    def record_stream(self, block: Block, stream: StreamHandle) -> None:
+        """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done.
+
+        Has no effect for the block's own stream.
+        Host:   returns at once.
+        Raises: AcceleratorError if the block was freed.
+        """
+        if not block.allocated:
+            raise call_errors.invalid_pointer("record_stream", block.address)
+        if stream == block.stream:
+            return
+        with self.lock:
+            if stream not in block.streams:
+                block.streams.append(stream)
 
     # options
     def configure(self, settings: Settings) -> None:

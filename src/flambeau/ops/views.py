@@ -8,9 +8,9 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..core import views as core
 from ..core.layout import layout_of
-from ..core.view_geometry import known_views
+from ..core.view_geometry import geometry_of, known_views
+from ..core.views import KnownViews
 from ..errors import IndexRangeError, ShapeError
 from .operator import Array, ErrorSample, Operand, Sample, composite, view
 from .samples import bad_last, bad_new, bad_second
@@ -68,9 +68,6 @@ def view_(input: Operand, size: Any) -> Any:
     return target, strides, 0
 
 
-view_.quick, view_.quick_node = core.reshape, view_
-
-
 @view_.derivative
 def _(grad: Any, input_shape: Any) -> Any:
     return grad.reshape(input_shape)
@@ -96,7 +93,16 @@ def reshape(input: Operand, shape: Any) -> Any:
     return view_(source if fits else source.contiguous(), target)
 
 
-reshape.quick, reshape.quick_node = core.reshape, view_
+def _reshaped(operator: Any, operand: Any, bound: list[Any]) -> Any:
+    """Geometry of `view` and `reshape` for KnownViews: False if the first raises and the second copies or raises."""
+    try:
+        return geometry_of(view_, operand, bound)
+    except ShapeError:
+        return False
+
+
+view_.quick = reshape.quick = KnownViews(view_, _reshaped, False)
+view_.quick_node = reshape.quick_node = view_
 
 
 def _flatten_samples() -> Iterator[Sample]:

@@ -16,8 +16,8 @@ from .. import callers, dtypes, transfer
 from .. import memory_formats as formats
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..core import host_storage, storage
-from ..core.call import assign
-from ..core.factories import explain_by, resolve, run_into, unset
+from ..core.call import assign, run_into
+from ..core.factories import explain_by, resolve, unset
 from ..core.layout import dense_layout
 from ..core.tensor import TensorBase, alias_of, new_tensor, tensor_over
 from ..core.thread import CPU

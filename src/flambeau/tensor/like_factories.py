@@ -6,7 +6,7 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 from .. import memory_formats as formats
-from ..core.factories import run_into
+from ..core.call import run_into
 from ..core.tensor import TensorBase, alias_of
 from ..errors import ArgumentTypeError, FlambeauError, name_error
 from . import checks, subclass

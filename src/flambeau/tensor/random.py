@@ -10,7 +10,8 @@ from typing import Any
 
 from ..autograd.mode import GradMode
 from ..core import thread
-from ..core.factories import run_into, unset
+from ..core.call import run_into
+from ..core.factories import unset
 from ..core.tensor import TensorBase
 from ..dtypes import dtype, int64, uint8
 from ..errors import ArgumentTypeError, DeviceNameError, ValueRangeError, naming, shown

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import callers, dtypes
-from ..core.factories import run_into, unset
+from ..core.call import run_into
+from ..core.factories import unset
 from ..core.tensor import alias_of
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError

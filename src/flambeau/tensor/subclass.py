@@ -18,7 +18,7 @@ from functools import cache, wraps
 from typing import Any
 
 from ..core import call as calls
-from ..core.binding import Caller, make_calls_by
+from ..core.binding import make_calls_by
 from ..core.tensor import TensorBase, new_tensor_of
 from ..errors import ArgumentTypeError, shown
 from ..ops.operator import REGISTRY, Operator
@@ -160,13 +160,10 @@ def _converted(result: Any, cls: type) -> Any:
     return result
 
 
-class _Overriding(Caller):
+class _Overriding(calls.CoreCaller):
     """Runs operators called as functions, and calls `__torch_function__` where an argument is of a subclass."""
 
     __slots__ = ()
-
-    def derive(self, operator: Operator, bound: list[Any]) -> Any:
-        return calls.derive(operator, bound)
 
     def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         classes = [] if _running.default else _overriding_types((*args, *kwargs.values()))
