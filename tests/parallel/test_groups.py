@@ -279,6 +279,20 @@ def test_a_training_step_of_ranks_is_that_of_one_process():
         assert found == pytest.approx(alone, rel=1e-12)
 
 
+def test_facts_of_groups_and_results():
+    def function(rank):
+        world, other = dist.group.WORLD, dist.new_group([0, 1], group_desc="both")
+        work = dist.all_reduce(x := torch.ones(1), group=other, async_op=True)
+        work.synchronize()
+        world.set_timeout(timedelta(seconds=7))
+        return world.group_desc, other.group_desc, x.item(), world.timeout.seconds, world.bound_device_id
+
+    assert run(function, 2) == [("default_pg", "both", 2.0, 7, None)] * 2
+    dist.init_process_group("gloo", rank=0, world_size=1, device_id=torch.device("cuda", 0))
+    assert dist.group.WORLD.bound_device_id == torch.device("cuda", 0)
+    dist.destroy_process_group()
+
+
 WRONG = {
     "contiguous": (lambda: dist.all_reduce(torch.ones(2, 3).t()), "Tensors must be contiguous, got strides (1, 3)"),
     "entries": (lambda: dist.all_gather([torch.ones(1)], torch.ones(1)), "a list with 2 entries, one per process"),
@@ -290,6 +304,26 @@ WRONG = {
     "rows": (
         lambda: dist.all_to_all_single(torch.ones(2), torch.ones(2), None, [2, 1]),
         "input is float32[2] on cpu, and its parts have [2, 1] rows",
+    ),
+    "types of all_to_all": (
+        lambda: dist.all_to_all_single(torch.ones(2), torch.ones(2, dtype=torch.int32)),
+        "all_to_all_single: tensors are of the types int32, float32",
+    ),
+    "types of gather": (
+        lambda: dist.gather(torch.ones(1), [torch.ones(1).double()] * 2, dist.get_rank()),
+        "gather: an output is float64[1] on cpu, and the input float32[1] on cpu",
+    ),
+    "sizes of scatter": (
+        lambda: dist.scatter(torch.ones(1), [torch.ones(2)] * 2, dist.get_rank()),
+        "scatter: an input is float32[2] on cpu, and the output float32[1] on cpu",
+    ),
+    "sizes of reduce_scatter": (
+        lambda: dist.reduce_scatter(torch.ones(1), [torch.ones(2)] * 2),
+        "reduce_scatter: an input is float32[2] on cpu, and the output float32[1] on cpu",
+    ),
+    "average of bool": (
+        lambda: dist.all_reduce(torch.ones(1) > 0, ReduceOp.AVG),
+        "AVG is not there for bool, and the tensor is bool[1] on cpu",
     ),
     "itself": (lambda: dist.send(torch.ones(1), dist.get_rank()), "is this process"),
     "no peer": (lambda: dist.recv(torch.ones(1)), "src is missing"),

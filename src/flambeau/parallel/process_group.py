@@ -21,6 +21,7 @@ from ..core import thread
 from ..core.tensor import TensorBase
 from ..driver import nccl_version
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ShapeError, ValueRangeError, shown
+from ..runtime.device import as_device
 from . import several
 from .alike import ALIKE_RANKS, AlikeRanks
 from .exchange import Client, NextGroup, at_exit, ends_by_exception
@@ -144,8 +145,9 @@ def init_process_group(
             f"rank {number} is not in a world of {size} processes", hint="ranks count from 0", operator=name
         )
     chosen, limit = _backend(name, backend), TIMEOUT if timeout is None else timeout
+    named: Any = {"description": "default_pg", "device": None if device_id is None else as_device(device_id)}
     if size == 1:
-        GroupMember.WORLD = ProcessGroup(chosen, timeout=limit)
+        GroupMember.WORLD = ProcessGroup(chosen, timeout=limit, **named)
         return
     if "nccl" in chosen and thread.machine().choice.kind == "nvidia" and nccl_version() is None:
         raise NotSupportedError(
@@ -154,10 +156,12 @@ def init_process_group(
             operator=name,
         )
     if ALIKE_RANKS in os.environ:
-        GroupMember.WORLD = ProcessGroup(chosen, "0", tuple(range(size)), number, AlikeRanks(number, size), limit)
+        client: Client = AlikeRanks(number, size)
+        GroupMember.WORLD = ProcessGroup(chosen, "0", tuple(range(size)), number, client, limit, **named)
         return
     meeting = meeting_of(init_method, store, number, size, limit.total_seconds())
-    group = ProcessGroup(chosen, "0", tuple(range(size)), number, _meet(meeting, number, size, limit), limit)
+    client = _meet(meeting, number, size, limit)
+    group = ProcessGroup(chosen, "0", tuple(range(size)), number, client, limit, **named)
     several.barrier(group, name).wait()
     meeting.forget()
     GroupMember.WORLD = group
@@ -328,7 +332,8 @@ def new_group(
         return GroupMember.NON_GROUP_MEMBER
     chosen = world.backend if backend is None else _backend("new_group", backend)
     limit = world.timeout if timeout is None else timeout
-    group = ProcessGroup(chosen, name, tuple(wanted), wanted.index(world.rank()), world.client, limit)
+    own, description = wanted.index(world.rank()), group_desc or "undefined"
+    group = ProcessGroup(chosen, name, tuple(wanted), own, world.client, limit, description)
     GroupMember.others.append(group)
     return group
 

@@ -683,6 +683,12 @@ FUNCTIONS: dict[ReduceOp, Callable[[Any, Any], Any]] = {
 
 def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
     """Raise NotSupportedError for a reduction that does not exist for the tensor's type."""
+    if op is ReduceOp.AVG and tensor.dtype.name == "bool":
+        raise NotSupportedError(
+            f"AVG is not there for bool, and the tensor is {tensor.describe()}",
+            hint="use SUM, or convert it with float()",
+            operator=name,
+        )
     if op not in FUNCTIONS:
         raise NotSupportedError(f"{op.name} is not there", hint="multiply the tensor first, and use SUM", operator=name)
     is_bits = op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
@@ -698,6 +704,17 @@ def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
             hint="reduce abs()",
             operator=name,
         )
+
+
+def _check_alike(name: str, tensors: Sequence[Any], what: str, other: Any, other_what: str) -> None:
+    """Raise ShapeError unless tensors have the type of another one, and as many elements."""
+    for each in tensors:
+        if each.numel() != other.numel() or each.dtype is not other.dtype:
+            raise ShapeError(
+                f"an {what} is {each.describe()}, and the {other_what} {other.describe()}",
+                hint=f"each {what} has the elements and the type of the {other_what}",
+                operator=name,
+            )
 
 
 def all_reduce(group: ProcessGroup, tensor: Any, op: ReduceOp) -> Work:
@@ -756,14 +773,8 @@ def broadcast(group: ProcessGroup, tensor: Any, src: int) -> Work:
 
 def all_gather(group: ProcessGroup, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
     """outputs: one tensor per rank."""
+    _check_alike(name, outputs, "output", tensor, "input")
     form = _form(tensor)
-    for output in outputs:
-        if output.numel() != tensor.numel() or output.dtype is not tensor.dtype:
-            raise ShapeError(
-                f"an output is {output.describe()}, and the input {tensor.describe()}",
-                hint="outputs have the elements and the type of the input",
-                operator=name,
-            )
 
     def compute(found: Received) -> Written:
         for rank in range(len(outputs)):
@@ -794,6 +805,7 @@ def all_gather_into_tensor(group: ProcessGroup, name: str, output: Any, tensor: 
 
 
 def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
+    _check_alike("gather", outputs, "output", tensor, "input")
     forms = [_form(output) for output in outputs]
 
     def compute(found: Received) -> Written:
@@ -808,6 +820,7 @@ def gather(group: ProcessGroup, tensor: Any, outputs: Sequence[Any], dst: int) -
 
 
 def scatter(group: ProcessGroup, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
+    _check_alike("scatter", inputs, "input", tensor, "output")
     form, rank = _form(tensor), group.rank()
 
     def compute(found: Received) -> Written:
@@ -827,6 +840,8 @@ def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence
     if earlier is not None:
         return _again(earlier, inputs[0], output)
     _check_reduction(name, op, output)
+    if len(inputs) == group.size() > 1:
+        _check_alike(name, inputs, "input", output, "output")
     form, rank, size = _form(output), group.rank(), group.size()
 
     def compute(found: Received) -> Written:
@@ -846,6 +861,13 @@ def reduce_scatter(group: ProcessGroup, name: str, output: Any, inputs: Sequence
 
 def all_to_all(group: ProcessGroup, name: str, outputs: Sequence[Any], inputs: Sequence[Any]) -> Work:
     """outputs, inputs: one tensor per rank; rank i's input j has as many bytes as rank j's output i."""
+    dtypes = list(dict.fromkeys(each.dtype for each in (*inputs, *outputs)))
+    if len(dtypes) > 1:
+        raise ArgumentError(
+            f"tensors are of the types {', '.join(each.name for each in dtypes)}",
+            hint="inputs and outputs have one type",
+            operator=name,
+        )
     forms = [_form(output) for output in outputs]
     sends, takes = (tuple(_form(each).nbytes for each in tensors) for tensors in (inputs, outputs))
 
