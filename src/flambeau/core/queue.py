@@ -73,16 +73,20 @@ class Queue:
         if _hooks.on_wait is not None:
             _hooks.on_wait(self, event)
 
-    def follow(self, other: Queue) -> None:
-        """Make later work wait for everything submitted to `other` so far."""
-        if other.mark is None:
+    def marked(self) -> EventHandle:
+        """Record the event by which others follow this stream; return it."""
+        if self.mark is None:
             enter_critical()
             try:
-                other.mark = self.driver.event_create(other.device_index, False, False, False)
+                self.mark = self.driver.event_create(self.device_index, False, False, False)
             finally:
                 leave_critical()
-        other.record(other.mark)
-        self.wait(other.mark)
+        self.record(self.mark)
+        return self.mark
+
+    def follow(self, other: Queue) -> None:
+        """Make later work wait for everything submitted to `other` so far."""
+        self.wait(other.marked())
 
     def synchronize(self) -> None:
         """Wait until everything submitted so far is done.
