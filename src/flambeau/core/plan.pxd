@@ -113,8 +113,8 @@ cdef _launch(Launch step, Queue stream, list used, drawn)
 @cython.locals(memory=Storage)
 cdef bint _are_mirrored(list bound, Mirror mirror) except -1
 @cython.locals(
-    mirrored=tuple, handles=list, workspaces=list, launch=Launch, buffer=bytearray, index=Py_ssize_t,
-    queue=Queue, nbytes=Py_ssize_t, workspace=Storage,
+    mirrored=tuple, handles=list, launch=Launch, buffer=bytearray, index=Py_ssize_t, count=Py_ssize_t,
+    queue=Queue, nbytes=Py_ssize_t, workspace=Storage, address=cython.ulonglong,
 )
 cdef _run_on_all(Step step, Mirror mirror, list used, drawn)
 @cython.locals(packed=bytearray, workspace=Storage)

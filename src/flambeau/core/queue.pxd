@@ -41,7 +41,8 @@ cdef class Mirror:
     cdef public list queues
     cdef public object group
     cdef public list drawn
-    cdef public object made
+    cdef public list made
+    cdef public thread.Device lockstep
 
 cdef class Queue:
     cdef public Mirror mirror
