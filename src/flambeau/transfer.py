@@ -7,6 +7,7 @@ source; from the host, on the host if the copy waits anyway, else on the device.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from . import host, uncomputed
@@ -26,7 +27,7 @@ from .memory_formats import lies_in, preserve_format, suggested
 from .operands import check_own_overlap, overlap_of
 from .ops.operator import COMPOSITE, REGISTRY, Operand, Operator
 from .runtime import sync_debug
-from .runtime.copy import Route, copy_bytes, route_of
+from .runtime.copy import Route, copy_between, copy_bytes, route_of
 
 
 def dense(tensor: TensorBase, wanted: dtype) -> TensorBase:
@@ -46,6 +47,19 @@ def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase
     target = _like(source, device, pinned)
     _move(target, source, non_blocking)
     return target
+
+
+def to_devices(tensors: Sequence[TensorBase], devices: Sequence[int]) -> list[TensorBase]:
+    """As `to_device`, of tensors of GPUs, each to another GPU.  The streams wait for each other once, not for each."""
+    sources = [each if each._layout.compact else _compact_copy(each) for each in tensors]
+    targets = [_like(source, device, False) for source, device in zip(sources, devices)]
+    copy_between(
+        [
+            (target._storage, 0, source._storage, source._offset * source._layout.itemsize, source._layout.nbytes)
+            for target, source in zip(targets, sources)
+        ]
+    )
+    return targets
 
 
 def _like(tensor: TensorBase, device: int, pinned: bool) -> TensorBase:
@@ -200,7 +214,7 @@ def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
             source = _apart(target, source)
         _within(target, source)
         return
-    if _lie_alike(target._layout, source._layout):
+    if lie_alike(target._layout, source._layout):
         _move(target, source, non_blocking)
         return
     converts_here = here >= 0 or not non_blocking
@@ -223,7 +237,7 @@ def _apart(target: TensorBase, source: TensorBase) -> TensorBase:
     return dense_copy(source, source.dtype)
 
 
-def _lie_alike(one: Layout, other: Layout) -> bool:
+def lie_alike(one: Layout, other: Layout) -> bool:
     """Return whether two tensors have the same type, shape and compact strides."""
     return one.compact and one.dtype is other.dtype and one.shape == other.shape and one.strides == other.strides
 

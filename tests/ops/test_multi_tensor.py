@@ -10,7 +10,7 @@ import flambeau as torch
 from flambeau import nn
 from flambeau.errors import ArgumentError, AutogradError, DeviceMismatchError, DtypeError, ShapeError
 from flambeau.ops import optimizer_steps
-from flambeau.ops.multi_tensor import CHUNK, MANY, SMALL
+from flambeau.ops.multi_tensor import CHUNK, MANY, SMALL, packed_starts
 from flambeau.ops.operator import REGISTRY
 from flambeau.ops.optimizer_steps import Rule
 from flambeau.optim.optimizer import with_gradients
@@ -19,7 +19,7 @@ from tests.optim.stepping import launches
 adam_step, sgd_step = REGISTRY["adam_step"], REGISTRY["sgd_step"]
 counted_adam_step = REGISTRY["counted_adam_step"]
 norm_of_many, limit_norm, clamp_many = REGISTRY["norm_of_many"], REGISTRY["limit_norm"], REGISTRY["clamp_many"]
-copy_many = REGISTRY["copy_many"]
+copy_many, pack_many = REGISTRY["copy_many"], REGISTRY["pack_many"]
 
 SIZES = (5, 0, 1, 3, 1023, 1024, 1025, 4, 20, 1)
 TOLERANCE = {"float64": 1e-12, "float32": 4e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -308,6 +308,27 @@ def test_copying_many(gpus, skip):
         assert_near(targets, [each / 4 for each in values], kind)
     with pytest.raises(DtypeError, match=r"copy_many: sources\[0\] is float16, expected float32"):
         copy_many([torch.zeros(1)], [torch.zeros(1).half()], 1.0)
+
+
+@pytest.mark.parametrize("skip", [0, full(1)])
+def test_many_tensors_are_packed_into_one(gpus, skip):
+    for kind in KINDS:
+        values = arrays(sizes(MANY + 3), seed=5, kind=kind)
+        sources = tensors(values, kind, skip)
+        starts, nbytes = packed_starts([each._layout.nbytes for each in sources])
+        assert launches(lambda sources=sources: pack_many(sources, False)) == 2
+        packed = pack_many(sources, True)
+        rest = packed.clone()
+        size = sources[0].dtype.itemsize
+        assert packed.dtype is sources[0].dtype and packed.numel() * size == nbytes
+        for source, start in zip(sources, starts):
+            part = rest[start // size : start // size + source.numel()]
+            assert part.equal(source)
+            part.zero_()
+        assert not rest.any()
+    even, turned = torch.ones(64, device="cuda"), torch.randn(8, 8, device="cuda").t()
+    assert launches(lambda: pack_many([even, even], True)) == 1  # without gaps, nothing is cleared
+    assert pack_many([even, turned], False)[64:].equal(turned.reshape(-1))
 
 
 def test_a_parameter_listed_twice_comes_once():

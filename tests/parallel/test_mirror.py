@@ -1,5 +1,6 @@
 """Mirrored replicas of DataParallel compute the bits of replicas in threads, or leave the work to threads."""
 
+import os
 import random
 import sys
 import threading
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from benchmarks.data_parallel import use_idle_gpus
 from flambeau import nn
+from flambeau.core.hooks import subscribe, unsubscribe
 from flambeau.nn import functional as F
 from flambeau.parallel import mirror
 from flambeau.testing import machine
@@ -519,3 +522,69 @@ def test_a_closure_sees_every_replica():
     with machine(3, races="error"):
         nn.DataParallel(Net(4, 2).cuda())(torch.ones(6, 4))
     assert calls == [(2, 4)] * 3 and times == 3
+
+
+def work_of(layers, devices):
+    """Return the counts of a warm training step, by device: launches, copies, records and waits."""
+    counts = [dict.fromkeys(("on_launch", "on_copy", "on_record", "on_wait"), 0) for _ in range(devices)]
+
+    def counter(name):
+        def count(first, second, *rest):
+            stream = second if name == "on_record" else first
+            counts[stream.device_index][name] += 1
+
+        return count
+
+    with machine(devices):
+        net = nn.DataParallel(nn.Sequential(*[nn.Linear(4, 4) for _ in range(layers)]).cuda())
+        x = torch.ones(2 * devices, 4, device="cuda")
+        for _ in range(2):
+            net(x).sum().backward()
+        watched = {name: counter(name) for name in counts[0]}
+        subscribe(**watched)
+        net(x).sum().backward()
+        unsubscribe(**watched)
+    return [tuple(each.values()) for each in counts]
+
+
+def test_further_devices_repeat_launches_and_share_copies_and_events():
+    few, many = work_of(2, 3), work_of(6, 5)
+    assert few[1] == few[2] and len(set(many[1:])) == 1
+    assert few[1][1:] == many[1][1:] == (1, 5, 5)  # the output is copied from there
+    first, other = work_of(2, 2)[0], work_of(2, 5)[0]
+    assert [(b - a) / 3 for a, b in zip(first, other)] == [2, 4, 0, 5]  # copies: input, parameters, gradients twice
+
+
+def python_calls(layers, devices):
+    """Return the number of calls of functions that are never compiled in a warm training step, and not the driver's."""
+    count = 0
+    core = os.path.dirname(torch.core.__file__)
+
+    def profile(frame, event, argument):
+        nonlocal count
+        code = frame.f_code
+        count += event == "call" and code.co_name != "nothing" and not code.co_filename.startswith(core)
+
+    with machine(1):
+        use_idle_gpus(devices)
+        net = nn.DataParallel(nn.Sequential(*[nn.Linear(8, 8) for _ in range(layers)]).cuda())
+        x = torch.zeros(2 * devices, 8, device="cuda")
+        for _ in range(3):
+            net(x).sum().backward()
+        threading.setprofile(profile)
+        sys.setprofile(profile)
+        try:
+            net(x).sum().backward()
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+    return count
+
+
+def test_python_runs_as_often_for_any_number_of_operators_on_a_further_device():
+    calls = {}
+    for layers in (2, 6):
+        for devices in (2, 3, 4):
+            calls[layers, devices] = python_calls(layers, devices)
+    steps = {calls[layers, at + 1] - calls[layers, at] for layers in (2, 6) for at in (2, 3)}
+    assert max(steps) - min(steps) <= 2 and max(steps) <= 100

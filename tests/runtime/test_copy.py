@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from flambeau.core.hooks import hooks, subscribe, unsubscribe
 from flambeau.testing import machine
+from flambeau.transfer import to_devices
 
 pytestmark = pytest.mark.usefixtures("gpus")
 
@@ -48,6 +50,25 @@ def test_a_copy_between_devices_follows_both_current_streams():
                 y.copy_(x, non_blocking=True)
                 y.add_(1)
                 assert y.cpu().tolist() == [4.0] * 1000
+
+
+@pytest.mark.devices(3)
+def test_copies_between_devices_wait_for_all_streams_once():
+    with machine(devices=3, races="error"):
+        own = [torch.cuda.Stream(index) for index in range(3)]
+        with own[2], own[1], own[0]:
+            sources = [torch.full((100,), float(at), device="cuda:0") for at in range(4)]
+            waits = []
+            subscribe(on_wait=lambda stream, event: waits.append(stream.device_index))
+            moved = to_devices([*sources, sources[0].view(10, 10).t()[:0]], [1, 2, 1, 2, 1])
+            unsubscribe(on_wait=hooks.on_wait)
+            assert sorted(waits) == [0, 0, 1, 2]
+            sources[2].zero_()
+            moved[0].add_(1)
+            assert [each.device_index for each in moved] == [1, 2, 1, 2, 1]
+            assert [each.cpu().mean().item() for each in moved[:4]] == [1.0, 1.0, 2.0, 3.0]
+    with machine(devices=2), pytest.raises(torch.errors.FlambeauError, match="copy"):
+        to_devices(sources, [1, 1, 1, 1])
 
 
 def test_a_pinned_source_that_is_rewritten_shows_on_virtual_gpus():

@@ -114,13 +114,11 @@ cdef _launch(Launch step, Queue stream, list used, drawn)
 @cython.locals(memory=Storage)
 cdef bint _are_mirrored(list bound, Mirror mirror) except -1
 @cython.locals(
-    mirrored=tuple, handles=list, workspaces=list, launch=Launch, buffer=bytearray, index=Py_ssize_t,
-    queue=Queue,
+    mirrored=tuple, handles=list, launch=Launch, buffer=bytearray, index=Py_ssize_t, count=Py_ssize_t,
+    queue=Queue, nbytes=Py_ssize_t, workspace=Storage, address=cython.ulonglong,
 )
 cdef _run_on_all(Step step, Mirror mirror, list used, drawn)
-@cython.locals(packed=bytearray)
+@cython.locals(packed=bytearray, workspace=Storage)
 cdef _run_library(LibraryCall step, Queue stream, list used)
-@cython.locals(workspace=Storage)
-cdef _queue_library(Queue queue, handle, bytearray packed, Py_ssize_t workspace_nbytes)
 @cython.locals(index=Py_ssize_t, whole=TensorBase)
 cdef _built(result, list used)

@@ -21,7 +21,7 @@ from .hooks import touched
 from .layout import Layout
 from .native import copied, enter_critical, is_unshared, leave_critical, put_address
 from .operator import Number
-from .queue import Mirror, hooks
+from .queue import hooks
 from .tensor import TensorBase
 from .thread import Device
 
@@ -406,20 +406,15 @@ def _launch(step: Launch, stream: Any, used: list[Any], drawn: Any) -> None:
 
 
 def _run_library(step: LibraryCall, stream: Any, used: list[Any]) -> None:
-    packed = step.addressed(used)
-    _queue_library(stream, step.handle, packed, step.workspace_nbytes)
+    packed, workspace = step.addressed(used), None
+    if step.workspace_nbytes:
+        workspace = storage.on_device(stream.machine.devices[stream.device_index], step.workspace_nbytes, stream.handle)
+    stream.library_run(step.handle, packed, 0 if workspace is None else workspace.address())
     if is_unshared(packed):
         step.spare = packed
 
 
-def _queue_library(queue: Any, handle: Any, packed: bytearray, workspace_nbytes: int) -> None:
-    workspace = None
-    if workspace_nbytes:
-        workspace = storage.on_device(queue.machine.devices[queue.device_index], workspace_nbytes, queue.handle)
-    queue.library_run(handle, packed, 0 if workspace is None else workspace.address())
-
-
-def _are_mirrored(bound: list[Any], mirror: Mirror) -> bool:
+def _are_mirrored(bound: list[Any], mirror: Any) -> bool:
     for value in bound:
         if isinstance(value, TensorBase):
             memory = value._storage
@@ -428,26 +423,34 @@ def _are_mirrored(bound: list[Any], mirror: Mirror) -> bool:
     return True
 
 
-def _run_on_all(step: Any, mirror: Mirror, used: list[Any], drawn: Any) -> None:
+def _run_on_all(step: Any, mirror: Any, used: list[Any], drawn: Any) -> None:
     """Run a step on every device of a mirror, with the addresses and the draws of each."""
     mirrored = step.mirrored
     if mirrored is None or mirrored[0] is not mirror.group:
         mirrored = mirror.load(step)
-    handles, workspaces = mirrored[1], mirrored[2]
+    handles, nbytes, count = mirrored[1], mirrored[2], len(mirror.queues)
     launch = step if isinstance(step, Launch) else None
     buffer = step.addressed(used) if launch is None else launch.filled(used, drawn)
-    for index in range(len(mirror.queues)):
+    workspace: Any = None
+    if nbytes:
+        workspace = storage.on_device(mirror.devices[0], nbytes, mirror.group[0])
+        storage.add_twins(workspace, mirror)
+        count = 1 if workspace.twins is None else count  # it is None where the mirror has ended
+    address = 0 if workspace is None else workspace.address()
+    for index in range(count):
         queue = mirror.queues[index]
         if index > 0:
             if not is_unshared(buffer):
                 buffer = copied(buffer)
             step.readdress(buffer, used, index - 1)
-        if launch is not None:
-            if index > 0 and launch.draws:
+            if launch is not None and launch.draws:
                 launch.put_draws(buffer, mirror.drawn[index - 1])
-            queue.launch(handles[index], launch.grid, buffer)
+            if workspace is not None:
+                address = workspace.twins.memories[index - 1].address() + workspace.twins.start
+        if launch is None:
+            queue.library_run(handles[index], buffer, address)
         else:
-            _queue_library(queue, handles[index], buffer, workspaces[index])
+            queue.launch(handles[index], launch.grid, buffer)
     if is_unshared(buffer):
         step.spare = buffer
 

@@ -45,6 +45,7 @@ cdef class Segment:
     cdef public bint is_small
     cdef public bint is_oversize
     cdef public Block first
+    cdef public list memories
     cdef public Pool pool
 
 @cython.final

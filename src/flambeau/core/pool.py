@@ -106,10 +106,10 @@ class Segment:
     """One allocation of the driver.  nbytes in bytes;  first: the block at its start.
 
     is_oversize: whether it has at least max_split_size bytes, by the settings when it was made.
-    pool: the pool that has it.
+    pool: the pool that has it.  memories: its memory on several devices (parallel/lockstep.py), or None.
     """
 
-    __slots__ = ("address", "first", "is_oversize", "is_small", "nbytes", "pool", "stream")
+    __slots__ = ("address", "first", "is_oversize", "is_small", "memories", "nbytes", "pool", "stream")
 
     def __init__(self, address: Address, nbytes: int, stream: StreamHandle, is_small: bool, is_oversize: bool) -> None:
         self.address = address
@@ -118,6 +118,7 @@ class Segment:
         self.is_small = is_small
         self.is_oversize = is_oversize
         self.pool: Pool | None = None
+        self.memories: list[object] | None = None
         self.first = Block(address, nbytes, self)
 
 

@@ -41,7 +41,8 @@ cdef class Mirror:
     cdef public list queues
     cdef public object group
     cdef public list drawn
-    cdef public object made
+    cdef public list made
+    cdef public thread.Device lockstep
 
 cdef class Queue:
     cdef public Mirror mirror
@@ -56,6 +57,7 @@ cdef class Queue:
     cpdef begin(self, machine, int device_index, handle)
     cpdef record(self, event, bint external=*)
     cpdef wait(self, event, bint external=*)
+    cpdef marked(self)
     cpdef follow(self, Queue other)
     cpdef synchronize(self)
     cpdef launch(self, kernel, grid, arguments)

@@ -15,33 +15,19 @@ class Mirror:
     """Queues of several devices: the work of plans on the first is repeated on the others (parallel/mirror.py).
 
     group: the same object for all mirrors of the same queues.  drawn: for a call that draws random numbers, per further
-    device, what it draws there.  made: gets a weak reference to every new tensor.
+    device, what it draws there.  made: gets a weak reference to every new tensor, unless it is None.
+    lockstep: the Device of parallel/lockstep.py, None where each device allocates on its own.
+    The subclass defines `end`, `load`, `draw` and `twins_of`.
     """
 
-    __slots__ = ("drawn", "group", "made", "queues")
-    made: Any
-    queues: list[Queue]
-    group: Any
-    drawn: list[Any]
-
-    def end(self, reason: str, error: Any = None) -> None:
-        """Work on the first device alone from now on.  error: why no other device can."""
-        raise AssertionError("the subclass defines end")
-
-    def load(self, step: Any) -> Any:
-        """Set and return the step's handles on the devices: (group, [handle, ...], [workspace bytes, ...])."""
-        raise AssertionError("the subclass defines load")
-
-    def draw(self, draws: Any) -> None:
-        """Set `drawn` for the draws of a plan."""
-        raise AssertionError("the subclass defines draw")
+    __slots__ = ("drawn", "group", "lockstep", "made", "queues")
 
 
 class Queue:
     """The part of a Stream that calls the driver.  mirror: where plans repeat the work of this queue, or None."""
 
     __slots__ = ("alone", "device_index", "driver", "handle", "hot", "machine", "mark", "mirror")
-    mirror: Mirror | None
+    mirror: Any  # a Mirror or None
     alone: dict[int, Any]  # {device index: this Stream}
     machine: Any
     driver: Driver
@@ -73,16 +59,20 @@ class Queue:
         if _hooks.on_wait is not None:
             _hooks.on_wait(self, event)
 
-    def follow(self, other: Queue) -> None:
-        """Make later work wait for everything submitted to `other` so far."""
-        if other.mark is None:
+    def marked(self) -> EventHandle:
+        """Record the event by which others follow this stream; return it."""
+        if self.mark is None:
             enter_critical()
             try:
-                other.mark = self.driver.event_create(other.device_index, False, False, False)
+                self.mark = self.driver.event_create(self.device_index, False, False, False)
             finally:
                 leave_critical()
-        other.record(other.mark)
-        self.wait(other.mark)
+        self.record(self.mark)
+        return self.mark
+
+    def follow(self, other: Queue) -> None:
+        """Make later work wait for everything submitted to `other` so far."""
+        self.wait(other.marked())
 
     def synchronize(self) -> None:
         """Wait until everything submitted so far is done.

@@ -1,13 +1,15 @@
 cimport cython
 from .allocator cimport BlockAllocator
-from .pool cimport Block
+from .pool cimport Block, Segment
 from .layout cimport Layout
-from .queue cimport Mirror, Queue
+from .queue cimport Mirror
 from . cimport thread
 from .thread cimport Device
 
 cdef unsigned long long _WIDEST
 cdef Py_ssize_t _INFERENCE
+
+cdef class Storage
 
 @cython.final
 cdef class Twins:
@@ -15,6 +17,7 @@ cdef class Twins:
     cdef public list memories
     cdef public Py_ssize_t start
     cdef public Twins before
+    cdef public Storage kept
     cdef public bint is_live
 
 @cython.final
@@ -46,7 +49,7 @@ cpdef Storage owning(Device device, Py_ssize_t nbytes, unsigned long long addres
 cpdef Storage placeholder(Device device, Py_ssize_t nbytes, Py_ssize_t place)
 @cython.locals(allocator=BlockAllocator, block=Block, storage=Storage)
 cpdef Storage on_device(Device device, Py_ssize_t nbytes, stream)
-@cython.locals(memories=list, devices=list, queue=Queue)
+@cython.locals(kept=Storage, further=Device, segment=Segment)
 cpdef add_twins(Storage memory, Mirror mirror)
 @cython.locals(storage=Storage)
 cpdef Storage of_array(array, Layout layout)

@@ -17,7 +17,6 @@ from ..dtypes import uint8
 from ..errors import OutOfMemoryError
 from . import call_errors, thread
 from .layout import WIDEST_ACCESS, Layout
-from .queue import Mirror
 from .thread import CPU, Device
 
 if TYPE_CHECKING:
@@ -39,12 +38,13 @@ class Twins:
 
     memories: one storage per device;  start: where it begins in each, in bytes;  group: see queue.Mirror.
     before: the twins that these replaced;  is_live: whether a mirror may use them.
+    kept: what has the bytes in memory that others share (see Mirror.lockstep), or None.
     """
 
-    __slots__ = ("before", "group", "is_live", "memories", "start")
+    __slots__ = ("before", "group", "is_live", "kept", "memories", "start")
 
-    def __init__(self, group: Any, memories: list[Storage], start: int, before: Twins | None = None) -> None:
-        self.before = before
+    def __init__(self, group: Any, memories: list[Any], start: int, before: Any = None, kept: Any = None) -> None:
+        self.before, self.kept = before, kept
         self.is_live = True
         self.group = group
         self.memories = memories
@@ -180,16 +180,19 @@ def on_device(device: Device, nbytes: int, stream: StreamHandle) -> Storage:
     return storage
 
 
-def add_twins(memory: Storage, mirror: Mirror) -> None:
+def add_twins(memory: Storage, mirror: Any) -> None:
     """Allocate a new storage's twins.  Where there is no memory, the mirror ends."""
-    memories, devices = [], memory.device.machine.devices
+    further = mirror.lockstep
     try:
-        for queue in mirror.queues[1:]:
-            memories.append(on_device(devices[queue.device_index], memory.nbytes, queue.handle))
+        if further is None:
+            memory.twins = mirror.twins_of(memory)
+        else:
+            kept = on_device(further, memory.nbytes or 1, mirror.group[1])
+            segment, start = kept._block.segment, kept._block.address
+            memories = segment.memories or further.allocator.filled(segment)
+            memory.twins = Twins(mirror.group, memories, start - segment.address, None, kept)
     except OutOfMemoryError as error:
         mirror.end("a further device is out of memory", error)
-    else:
-        memory.twins = Twins(mirror.group, memories, 0)
 
 
 def of_array(array: Any, layout: Layout) -> Storage:

@@ -205,7 +205,8 @@ def taken(layout: Layout, stream: Any) -> TensorBase:
         mirror = stream.mirror
         if mirror is not None:
             storage.add_twins(made._storage, mirror)
-            mirror.made.append(ref(made))
+            if mirror.made is not None:
+                mirror.made.append(ref(made))
         return made
     return new_on_host(layout)
 

@@ -19,8 +19,9 @@ from ..dtypes import FLOATING, FLOATING_TYPES, dtype, float32, float64, int32
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar
+from .copies import fill_kernel
 from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, operator
-from .pointwise import PRELUDE, THREADS, source_text
+from .pointwise import PRELUDE, THREADS, grid_over, source_text
 
 MANY = 64  # tensors that one launch takes
 ACCESS = 4096  # bytes: 16 by each thread of a block
@@ -227,6 +228,60 @@ def _copy_kernel(dtype: dtype) -> Kernel:
     body = f"update<2, 1, {c}>(lists, (int)shift, [&]({c} (&of)[2]) {{ of[1] = of[0] * ({c})factor; }})"
     lists = {"sources": "r", "targets": "w"}
     return lists_kernel("copy_many", dtype, lists, body, [SHIFT, *float64_scalars("factor")], reference, 1.0)
+
+
+PACKED = 256  # bytes: where each tensor of a packed one starts, as the driver aligns blocks
+
+
+def packed_starts(sizes: Sequence[int]) -> tuple[list[int], int]:
+    """Return where tensors of these sizes start when they are packed, and the size of all, in bytes."""
+    starts, end = [], 0
+    for nbytes in sizes:
+        starts.append(end)
+        end += -(-nbytes // PACKED) * PACKED
+    return starts, end
+
+
+def _pack_samples() -> Iterator[Sample]:
+    (tensors,) = list_samples(-2)
+    yield Sample((tensors, True))
+    yield Sample(([Array((64, 3)), Array((3, 64), layout="transposed")], True))
+
+
+def _pack_errors() -> Iterator[ErrorSample]:
+    one, other = Array((2,), dtype="float32"), Array((2,), dtype="float64")
+    yield ErrorSample(([one, other], False), DtypeError, r"tensors\[1\] is float64, tensors\[0\] is float32")
+
+
+@operator(samples=_pack_samples, errors=_pack_errors, **HIDDEN)
+def pack_many(call: Call, tensors: Operands, clears: bool) -> Any:
+    """Copy tensors of one device and type into one vector, each in row-major order from a multiple of PACKED bytes.
+
+    clears: whether the gaps between them are zeros; else they are unset.
+    Shapes: the vector has `packed_starts` bytes.
+    Host:   returns at once.
+    Raises: DtypeError for tensors of several types, or that are not floating point.
+    """
+    check_floating("pack_many", "tensors", tensors)
+    common = tensors[0].dtype
+    for index, tensor in enumerate(tensors):
+        if tensor.dtype is not common:
+            raise DtypeError(
+                f"tensors[{index}] is {tensor.dtype.name}, tensors[0] is {common.name}",
+                hint="pack the tensors of each type apart",
+                operator="pack_many",
+            )
+    sizes = [tensor.numel() * common.itemsize for tensor in tensors]
+    starts, nbytes = packed_starts(sizes)
+    out = call.output((nbytes // common.itemsize,), common)
+    if clears and sum(sizes) < nbytes:
+        call.launch(fill_kernel(common), grid_over(out.numel()), out, 0.0, out.numel())
+    dense = [call.contiguous(tensor) for tensor in tensors]
+    parts = [
+        call.part(out, tensor.shape, tensor.strides, start // common.itemsize) for tensor, start in zip(dense, starts)
+    ]
+    update(call, _copy_kernel, [dense, parts], 1, 1.0)
+    return out
 
 
 # clipping

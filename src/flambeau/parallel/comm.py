@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
 
 from .. import strides as st
 from .. import transfer
 from ..autograd.mode import GradMode
 from ..core import thread
-from ..core.storage import Storage, owning
-from ..core.tensor import TensorBase, alias_of, empty_tensor, new_tensor, tensor_over
+from ..core.storage import Storage, on_device, owning
+from ..core.tensor import TensorBase, empty_tensor, new_tensor, tensor_over
 from ..dtypes import FLOATING_TYPES, uint8
 from ..errors import (
     ArgumentError,
@@ -29,15 +30,14 @@ from ..errors import (
     naming,
     shown,
 )
-from ..ops.multi_tensor import copy_many
+from ..ops.multi_tensor import pack_many, packed_starts
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
-from ..runtime.copy import copy_bytes
+from ..runtime.copy import copy_between, copy_bytes
 from ..runtime.stream import Stream, StreamGuard
 from ..tensor import checks
 from ..tensor.tensor import Tensor
-
-ALIGNMENT = 256  # bytes: where each tensor of a buffer starts, as the driver aligns blocks
+from ..transfer import lie_alike
 
 
 class _Kept:
@@ -53,68 +53,103 @@ class _Kept:
 KEPT = _Kept()
 
 
-def _bucket_view(buffer: TensorBase, start: int, like: TensorBase) -> TensorBase:
-    """A dense tensor of the shape and dtype of `like`, `start` bytes into a bucket, with its own version."""
-    whole, layout = buffer._storage, like._layout
-    memory = owning(whole.device, layout.nbytes, whole.address() + start, whole, KEPT)
-    if layout.dense and layout.aligned and layout.device is whole.device:
-        return new_tensor(memory, layout)
-    strides = layout.strides if like.is_contiguous() else st.contiguous(layout.shape)
-    return tensor_over(memory, layout.dtype, layout.shape, strides)
+class Bucket(NamedTuple):
+    """Tensors of a list that are packed together.
+
+    indexes: which;  starts: where each begins in the bucket, in bytes;  nbytes: of the bucket.
+    """
+
+    indexes: list[int]
+    starts: list[int]
+    nbytes: int
 
 
-def pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBase:
-    """Pack tensors of one device into a uint8 bucket; clear_gaps: zero the padding.  Host: returns at once."""
-    starts, nbytes = bucket_layout(tensors)
-    buffer = empty_tensor((nbytes,), uint8, tensors[0].device_index, name="pack")
+def buckets(tensors: Sequence[TensorBase], nbytes: int) -> tuple[Bucket, ...]:
+    """Group tensors by dtype into buckets of at most `nbytes` bytes; a larger tensor is alone."""
+    layouts = [each._layout for each in tensors]
+    return _buckets(tuple([each.dtype for each in layouts]), tuple([each.nbytes for each in layouts]), nbytes)
+
+
+@lru_cache(maxsize=64)
+def _buckets(dtypes: tuple[Any, ...], sizes: tuple[int, ...], nbytes: int) -> tuple[Bucket, ...]:
+    found: list[list[int]] = []
+    open_groups: dict[Any, tuple[list[int], int]] = {}
+    for index, (dtype, size) in enumerate(zip(dtypes, sizes)):
+        group, taken = open_groups.get(dtype) or ([], 0)
+        if group and taken + size > nbytes:
+            found.append(group)
+            group, taken = [], 0
+        group.append(index)
+        open_groups[dtype] = group, taken + size
+    found += [group for group, _ in open_groups.values()]
+    return tuple([Bucket(group, *packed_starts([sizes[index] for index in group])) for group in found])
+
+
+def batches(found: Sequence[Bucket]) -> Iterator[list[Bucket]]:
+    """Group buckets that are packed and copied at once: at most BATCH_BYTES, or a larger bucket alone."""
+    batch: list[Bucket] = []
+    taken = 0
+    for each in found:
+        if batch and taken + each.nbytes > BATCH_BYTES:
+            yield batch
+            batch, taken = [], 0
+        batch.append(each)
+        taken += each.nbytes
+    if batch:
+        yield batch
+
+
+def pack(tensors: Sequence[TensorBase], bucket: Bucket, *, clear_gaps: bool = False) -> TensorBase:
+    """Pack tensors of one device and dtype: into a vector of this dtype if it is floating, else of bytes.
+
+    clear_gaps: whether the bytes between the tensors are zeros.
+    Host: returns at once.
+    """
+    if tensors[0]._layout.dtype in FLOATING_TYPES:
+        with GradMode(False):
+            packed: TensorBase = pack_many(tensors, clear_gaps)
+        return packed
+    buffer = empty_tensor((bucket.nbytes,), uint8, tensors[0].device_index, name="pack")
     if clear_gaps:
         cast(Tensor, buffer).zero_()
-    sources, parts = [], []
-    for start, each in zip(starts, tensors):
-        dense = each if each._layout.dense else transfer.dense(each, each.dtype)
-        layout, size = dense._layout, dense._layout.itemsize
-        if layout.dtype in FLOATING_TYPES and layout.aligned:  # many in one launch; a bucket's parts are aligned
-            sources.append(new_tensor(dense._storage, layout, dense._offset))
-            parts.append(new_tensor(buffer._storage, layout, start // size))
-        elif layout.dtype in FLOATING_TYPES:
-            flat = (layout.numel,)
-            sources.append(alias_of(dense, flat, (1,), dense._offset))
-            parts.append(tensor_over(buffer._storage, layout.dtype, flat, (1,), start // size))
-        else:
-            copy_bytes(buffer._storage, start, dense._storage, dense._offset * size, layout.nbytes, True)
-    if parts:
-        with GradMode(False):
-            copy_many(parts, sources, 1.0)
+    for start, each in zip(bucket.starts, tensors):
+        dense = transfer.dense(each, each.dtype)
+        layout = dense._layout
+        copy_bytes(buffer._storage, start, dense._storage, dense._offset * layout.itemsize, layout.nbytes, True)
     return buffer
 
 
-def unpack(buffer: TensorBase, likes: Sequence[TensorBase]) -> list[TensorBase]:
-    """Unpack a bucket of `pack` into tensors like these."""
-    starts, _ = bucket_layout(likes)
-    return [_bucket_view(buffer, start, each) for start, each in zip(starts, likes)]
-
-
-def bucket_layout(tensors: Sequence[TensorBase]) -> tuple[list[int], int]:
-    """The start of each tensor in a bucket, and the bucket's size, in bytes."""
-    starts, end = [], 0
-    for each in tensors:
-        starts.append(end)
-        end += -(-each._layout.nbytes // ALIGNMENT) * ALIGNMENT
-    return starts, end
-
-
-def buckets(tensors: Sequence[TensorBase], nbytes: int) -> Iterator[list[int]]:
-    """Group tensors by dtype into buckets of at most `nbytes` bytes, as indexes; a larger tensor is alone."""
-    open_groups: dict[Any, tuple[list[int], int]] = {}
-    for place, each in enumerate(tensors):
+def unpack(whole: Storage, starts: Sequence[int], likes: Sequence[TensorBase]) -> list[TensorBase]:
+    """Return the tensors of a bucket: dense ones of the shapes and dtypes of `likes`, with versions of their own."""
+    address, device = whole.address(), whole.device
+    found = []
+    for start, each in zip(starts, likes):
         layout = each._layout
-        group, taken = open_groups.get(layout.dtype) or ([], 0)
-        if group and taken + layout.nbytes > nbytes:
-            yield group
-            group, taken = [], 0
-        group.append(place)
-        open_groups[layout.dtype] = group, taken + layout.nbytes
-    yield from (group for group, _ in open_groups.values())
+        memory = owning(device, layout.nbytes, address + start, whole, KEPT)
+        if layout.dense and layout.aligned and layout.device is device:
+            found.append(new_tensor(memory, layout))
+        else:
+            strides = layout.strides if layout.dense else st.contiguous(layout.shape)
+            found.append(tensor_over(memory, layout.dtype, layout.shape, strides))
+    return found
+
+
+def send(buffers: Sequence[TensorBase], indexes: Sequence[int]) -> list[list[Storage]]:
+    """Copy tensors without gaps, all of one GPU, to other GPUs: per tensor, its memory on each of them."""
+    accelerators = thread.machine().devices
+    streams = [thread.current_stream(index) for index in indexes]
+    sent = [
+        [on_device(accelerators[each.device_index], buffer._layout.nbytes, each.handle) for each in streams]
+        for buffer in buffers
+    ]
+    copy_between(
+        [
+            (memory, 0, buffer._storage, buffer._offset * buffer._layout.itemsize, memory.nbytes)
+            for buffer, memories in zip(buffers, sent)
+            for memory in memories
+        ]
+    )
+    return sent
 
 
 def chosen_streams(name: str, streams: Any, indexes: Sequence[int]) -> Sequence[Stream | None]:
@@ -137,7 +172,8 @@ def chosen_streams(name: str, streams: Any, indexes: Sequence[int]) -> Sequence[
     return found
 
 
-def _split(tensor: Any, indexes: Sequence[int], sizes: Sequence[int] | None, dim: int) -> list[Any]:
+def split(tensor: Any, indexes: Sequence[int], dim: int, sizes: Sequence[int] | None = None) -> list[Any]:
+    """Split a tensor into one view per device, or fewer.  sizes: theirs, even ones if None."""
     with GradMode(False):
         if sizes is None:
             return list(tensor.chunk(len(indexes), dim))
@@ -180,6 +216,7 @@ def _sizes_of(out: Sequence[Any], tensor: Any, dim: int) -> list[int]:
 
 
 BUFFER_BYTES = 10 << 20  # bytes that small tensors share in one copy
+BATCH_BYTES = 64 << 20  # bytes of the buckets that lie packed beside their tensors at a time
 MOVE_HINT = "move it with .cuda()"
 
 
@@ -200,6 +237,13 @@ def place_of(index: int) -> Any:
 def to_index(tensor: Any, index: int) -> Any:
     """A tensor on device `index` (-1: the CPU), outside any graph; itself if it is there."""
     return tensor if tensor.device_index == index else transfer.to_device(tensor, index, True)
+
+
+def to_indexes(tensors: Sequence[Any], indexes: Sequence[int]) -> list[Any]:
+    """As `to_index`, of tensors of GPUs, each to a GPU."""
+    pairs = [(each, index) for each, index in zip(tensors, indexes) if each.device_index != index]
+    moved = iter(transfer.to_devices([each for each, _ in pairs], [index for _, index in pairs]))
+    return [each if each.device_index == index else next(moved) for each, index in zip(tensors, indexes)]
 
 
 def _indexes(name: str, devices: Any) -> list[int]:
@@ -292,12 +336,11 @@ def broadcast_coalesced(
             )
     copies: list[list[Any]] = [[None] * len(tensors) for _ in indexes]
     copies[0] = list(tensors)
-    for group in buckets(tensors, buffer_size) if len(indexes) > 1 else ():
-        likes = [tensors[place] for place in group]
-        buffer = pack(likes)
-        for copied, index in zip(copies[1:], indexes[1:]):
-            moved = transfer.to_device(buffer, index, True)
-            for place, each in zip(group, unpack(moved, likes)):
+    for bucket in buckets(tensors, buffer_size) if len(indexes) > 1 else ():
+        likes = [tensors[place] for place in bucket.indexes]
+        (memories,) = send([pack(likes, bucket)], indexes[1:])
+        for copied, memory in zip(copies[1:], memories):
+            for place, each in zip(bucket.indexes, unpack(memory, bucket.starts, likes)):
                 copied[place] = each
     return [tuple(each) for each in copies]
 
@@ -369,11 +412,10 @@ def reduce_add_coalesced(
     if len(inputs) == 1:
         return tuple(inputs[0])
     totals: list[Any] = [None] * len(inputs[0])
-    for group in buckets(inputs[0], buffer_size):
-        flats = [flat([each[place] for place in group]) for each in inputs]
-        total = reduce_add(flats, target)
-        likes = [inputs[0][place] for place in group]
-        for place, each in zip(group, unpack(total, likes)):
+    for bucket in buckets(inputs[0], buffer_size):
+        total = reduce_add([flat([each[place] for place in bucket.indexes], bucket) for each in inputs], target)
+        likes = [inputs[0][place] for place in bucket.indexes]
+        for place, each in zip(bucket.indexes, unpack(total._storage, bucket.starts, likes)):
             totals[place] = each
     return tuple(totals)
 
@@ -392,11 +434,12 @@ def _groups(inputs: Any) -> list[tuple[Any, ...]]:
     return groups
 
 
-def flat(tensors: Sequence[Any]) -> Any:
-    """A packed buffer as a vector of its tensors' dtype."""
-    buffer, kind = pack(tensors, clear_gaps=True), tensors[0].dtype
-    count = buffer.numel() // kind.itemsize
-    return tensor_over(buffer._storage, kind, (count,), (1,))
+def flat(tensors: Sequence[Any], bucket: Bucket) -> Any:
+    """A packed bucket as a vector of its tensors' dtype."""
+    packed, kind = pack(tensors, bucket, clear_gaps=True), tensors[0].dtype
+    if packed.dtype is kind:
+        return packed
+    return tensor_over(packed._storage, kind, (bucket.nbytes // kind.itemsize,), (1,))
 
 
 def scatter(
@@ -435,10 +478,11 @@ def scatter(
     indexes = _indexes("scatter", devices)
     if not indexes:
         raise ShapeError("got no devices", hint="give at least one", operator="scatter")
-    chosen = chosen_streams("scatter", streams, indexes)
+    parts = split(tensor, indexes, dim, chunk_sizes)  # maybe fewer than devices
+    if tensor.is_cuda and streams is None:
+        return tuple(to_indexes(parts, indexes))
     moved = []
-    parts = _split(tensor, indexes, chunk_sizes, dim)  # maybe fewer than devices
-    for each, index, stream in zip(parts, indexes, chosen):
+    for each, index, stream in zip(parts, indexes, chosen_streams("scatter", streams, indexes)):
         with StreamGuard(stream):
             moved.append(to_index(each, index))
     return tuple(moved)
@@ -477,7 +521,7 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
     if out is not None and destination is not None:
         raise _exactly_one("gather", "destination", destination, out)
     if out is None:
-        out = empty_tensor(shape, tensors[0].dtype, _destination(destination), name="gather")
+        return _joined(tensors, dim, empty_tensor(shape, tensors[0].dtype, _destination(destination), name="gather"))
     checks.tensor("gather", "out", out)
     if list(out.shape) != shape:
         fact = f"out has shape {list(out.shape)}, expected {shape}"
@@ -485,6 +529,22 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
     with GradMode(False):
         for part, each in zip(_narrowed(out.detach(), [each.shape[dim] for each in tensors], dim), tensors):
             part.copy_(each)
+    return out
+
+
+def _joined(tensors: Sequence[Any], dim: int, out: Any) -> Any:
+    """Copy tensors into a new one, `out`, one after another along `dim`."""
+    moves = []
+    with GradMode(False):
+        for part, each in zip(_narrowed(out, [each.shape[dim] for each in tensors], dim), tensors):
+            if out.is_cuda and each.device_index != out.device_index and lie_alike(part._layout, each._layout):
+                size = each._layout.itemsize
+                moves.append(
+                    (part._storage, part._offset * size, each._storage, each._offset * size, each._layout.nbytes)
+                )
+            else:
+                part.copy_(each)
+    copy_between(moves)
     return out
 
 

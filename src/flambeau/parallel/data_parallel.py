@@ -27,7 +27,7 @@ from ..autograd.autocast import Kept
 from ..autograd.function import Function
 from ..autograd.mode import GradMode, mode
 from ..core import thread
-from ..core.tensor import TensorBase
+from ..core.tensor import FROM_FUNCTION, ONE_OF_SEVERAL, TensorBase, in_graph
 from ..driver.api import StreamHandle
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, naming, shown
 from ..multiprocessing.worker_pipe import WorkerException
@@ -92,12 +92,14 @@ class DataParallel(Module):
         if len(self.device_ids) == 1:
             return self.module(*args[0], **named[0])
         used = self.device_ids[: len(args)]
-        outputs = None
+        outputs, replicas = None, None
         if _is_plain(type(self)):
-            outputs = _mirrored_outputs(members, used, args, named)
+            outputs, replicas = _mirrored_outputs(members, used, args, named)
         if outputs is None:
             outputs = self.parallel_apply(self.replicate(self.module, used), args, named)
-        return self.gather(outputs, self.output_device)
+        joined = self.gather(outputs, self.output_device)
+        del outputs, replicas  # in this order, the mirror's memory ends with the mirror
+        return joined
 
     def replicate(self, module: Any, device_ids: Sequence[int]) -> list[Module]:
         """Copies of the module, one per device.
@@ -180,10 +182,12 @@ def data_parallel(
     if len(gpus) == 1:
         return module(*split[0], **split_named[0])
     used = gpus[: len(split)]
-    outputs = _mirrored_outputs(members, used, split, split_named)
+    outputs, replicas = _mirrored_outputs(members, used, split, split_named)
     if outputs is None:
         outputs = parallel_apply(replicate(module, used), split, split_named, used)
-    return gather(outputs, target, dim)
+    joined = gather(outputs, target, dim)
+    del outputs, replicas  # as above
+    return joined
 
 
 def _is_plain(cls: type[DataParallel]) -> bool:
@@ -197,23 +201,29 @@ class _Members:
     def __init__(self, module: Module) -> None:
         self.modules = [module]
         known = {id(module)}
+        params: dict[int, Any] = {}
+        buffers: dict[int, Any] = {}
         for each in self.modules:  # the loop appends to it
             for child in each._modules.values():
                 if child is not None and id(child) not in known:
                     known.add(id(child))
                     self.modules.append(child)
-        params = [param for each in self.modules for param in each._parameters.values() if param is not None]
-        buffers = [buffer for each in self.modules for buffer in each._buffers.values() if buffer is not None]
-        self.params = list({id(each): each for each in params}.values())
-        self.buffers = list({id(each): each for each in buffers}.values())
+            for param in each._parameters.values():
+                if param is not None:
+                    params[id(param)] = param
+            for buffer in each._buffers.values():
+                if buffer is not None:
+                    buffers[id(buffer)] = buffer
+        self.params = list(params.values())
+        self.buffers = list(buffers.values())
 
     def check_place(self, index: int, called: str) -> None:
-        if any(each.device_index != index for each in (*self.params, *self.buffers)):
+        if any([each._layout.device.index != index for each in (*self.params, *self.buffers)]):
             check_place(self.modules[0], index, called)
 
     def replica(self, params: dict[int, Any], buffers: dict[int, Any]) -> Module:
         """Copy the module, with other parameters and buffers, by the original's id."""
-        copied = {id(each): _shallow(each) for each in self.modules}
+        copied = {id(each): object.__new__(type(each)) for each in self.modules}
         for each in self.modules:
             _fill(copied[id(each)], each, copied, params, buffers)
         return copied[id(self.modules[0])]
@@ -221,11 +231,14 @@ class _Members:
 
 def _mirrored_outputs(
     members: _Members, gpus: list[int], args: Sequence[Any], named: Sequence[Any]
-) -> list[Any] | None:
-    """Return the replicas' outputs by device; None if they have to run in threads from the start."""
+) -> tuple[list[Any] | None, Replicas | None]:
+    """Return the replicas' outputs by device, and what to keep until these have been joined.
+
+    The outputs are None if the replicas have to run in threads from the start.
+    """
     module = members.modules[0]
     if len(gpus) < 2 or id(module) in _in_threads:
-        return None
+        return None, None
 
     def call(replicas: Sequence[tuple[int, Any, Any]], stream: Stream | None) -> list[Any]:
         calls = [_Replica(at, each, inputs[0], inputs[1], gpus[at]) for at, each, inputs in replicas]
@@ -235,15 +248,16 @@ def _mirrored_outputs(
         _run_in_threads(calls)
         return _results(calls)
 
-    found = Replicas(members, gpus, args, named, call).outputs()
+    replicas = Replicas(members, gpus, args, named, call)
+    found = replicas.outputs()
     if found is None:
-        return None
+        return None, None
     outputs, reason = found
     if reason:
         key = id(module)
         _in_threads[key] = ref(module, lambda _: _in_threads.pop(key, None))
         log.info("DataParallel: %s runs in threads from now on, one per GPU: %s", type(module).__name__, reason)
-    return outputs
+    return outputs, replicas
 
 
 def _check_module(name: str, module: Any, dim: Any) -> None:
@@ -364,20 +378,51 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
         gpus = [devices.cuda_index(each) for each in checks.listed("scatter", "target_gpus", "devices", target_gpus)]
     if not gpus:
         raise ArgumentError(f"got no devices: {target_gpus}", hint="give at least one", operator="scatter")
-    return _scatter(inputs, gpus, dim)
+    return _scatter(inputs, gpus, dim, _plain_parts(inputs, gpus, dim))
 
 
-def _scatter(value: Any, gpus: list[int], dim: int) -> list[Any]:
+def _scatter(value: Any, gpus: list[int], dim: int, known: dict[int, list[Any]]) -> list[Any]:
+    """Split nested values.  known: the parts of tensors that are split already, by the tensors' ids."""
     if isinstance(value, TensorBase):
-        return list(Scatter.apply(gpus, None, dim, value))
+        return known.pop(id(value), None) or list(Scatter.apply(gpus, None, dim, value))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return [type(value)(*each) for each in zip(*[_scatter(entry, gpus, dim) for entry in value])]
+        return [type(value)(*each) for each in zip(*[_scatter(entry, gpus, dim, known) for entry in value])]
     if isinstance(value, (tuple, list)) and value:
-        split = zip(*[_scatter(entry, gpus, dim) for entry in value])
+        split = zip(*[_scatter(entry, gpus, dim, known) for entry in value])
         return [tuple(each) if isinstance(value, tuple) else list(each) for each in split]
     if isinstance(value, dict) and value:
-        return [type(value)(each) for each in zip(*[_scatter(entry, gpus, dim) for entry in value.items()])]
+        return [type(value)(each) for each in zip(*[_scatter(entry, gpus, dim, known) for entry in value.items()])]
     return [value for _ in gpus]
+
+
+def _plain_parts(value: Any, gpus: list[int], dim: int) -> dict[int, list[Any]]:
+    """Split the tensors of GPUs in nested values that need no gradient, by their ids; all are copied at once."""
+    tensors: dict[int, Any] = {}
+    _add_plain(value, dim, tensors)
+    if not tensors:
+        return {}
+    devices.unmirror("tensors were scattered")
+    split = [comm.split(each, gpus, dim) for each in tensors.values()]
+    places = [index for parts in split for _, index in zip(parts, gpus)]
+    moved = comm.to_indexes([part for parts in split for part in parts], places)
+    if mode.enabled:
+        for part in moved:
+            if part._base is not None:
+                part._origin = ONE_OF_SEVERAL if len(gpus) > 1 else FROM_FUNCTION
+    rest = iter(moved)
+    return {key: [next(rest) for _ in parts] for key, parts in zip(tensors, split)}
+
+
+def _add_plain(value: Any, dim: int, found: dict[int, Any]) -> None:
+    if isinstance(value, TensorBase):
+        if value.is_cuda and -value.ndim <= dim < value.ndim and not in_graph(value):
+            found[id(value)] = value
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            _add_plain(each, dim, found)
+    elif isinstance(value, dict):
+        for each in value.values():
+            _add_plain(each, dim, found)
 
 
 def scatter_kwargs(
@@ -496,27 +541,25 @@ def _copies(tensors: list[Any], gpus: Sequence[int], plain: bool) -> list[dict[i
     return found
 
 
-def _shallow(module: Module) -> Module:
-    replica = object.__new__(type(module))
-    own = replica.__dict__
-    own.update(module.__dict__)
-    own["_parameters"], own["_buffers"], own["_modules"], own["_former_parameters"] = {}, {}, {}, {}
-    own["_is_replica"] = True
-    return replica
-
-
 def _fill(
-    replica: Module, module: Module, children: dict[int, Module], params: dict[int, Any], buffers: dict[int, Any]
+    replica: Module, module: Module, copied: dict[int, Module], params: dict[int, Any], buffers: dict[int, Any]
 ) -> None:
-    own = replica.__dict__
+    """Give a new replica the attributes of its module."""
+    own = module.__dict__.copy()
+    own["_is_replica"] = True
+    children = own["_modules"] = {}
     for name, child in module._modules.items():
-        own["_modules"][name] = None if child is None else children[id(child)]
+        children[name] = None if child is None else copied[id(child)]
+    own_buffers = own["_buffers"] = {}
+    for name, buffer in module._buffers.items():
+        own_buffers[name] = None if buffer is None else buffers[id(buffer)]
+    former: dict[str, Any] = {}
+    own["_parameters"], own["_former_parameters"] = {}, former
     for name, param in module._parameters.items():
         own[name] = None if param is None else params[id(param)]  # an attribute: it is not a leaf
         if param is not None:
-            own["_former_parameters"][name] = own[name]
-    for name, buffer in module._buffers.items():
-        own["_buffers"][name] = None if buffer is None else buffers[id(buffer)]
+            former[name] = own[name]
+    object.__setattr__(replica, "__dict__", own)
 
 
 def parallel_apply(

@@ -29,8 +29,13 @@ def places(modules: list[Any]) -> list[Place]:
     found: list[Place] = []
     for module in modules:
         own = module.__dict__
-        for name, value in own.items():
+        left = len(own) - len(OWN)  # a module's own attributes are mostly the last ones
+        for name in reversed(own):
+            if not left:
+                break
             if name not in OWN:
+                left -= 1
+                value = own[name]
                 if type(value) in CONTAINERS:
                     found.append((own, name))
                 elif type(value) is FunctionType:

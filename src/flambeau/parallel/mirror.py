@@ -14,34 +14,47 @@ from __future__ import annotations
 import random
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 from .. import transfer
-from ..autograd.function import Function, FunctionNode
+from ..autograd.function import Function
 from ..autograd.mode import mode
 from ..autograd.observers import is_observed
 from ..core import thread
+from ..core.call import run_into
 from ..core.plan import Launch
 from ..core.queue import Mirror as MirrorBase
 from ..core.queue import Queue
-from ..core.storage import Storage, Twins, owning
-from ..core.tensor import TensorBase, empty_tensor, new_tensor, tensor_over, watchers
+from ..core.record import Node, edge_of
+from ..core.storage import Storage, Twins, on_device, owning
+from ..core.tensor import (
+    FROM_FUNCTION,
+    ONE_OF_SEVERAL,
+    TensorBase,
+    empty_tensor,
+    in_graph,
+    new_tensor,
+    tensor_over,
+    watchers,
+)
 from ..errors import NotSupportedError
 from ..nn.hooks import everywhere
 from ..nn.parameter import Buffer, Parameter
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
+from ..runtime.copy import queue_between
 from ..runtime.random_state import twister_words
 from ..runtime.stream import Stream
 from ..tensor.tensor import Tensor
 from . import comm, effects
 from .broadcast import ReduceAddCoalesced
+from .lockstep import allocator_for
 
 FORWARD, BACKWARD = "forward", "backward"
+ADD = REGISTRY["add"]
 _ORDINARY: set[type] = {Tensor, Parameter, Buffer}  # subclasses may look at their device
 _groups: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()  # per machine, the group of each tuple of streams
 _equal: WeakKeyDictionary[Any, dict[Any, bool]] = WeakKeyDictionary()  # per machine, what `_are_equal` returns
@@ -119,14 +132,17 @@ class Mirror(MirrorBase):
     """
 
     def __init__(self, streams: Sequence[Stream]) -> None:
-        self.drawn = []
+        self.drawn: list[Any] = []
         self.queues = list(streams)
         machine = streams[0].machine
         handles = tuple([stream.handle for stream in streams])
         self.group = _groups.setdefault(machine, {}).setdefault(handles, handles)
         self.devices = [machine.devices[stream.device_index] for stream in streams]
+        self.indexes = [stream.device_index for stream in streams[1:]]
+        self.allocator = allocator_for(machine, streams[1:])
+        self.lockstep = None if self.allocator is None else self.allocator.enter()
         self.phase, self.reason = FORWARD, ""
-        self.made: Any = []
+        self.made: list[Any] | None = []
         self.twinned: list[tuple[Storage, Twins]] = []
         self.kept: set[int] = set()  # ids of storages that must not be written
         self.late: list[Any] | None = None
@@ -136,7 +152,7 @@ class Mirror(MirrorBase):
         self.marks = [each.position() for each in self.states]
         self.host_marks = _host_marks(machine)
 
-    # see MirrorBase
+    # what core/plan.py and core/storage.py call
 
     def end(self, reason: str, error: Any = None) -> None:
         if self.phase is BACKWARD:
@@ -151,10 +167,10 @@ class Mirror(MirrorBase):
 
     def load(self, step: Any) -> Any:
         if isinstance(step, Launch):
-            step.mirrored = self.group, [each.kernel(step.kernel) for each in self.devices], []
+            step.mirrored = self.group, [each.kernel(step.kernel) for each in self.devices], 0
         else:
             plans = [each.library_plan(step.operation) for each in self.devices]
-            step.mirrored = self.group, [handle for handle, _ in plans], [nbytes for _, nbytes in plans]
+            step.mirrored = self.group, [handle for handle, _ in plans], max(nbytes for _, nbytes in plans)
         return step.mirrored
 
     def draw(self, draws: Any) -> None:
@@ -164,12 +180,17 @@ class Mirror(MirrorBase):
             [number for count, _ in draws for number in each.generator.reserve(count)] for each in self.devices[1:]
         ]
 
+    def twins_of(self, memory: Storage) -> Twins:
+        """Allocate a storage's twins on each device.  Raises: OutOfMemoryError."""
+        places = zip(self.devices[1:], self.group[1:])
+        return Twins(self.group, [on_device(each, memory.nbytes, handle) for each, handle in places], 0)
+
     # its own
 
     def adopt(self, memory: Storage, memories: list[Storage], start: int) -> None:
         """Give a storage its twins, until `release`."""
-        memory.twins = Twins(self.group, memories, start, memory.twins)
-        self.twinned.append((memory, memory.twins))
+        memory.twins = twins = Twins(self.group, memories, start, memory.twins)
+        self.twinned.append((memory, twins))
         self.kept.add(id(memory))
 
     def release(self) -> None:
@@ -180,6 +201,8 @@ class Mirror(MirrorBase):
                 memory.twins = memory.twins.before
         self.stream.mirror = None
         self.stream.alone, self.streams = {}, {}
+        if self.allocator is not None:
+            self.allocator.leave()
 
     def before_write(self, tensor: TensorBase) -> None:
         """End before a parameter or an input is written in place: replicas in threads start with its value.
@@ -207,7 +230,8 @@ class Mirror(MirrorBase):
             self.end("a generator was seeded")
         else:
             known = {id(each) for output in outputs for each in (output, output._base)}
-            if any(id(each) not in known for each in [made() for made in self.made] if each is not None):
+            made = [each() for each in self.made or ()]
+            if any(id(each) not in known for each in made if each is not None):
                 self.end("a tensor that is no output outlives the forward")
 
     def _drawn(self, index: int) -> tuple[bool, int]:
@@ -277,11 +301,6 @@ def _with(value: Any, tensors: Iterator[Any]) -> Any:
     return value
 
 
-def _is_whole(tensor: TensorBase) -> bool:
-    """Return whether a tensor has no gaps and all of its storage."""
-    return tensor._layout.dense and tensor._offset == 0 and tensor._layout.nbytes == tensor._storage.nbytes
-
-
 class _Hold:
     """Keeps a mirror as long as a node of its forward may run."""
 
@@ -304,8 +323,27 @@ def _part(mirrored: TensorBase, index: int) -> TensorBase:
         return new_tensor(mirrored._storage, layout, mirrored._offset)
     twins = mirrored._storage.twins
     assert twins is not None
-    memory = _window(twins.memories[index - 1], twins.start + mirrored._offset * layout.itemsize, _span(layout))
-    return tensor_over(memory, layout.dtype, layout.shape, layout.strides)
+    start = twins.start + mirrored._offset * layout.itemsize
+    memory = twins.memories[index - 1]
+    window = owning(memory.device, _span(layout), memory.address() + start, (twins, memory), OF_TWINS)
+    return tensor_over(window, layout.dtype, layout.shape, layout.strides)
+
+
+class _OfTwins:
+    """Allocator of parts of twins, which they keep."""
+
+    def record_stream(self, part: tuple[Twins, Storage], handle: Any) -> None:
+        twins, memory = part
+        stream = memory.device.machine.streams[handle]
+        memory.record_stream(stream)
+        if twins.kept is not None and handle not in twins.group:
+            twins.kept.record_stream(stream)
+
+    def free(self, part: tuple[Twins, Storage]) -> None:
+        """Do nothing: the part drops its reference to the twins."""
+
+
+OF_TWINS = _OfTwins()
 
 
 def _span(layout: Any) -> int:
@@ -375,17 +413,9 @@ class _Apart:
 def _mirroring(function: type[Function], hold: _Hold, *arguments: Any) -> Any:
     """Apply a function whose results are mirrored; their gradients are summed on all devices."""
     results = function.apply(hold, *arguments)
-    for each in results:
-        if each._grad_fn is not None:
-            each._grad_fn.streams = hold.mirror.streams
+    for node in {each._grad_fn for each in results if each._grad_fn is not None}:
+        node.streams = hold.mirror.streams
     return results
-
-
-def _share_gradients(entered: Iterable[Any], shares: bool) -> None:
-    """Set whether others may hold the gradients that the node of `_Enter` returns."""
-    for each in entered:
-        if isinstance(each._grad_fn, FunctionNode):
-            each._grad_fn.shares = shares
 
 
 def _split(hold: _Hold, tensors: Sequence[Any]) -> list[Any]:
@@ -399,28 +429,42 @@ def _split(hold: _Hold, tensors: Sequence[Any]) -> list[Any]:
     return found
 
 
-class _Enter(Function):
-    """Make the first replica's parameters and inputs: `count` parameters, then the parts of the inputs.
+class _Enter(Node):
+    """Node of the first replica's parameters and inputs: `params` parameters, then the parts of the inputs.
 
-    Backward sums the parameters' gradients in the order of the devices.
+    Its gradients are those of the parameters, summed in the order of the devices, and those of the parts.
     """
 
-    @staticmethod
-    def forward(ctx: Any, hold: _Hold, count: int, *tensors: Any) -> Any:
-        ctx.hold, ctx.count = hold, count
-        ctx.shapes = [(each.shape, each.dtype) for each in tensors[:count]]
-        ctx.set_materialize_grads(False)
-        inputs = (len(tensors) - count) // len(hold.mirror.devices)
-        return (*tensors[:count], *[_alias(each) for each in tensors[count : count + inputs]])
+    __slots__ = ("hold", "params")
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        mirror, params, inputs = ctx.hold.mirror, grads[: ctx.count], grads[ctx.count :]
+    def __init__(self, hold: _Hold, params: Sequence[Any], parts: Sequence[Any], inputs: int) -> None:
+        edges = [edge_of(each) for each in (*params, *parts)]
+        super().__init__("BroadcastBackward", edges, hold.mirror.streams, len(params) + inputs)
+        self.hold = hold
+        self.params = [(each.shape, each.dtype) for each in params]
+
+    def entered(self, params: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+        """Return the node's results: views of the parameters, and the inputs on the first device."""
+        found: list[Any] = []
+        origin = ONE_OF_SEVERAL if self.outputs > 1 else FROM_FUNCTION
+        for index, each in enumerate((*params, *inputs)):
+            made = new_tensor(each._storage, each._layout, each._offset)
+            if index < len(params) and each._storage.version >= 0:
+                made._base = each if each._base is None else each._base
+                made._view_version, made._origin = each._storage.version, origin
+            made._grad_fn, made._output_index = self, index
+            found.append(made)
+        return found
+
+    def apply(self, grads: Sequence[Any]) -> list[Any]:
+        """See Node."""
+        mirror, count = self.hold.mirror, len(self.params)
+        params, inputs = grads[:count], grads[count:]
         with _Apart(mirror):
-            sums = _sums(ctx.hold, params, ctx.shapes)
+            sums = _sums(self.hold, params, self.params)
             if mirror.reason:
-                return (None, None, *sums, *inputs, *[None] * (len(inputs) * (len(mirror.devices) - 1)))
-            return (None, None, *sums, *_split(ctx.hold, inputs))
+                return [*sums, *inputs, *[None] * (len(inputs) * (len(mirror.devices) - 1))]
+            return [*sums, *_split(self.hold, inputs)]
 
 
 def _alias(tensor: TensorBase) -> TensorBase:
@@ -453,21 +497,36 @@ def _zeros(like: tuple[Any, Any], index: int) -> Any:
 
 
 def _summed(mirror: Mirror, grads: Sequence[Any]) -> list[Any]:
-    """As comm.reduce_add_coalesced, where each bucket is packed on all devices by one call."""
+    """As comm.reduce_add_coalesced, where each bucket is packed on all devices by one call.
+
+    The first device copies the others' buckets, which keep them until it has.
+    """
     totals: list[Any] = [None] * len(grads)
-    first = mirror.devices[0].index
-    for group in comm.buckets(grads, comm.BUFFER_BYTES):
-        likes = [grads[index] for index in group]
+    base, others = mirror.stream.base, mirror.queues[1:]
+    first = base.device_index
+    for batch in comm.batches(comm.buckets(grads, comm.BUFFER_BYTES)):
         thread.set_stream(mirror.stream)
         try:
-            flat = comm.flat(likes)
+            packed = [comm.flat([grads[index] for index in bucket.indexes], bucket) for bucket in batch]
         finally:
-            thread.set_stream(mirror.stream.base)
-        total: Any = REGISTRY["add"](_part(flat, 0), comm.to_index(_part(flat, 1), first))
-        for index in range(2, len(mirror.devices)):
-            total.add_(comm.to_index(_part(flat, index), first))
-        for index, each in zip(group, comm.unpack(total, likes)):
-            totals[index] = each
+            thread.set_stream(base)
+        for other in others:
+            base.follow(other)
+        for bucket, flat in zip(batch, packed):
+            total, twins = _part(flat, 0), flat._storage.twins
+            for index, (other, memory) in enumerate(zip(others, twins.memories)):
+                more = empty_tensor(flat.shape, flat.dtype, first)
+                queue_between(base, other, more.address(), memory.address() + twins.start, bucket.nbytes)
+                if index == 0:
+                    total = ADD(total, more)
+                else:
+                    run_into("add", "DataParallel", total, more)
+            likes = [grads[index] for index in bucket.indexes]
+            for index, each in zip(bucket.indexes, comm.unpack(total._storage, bucket.starts, likes)):
+                totals[index] = each
+        mark = base.marked()
+        for other in others:
+            other.wait(mark)
     return totals
 
 
@@ -489,28 +548,29 @@ class _Late(Function):
 
 
 class _Bucket:
-    """Tensors of the first device, packed, and the copies of the bucket on the others."""
+    """Tensors of the first device, and the copies of their bucket on the others, each from its entry of `starts`."""
 
-    def __init__(self, mirror: Mirror, tensors: list[Any]) -> None:
-        self.mirror, self.tensors = mirror, tensors
-        self.packed = comm.pack(tensors)
-        self.starts = comm.bucket_layout(tensors)[0]
-        self.send()
-        for start, each in zip(self.starts, tensors):
-            mirror.adopt(each._storage, self.copies, start)
-
-    def send(self) -> None:
-        self.copies = [transfer.to_device(self.packed, each.index, True)._storage for each in self.mirror.devices[1:]]
+    def __init__(self, mirror: Mirror, tensors: list[Any], starts: list[int], copies: list[Storage]) -> None:
+        self.tensors, self.starts, self.copies = tensors, starts, copies
+        for start, each in zip(starts, tensors):
+            mirror.adopt(each._storage, copies, start)
 
     def of_device(self, index: int) -> Iterator[tuple[int, Any]]:
         """The tensors' ids and their copies on a further device, as tensors."""
-        for start, each in zip(self.starts, self.tensors):
-            memory = _window(self.copies[index - 1], start, each.numel() * each.dtype.itemsize)
-            yield id(each), tensor_over(memory, each.dtype, each.shape, each.strides)
+        return zip(map(id, self.tensors), comm.unpack(self.copies[index - 1], self.starts, self.tensors))
 
 
-def _sent(mirror: Mirror, tensors: list[Any]) -> list[_Bucket]:
-    return [_Bucket(mirror, [tensors[at] for at in group]) for group in comm.buckets(tensors, comm.BUFFER_BYTES)]
+def _sent(mirror: Mirror, tensors: list[Any], packs: list[Any] | None = None) -> list[_Bucket]:
+    """Copy tensors to the further devices.  packs: a list that gets the packed buckets."""
+    found: list[_Bucket] = []
+    for batch in comm.batches(comm.buckets(tensors, comm.BUFFER_BYTES)):
+        members = [[tensors[at] for at in bucket.indexes] for bucket in batch]
+        packed = [comm.pack(own, bucket) for own, bucket in zip(members, batch)]
+        copies = comm.send(packed, mirror.indexes)
+        found += [_Bucket(mirror, *each) for each in zip(members, [bucket.starts for bucket in batch], copies)]
+        if packs is not None:
+            packs += packed
+    return found
 
 
 # the forward
@@ -522,12 +582,6 @@ def _are_equal(machine: Any, gpus: tuple[int, ...]) -> bool:
     if gpus not in known:
         known[gpus] = len({replace(machine.devices[index].properties, uuid="") for index in gpus}) == 1
     return known[gpus]
-
-
-def _has_hooks(module: Any) -> bool:
-    return bool(
-        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
-    )
 
 
 class Replicas:
@@ -546,6 +600,7 @@ class Replicas:
         self.modules, self.params, self.buffers = members.modules, members.params, members.buffers
         self.build, self.call = members.replica, call
         self.plain = not mode.enabled
+        self.hold: _Hold | None = None  # of the mirror, until the outputs have been used
 
     def outputs(self) -> tuple[list[Any], str] | None:
         """Run the replicas; return their outputs by device, and the reason for which the mirror ended, or "".
@@ -565,8 +620,11 @@ class Replicas:
             return False
         if machine.capture is not None or is_observed():
             return False
-        if everywhere.any or any(map(_has_hooks, self.modules)):  # they run once per replica
+        if everywhere.any:  # hooks run once per replica
             return False
+        for each in self.modules:
+            if each._forward_hooks or each._forward_pre_hooks or each._backward_hooks or each._backward_pre_hooks:
+                return False
         if not _are_equal(machine, tuple(self.gpus)):
             return False
         if not self.plain and any(each.requires_grad for each in self.buffers):  # their gradients are summed too
@@ -574,18 +632,21 @@ class Replicas:
         if any(stream is not None and stream.mirror is not None for stream in now.streams):
             devices.unmirror("a module inside runs on several devices itself")
             return False
-        states = [*self.params, *self.buffers]
-        if any([type(each) not in _ORDINARY or not _is_whole(each) for each in states]):
-            return False
+        memories = []
+        for each in (*self.params, *self.buffers):
+            layout, memory = each._layout, each._storage
+            if type(each) not in _ORDINARY or not layout.dense or each._offset or layout.nbytes != memory.nbytes:
+                return False
+            memories.append(memory)
         self.parts = [list(_tensors(each)) for each in zip(self.args, self.named)]
         if not all(map(self._are_alike, self.parts[1:])):
             return False
         streams = [thread.current_stream(index) for index in self.gpus]
-        memories = [each._storage for each in (*states, *self.parts[0])]
-        if len({id(each) for each in memories}) < len(memories):
+        memories += [each._storage for each in self.parts[0]]
+        if len(set(map(id, memories))) < len(memories):
             return False
         group = tuple([stream.handle for stream in streams])
-        return all(each.twins is None or each.twins.group == group for each in memories)
+        return all([each.twins is None or each.twins.group == group for each in memories])
 
     def _are_alike(self, parts: list[Any]) -> bool:
         """Return whether the inputs of a further device lie like those of the first, in memory of their own."""
@@ -600,9 +661,9 @@ class Replicas:
 
     def _outputs(self) -> tuple[list[Any], str]:
         mirror = Mirror([thread.current_stream(index) for index in self.gpus])
-        hold = _Hold(mirror)
-        first, params, buffers, sent = self._entered(mirror, hold)
-        replica = self.build(params, buffers)
+        self.hold = hold = _Hold(mirror)
+        first, params, entry = self._entered(mirror, hold)
+        replica = self.build(params, params)
         places = effects.places(self.modules)
         before = effects.marks(self.modules, places)
         output = self._first(mirror, replica, first)
@@ -610,42 +671,41 @@ class Replicas:
         mirror.check(output)
         if effects.marks(self.modules, places) != before:
             mirror.end("the module changed a container or a variable that its replicas share")
-        mirror.phase, mirror.made = BACKWARD, deque(maxlen=0)
+        mirror.phase, mirror.made = BACKWARD, None
         mirror.stream.mirror = None if mirror.reason else mirror
         if mirror.reason:
-            _share_gradients(params.values(), True)  # so that the node runs even if no replica but a late one has any
-            return [output, *self.call(self._rest(mirror, hold, params, sent), None)], mirror.reason
+            if entry is not None:
+                entry.shares = True  # so that the node runs even if no replica but a late one has gradients
+            return [output, *self.call(self._rest(mirror, hold, params), None)], mirror.reason
         tensors = list(_tensors(output))
         parts = _split(hold, tensors)
         count = len(tensors)
         return [_with(output, iter(parts[at * count : (at + 1) * count])) for at in range(len(self.gpus))], ""
 
-    def _entered(self, mirror: Mirror, hold: _Hold) -> Any:
-        """Return the first replica's (args, named), its parameters and buffers by id, and what was sent of them."""
+    def _entered(self, mirror: Mirror, hold: _Hold) -> tuple[Any, dict[int, Any], _Enter | None]:
+        """Return the first replica's (args, named), its parameters and buffers by id, and the node that has them."""
         recorded = not self.plain
-        wanted = [each for each in self.params if recorded and each.requires_grad]
-        frozen = [each for each in self.params if not (recorded and each.requires_grad)]
-        sent = [_sent(mirror, tensors) for tensors in (wanted, frozen, self.buffers)]
+        wanted = [each for each in self.params if in_graph(each)] if recorded else []
+        frozen = [each for each in self.params if not in_graph(each)] if recorded else self.params
+        self.packed: list[Any] = []
+        self.sent = [_sent(mirror, wanted), _sent(mirror, frozen), _sent(mirror, self.buffers, self.packed)]
+        firsts = self.parts[0]
         for parts in zip(*self.parts):
             memories = [part._storage for part in parts[1:]]
             mirror.adopt(parts[0]._storage, memories, -parts[0]._offset * parts[0].dtype.itemsize)
-        joined = [parts for parts in zip(*self.parts) if recorded and parts[0].requires_grad]
-        entered: list[Any] = []
+        joined = [at for at, each in enumerate(firsts) if recorded and in_graph(each)]
+        params = {id(each): each.detach() if self.plain else each for each in (*frozen, *self.buffers)}
+        first = [_alias(each) for each in firsts]
+        entry = None
         if wanted or joined:
-            flat = [parts[index] for index in range(len(self.gpus)) for parts in joined]
-            entered = list(_mirroring(_Enter, hold, len(wanted), *wanted, *flat))
-            _share_gradients(entered, False)  # those of parameters become their `grad` without a copy
-        inputs = iter(entered[len(wanted) :])
-        first = [
-            next(inputs) if recorded and parts[0].requires_grad else _alias(parts[0]) for parts in zip(*self.parts)
-        ]
-        mirror.made.extend([ref(each) for each in first])
-        others = [*frozen, *self.buffers]
-        params = dict(zip(map(id, wanted), entered))
-        params.update((id(each), each.detach() if self.plain else each) for each in others)
-        for bucket in sent[2]:
-            mirror.kept.difference_update([id(each._storage) for each in bucket.tensors])
-        return _with((self.args[0], self.named[0]), iter(first)), params, params, sent
+            entry = _Enter(hold, wanted, [parts[at] for parts in self.parts for at in joined], len(joined))
+            entered = entry.entered(wanted, [firsts[at] for at in joined])
+            params.update(zip(map(id, wanted), entered))
+            for at, each in zip(joined, entered[len(wanted) :]):
+                first[at] = each
+        mirror.made = [ref(each) for each in first]
+        mirror.kept.difference_update([id(each._storage) for each in self.buffers])
+        return _with((self.args[0], self.named[0]), iter(first)), params, entry
 
     def _first(self, mirror: Mirror, replica: Any, inputs: tuple[Any, Any]) -> Any:
         """Call the first replica in a thread in which its device's stream is the mirrored one."""
@@ -659,16 +719,17 @@ class Replicas:
             accelerator.public = public
             watchers.remove(mirror.before_write)
 
-    def _rest(self, mirror: Mirror, hold: _Hold, params: Any, sent: Any) -> list[tuple[int, Any, Any]]:
+    def _rest(self, mirror: Mirror, hold: _Hold, params: Any) -> list[tuple[int, Any, Any]]:
         """Return the calls of the further replicas, which start with the state that the first one started with."""
         mirror.rewind()
-        for bucket in sent[2]:
-            bucket.send()
+        for bucket, copies in zip(self.sent[2], comm.send(self.packed, mirror.indexes)):
+            bucket.copies = copies
         further = range(1, len(self.gpus))
-        copies = [dict(each for part in sent for bucket in part for each in bucket.of_device(at)) for at in further]
-        wanted = [id(each) for bucket in sent[0] for each in bucket.tensors]
+        buckets = [bucket for sent in self.sent for bucket in sent]
+        copied = [dict(each for bucket in buckets for each in bucket.of_device(at)) for at in further]
+        wanted = [id(each) for bucket in self.sent[0] for each in bucket.tensors]
         if wanted:
-            late = _Late.apply(hold, [[own[key] for key in wanted] for own in copies], *[params[key] for key in wanted])
-            for at, own in enumerate(copies):
+            late = _Late.apply(hold, [[own[key] for key in wanted] for own in copied], *[params[key] for key in wanted])
+            for at, own in enumerate(copied):
                 own.update(zip(wanted, late[at * len(wanted) :]))
-        return [(at, self.build(own, own), (self.args[at], self.named[at])) for at, own in zip(further, copies)]
+        return [(at, self.build(own, own), (self.args[at], self.named[at])) for at, own in zip(further, copied)]

@@ -22,6 +22,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import callers
@@ -212,11 +213,46 @@ def _keep_until_done(memory: Storage, low: int, nbytes: int, is_written: bool, s
 
 def _between_devices(to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:
     """Copy between devices, ordered both ways with the destination's current stream."""
-    source, target = src.device.index, dst.device.index
-    src.device.machine.devices[source].peer(target)
-    copier, other = thread.current_stream(source), thread.current_stream(target)
+    copier, other = thread.current_stream(src.device.index), thread.current_stream(dst.device.index)
+    copier.follow(other)
+    queue_between(copier, other, to, start, nbytes)
+    other.follow(copier)
+
+
+def queue_between(copier: Stream, other: Stream, to: int, start: int, nbytes: int) -> None:
+    """Queue a copy between a stream's device and that of another stream.  The caller orders the streams."""
+    copier.machine.devices[copier.device_index].peer(other.device_index)
     if hooks.on_route is not None:
         hooks.on_route(BETWEEN_DEVICES, copier, other, nbytes)
-    copier.follow(other)
     copier.copy(to, start, nbytes, CopyKind.PEER)
-    other.follow(copier)
+
+
+def copy_between(moves: Sequence[tuple[Storage, int, Storage, int, int]]) -> None:
+    """Make several copies between devices: (destination, its offset, source, its offset, bytes), offsets in bytes.
+
+    The copies are on the current streams of their sources.  All streams wait for each other before the first copy and
+    after the last, once, and not for every copy.
+    """
+    copies: list[tuple[tuple[Stream, Stream], int, int, int]] = []
+    copiers: dict[int, Stream] = {}
+    targets: dict[int, Stream] = {}
+    pairs: dict[tuple[int, int], tuple[Stream, Stream]] = {}
+    machine = thread.machine()
+    for dst, dst_offset, src, src_offset, nbytes in moves:
+        if src.device.machine is not machine:
+            raise former_machine("copy", src, machine)
+        if nbytes:
+            source, target = src.device.index, dst.device.index
+            pair = pairs.get((source, target))
+            if pair is None:
+                copiers[source], targets[target] = pair = thread.current_stream(source), thread.current_stream(target)
+                pairs[source, target] = pair
+            copies.append((pair, dst.address() + dst_offset, src.address() + src_offset, nbytes))
+    marks = {target: stream.marked() for target, stream in targets.items()}
+    for (_, target), (copier, _) in pairs.items():
+        copier.wait(marks[target])
+    for (copier, other), to, start, nbytes in copies:
+        queue_between(copier, other, to, start, nbytes)
+    marks = {source: stream.marked() for source, stream in copiers.items()}
+    for (source, _), (_, other) in pairs.items():
+        other.wait(marks[source])

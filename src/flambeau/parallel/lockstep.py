@@ -1,0 +1,124 @@
+"""Allocation on several devices in lockstep: one block stands for the same bytes of memory on each of them.
+
+- Mirrored work (mirror.py) allocates the same sizes on all further devices.  A LockstepAllocator finds each place once,
+  in segments whose memory it takes from the caching allocators of all the devices.
+- The memory goes back when the last mirror has ended.  The segments keep their blocks, so that the next step finds its
+  places in free lists.
+- Drivers and tools that follow blocks have to see each allocation of each device: `allocator_for` returns None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..core import thread
+from ..core.allocator import BlockAllocator
+from ..core.pool import Block, Pool, Segment
+from ..core.queue import hooks
+from ..core.storage import Storage, on_device
+from ..driver.api import Address, EventHandle, StreamHandle
+from ..memory.segments import add_segment, segment_size
+
+_allocators: WeakKeyDictionary[Any, dict[Any, LockstepAllocator]] = WeakKeyDictionary()  # per machine, by streams
+
+
+def allocator_for(machine: Any, streams: Sequence[Any]) -> LockstepAllocator | None:
+    """Return the allocator for work on streams of several devices; None if their blocks are followed."""
+    settings = machine.settings
+    if machine.driver.capabilities.watches_blocks or hooks.on_block_taken is not None or settings.exact:
+        return None
+    known = _allocators.setdefault(machine, {})
+    places = tuple([(stream.device_index, stream.handle) for stream in streams])
+    allocator = known.get(places)
+    if allocator is None:
+        allocator = known[places] = LockstepAllocator(machine, places, known)
+    return allocator
+
+
+def _record_event(stream: StreamHandle) -> EventHandle:
+    """Record an event on a stream that used a block."""
+    event: EventHandle = thread.machine().record_event(stream)
+    return event
+
+
+class LockstepAllocator(BlockAllocator):
+    """Allocates blocks that are at the same place on several devices.
+
+    A segment's address is a number of its own.  Nothing here refers to the machine, nor to this allocator itself: its
+    memory is freed with the last reference.
+    """
+
+    def __init__(
+        self, machine: Any, places: tuple[tuple[int, StreamHandle], ...], known: dict[Any, LockstepAllocator]
+    ) -> None:
+        super().__init__(machine.driver, places[0][0], _record_event)
+        self._filled: list[Segment] = []  # the segments that have memory
+        self._places, self._known = places, known
+        self._large_segment = machine.settings.large_segment
+        self._segments = self._end = 0  # how many there are, and the end of the last one
+        self._users = 0
+
+    def enter(self) -> thread.Device:
+        """Count one user more, until `leave`; return what `storage.on_device` takes for this allocator."""
+        self._users += 1
+        device = thread.Device(self._places[0][0])
+        allocator: Any = self
+        device.allocator = allocator
+        return device
+
+    def leave(self) -> None:
+        """Count one user less.  After the last one, give all memory back, or let it go with the last block.
+
+        Safe in finalizers.  An allocator whose segments are not all in use would spread less work over all of them, so
+        the next user gets a new one.
+        """
+        self._users -= 1
+        if self._users:
+            return
+        if len(self._filled) == self._segments and self._is_idle():
+            for segment in self._filled:
+                segment.memories = None
+            self._filled.clear()
+        elif self._known.get(self._places) is self:
+            del self._known[self._places]
+
+    def __del__(self) -> None:
+        for segment in self._filled:  # segments and blocks refer to each other
+            segment.memories = None
+
+    def _is_idle(self) -> bool:
+        """Return whether all blocks are free.  Takes no lock."""
+        flows = self._small.counters.allocation, self._large.counters.allocation
+        return sum([each.allocated - each.freed for each in flows]) == len(self._freed)
+
+    def filled(self, segment: Segment) -> list[Storage]:
+        """Allocate a segment's memory on all devices; return it.  Raises: OutOfMemoryError."""
+        devices = thread.machine().devices
+        found = [on_device(devices[index], segment.nbytes, handle) for index, handle in self._places]
+        segment.memories = [*found]
+        self._filled.append(segment)
+        return found
+
+    # methods that need the lock held
+    def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:
+        """See BlockAllocator: make a new segment."""
+        nbytes = segment_size(size, self._large_segment)
+        segment = Segment(Address(self._end), nbytes, stream, pool.is_small, False)
+        self.filled(segment)
+        self._segments += 1
+        self._end += nbytes
+        return add_segment(pool, segment, size)
+
+    def _poll(self) -> None:
+        """See BlockAllocator."""
+        self._pending.poll(self._finish)
+
+    def _finish(self, block: Block) -> None:
+        pool = block.segment.pool
+        assert pool is not None
+        pool.counters.awaiting -= 1
+        pool.counters.awaiting_bytes -= block.nbytes
+        pool.counters.requested_bytes.freed += block.requested
+        pool.put(block)
